@@ -65,8 +65,8 @@ fn kept_axis(d: u32) -> Axis {
 struct Report {
     // The number of such boxes.
     count: atomic<u32>,
-    // The complement of the first such box's number. The host clears a report to zeros, and of all boxes the first has
-    // the largest complement, so `atomicMax` keeps it.
+    // The complement of the smallest number of such a box. The report begins as zeros, and the smallest number has the
+    // largest complement, so `atomicMax` finds it.
     first: atomic<u32>,
 }
 

@@ -31,7 +31,7 @@ const WORDS: u32 = STRETCH / 32u;
 
 // The number of lists that this step links.
 var<workgroup> noted: u32;
-// A bit for each row of a stretch: whether the row goes to the slice whose list is linked.
+// One bit for each row of a stretch, set if the row goes to the slice whose list the workgroup links now.
 var<workgroup> found: array<atomic<u32>, WORDS>;
 // The smallest link found so far, negated so that `atomicMax` keeps it; 0 if none is found.
 var<workgroup> least: atomic<u32>;

@@ -150,12 +150,19 @@ pub(crate) async fn signal() -> &'static str {
     if let Ok(mut terminate) = unix::signal(unix::SignalKind::terminate()) {
         return tokio::select! {
             _ = terminate.recv() => "SIGTERM",
-            _ = ctrl_c() => "SIGINT",
+            () = interrupted() => "SIGINT",
         };
     }
     // Where SIGTERM cannot be handled, only Ctrl-C can.
-    let _ = ctrl_c().await;
+    interrupted().await;
     "SIGINT"
+}
+
+/// Waits for Ctrl-C. Never ends where that cannot be handled.
+async fn interrupted() {
+    if ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
 }
 
 /// Reads a number of bytes, as in 500M or 2G, where K, M and G are powers of 1024.

@@ -42,8 +42,8 @@ pub(super) fn moved(what: &'static str, binding: usize, bytes: Bytes, block: i12
     }
 }
 
-/// The units of the source that rows `0..rows` read, `None` if there are none. `guarded` says that the shader compares
-/// each with the bound, which has units of `unit` bytes.
+/// The units of the source that rows `0..rows` read, `None` if there are none. `guarded` says whether the shader skips
+/// units outside of the source.
 pub(super) fn source_units(
     dispatch: &Dispatch,
     rows: i128,
@@ -80,7 +80,7 @@ pub(super) fn source_units(
     }
 }
 
-/// The same as an access: of units of `unit` bytes, which lie in blocks of `block` bytes that are loaded whole.
+/// The accesses to the source: its units, of `unit` bytes each, lie in blocks of `block` bytes that are loaded whole.
 fn source(units: Option<Hull>, unit: i128, block: i128) -> impl Iterator<Item = Access> {
     // Where there is no source, shaders load the first word or vector instead.
     let first = Access {

@@ -249,9 +249,9 @@ fn tiles(
     })
 }
 
-/// The shader shifts the position of a word in the tile by this number of bits, and XORs the result with the position,
-/// so that invocations that store neighbouring words of a row read different banks. A word is here also a larger unit:
-/// `word` is its size in bytes, and `per_word` the number of units in it.
+/// The number of bits by which the shader shifts the position of a unit in the tile, before it XORs the result with the
+/// position. Without this, invocations that store neighbouring units of a row would read the same bank. Units of 1 and 2
+/// bytes are moved in words, of `per_word` units each; `word` is the size in bytes of a word, or of a larger unit.
 fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
     let banks = (BANKS * 4 / word).ilog2();
     if is_close {

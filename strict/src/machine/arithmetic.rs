@@ -53,8 +53,14 @@ pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     }
 }
 
-/// The unknown bits of the result of an operator on integers, given each operand and its unknown bits.
-pub(super) fn unknown(op: Op, (a, unknown_a): (i64, u64), (b, unknown_b): (i64, u64)) -> u64 {
+/// The unknown bits of the result of an operator on integers, given the type of the left operand, and each operand and
+/// its unknown bits.
+pub(super) fn unknown(
+    op: Op,
+    scalar: Scalar,
+    (a, unknown_a): (i64, u64),
+    (b, unknown_b): (i64, u64),
+) -> u64 {
     let (known_a, known_b) = (a.cast_unsigned(), b.cast_unsigned());
     let either = unknown_a | unknown_b;
     match op {
@@ -62,10 +68,21 @@ pub(super) fn unknown(op: Op, (a, unknown_a): (i64, u64), (b, unknown_b): (i64, 
         Op::And | Op::LogicalAnd => either & (known_a | unknown_a) & (known_b | unknown_b),
         Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
         Op::ExclusiveOr => either,
-        Op::ShiftLeft if unknown_b == 0 => unknown_a << (low(b) & 31),
-        Op::ShiftRight if unknown_b == 0 => unknown_a >> (low(b) & 31),
+        Op::ShiftLeft if unknown_b == 0 => unknown_a << shift(scalar, b),
+        // The sign is copied to the bits that become free, and is as unknown there.
+        Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
+            let above = 64 - 8 * u32::from(scalar.width);
+            let extended = (unknown_a << above).cast_signed() >> above;
+            (extended >> shift(scalar, b)).cast_unsigned()
+        }
+        Op::ShiftRight if unknown_b == 0 => unknown_a >> shift(scalar, b),
         _ => super::value::all_if_any(either),
     }
+}
+
+/// The count of a shift, of which WGSL takes as many bits as number those of the shifted type.
+fn shift(scalar: Scalar, count: i64) -> u32 {
+    low(count) & (8 * u32::from(scalar.width) - 1)
 }
 
 fn of_floats(op: Op) -> Binary {
@@ -245,5 +262,25 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
             (8, 4) => integer(low(word)),
             _ => word,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_moves_unknown_bits_as_it_moves_bits() {
+        let after = |op, scalar, unknown_a, count| unknown(op, scalar, (0, unknown_a), (count, 0));
+        assert_eq!(after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
+        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24), 0xff);
+        // Of the count, only the bits that number those of the type are used.
+        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
+        assert_eq!(after(Op::ShiftLeft, Scalar::U64, 0xff, 40), 0xff << 40);
+        assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
+        // A sign of which nothing is known fills what becomes free.
+        let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
+        assert_eq!(low(sign.cast_signed()), 0xf800_0000);
+        assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);
     }
 }

@@ -86,7 +86,7 @@ fn updated(
     (operand, unknown_operand): (i64, u64),
 ) -> (i64, u64) {
     let by = |op| {
-        let unknown = unknown(op, (old, unknown_old), (operand, unknown_operand));
+        let unknown = unknown(op, scalar, (old, unknown_old), (operand, unknown_operand));
         (binary(op, scalar)(old, operand), unknown)
     };
     let extreme = |fun| {

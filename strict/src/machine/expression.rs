@@ -152,13 +152,14 @@ impl<'a> Machine<'a> {
                 self.data(frame, *expr, mask).map(f)
             }
             Expression::Binary { op, left, right } => {
-                let f = binary(*op, self.scalar(frame, *left));
+                let scalar = self.scalar(frame, *left);
+                let f = binary(*op, scalar);
                 let (a, b) = (
                     self.data(frame, *left, mask),
                     self.data(frame, *right, mask),
                 );
                 let (a, b) = self.alike(a, b);
-                a.zip_by(&b, lanes, f, |a, b| unknown(*op, a, b))
+                a.zip_by(&b, lanes, f, |a, b| unknown(*op, scalar, a, b))
             }
             Expression::Select {
                 condition,
