@@ -21,7 +21,7 @@ let device = null;
 let label = '';
 let table = null;
 
-// The tuples as the rows of a result are named.
+// The index tuples as text, which also name the rows of the result.
 const typed = () => $('tuples').value.split(/[\n;]/).map((line) => line.trim()).filter(Boolean);
 
 function fill(element, shape, values, names) {
@@ -72,7 +72,7 @@ const show = latest(async () => {
     report(gathered, policy);
     const shown = gathered.take_result();
     paint($('gathered'), shown);
-    // Few rows of many pixels are stretched, so that each is a band.
+    // A result of few rows is stretched, so that each row is a visible band.
     if (!$('gathered').hidden) $('gathered').style.height = `${Math.min(420, Math.max(24, shown.height * 26))}px`;
     await showTable(array, shown);
     $('gather-shape').textContent = written(shown.shape, shown.dtype);

@@ -17,14 +17,14 @@ function stopped(why) {
 window.addEventListener('error', (event) => stopped(event.message));
 window.addEventListener('unhandledrejection', (event) => stopped(event.reason?.message ?? event.reason));
 
-// Why there is no WebGPU before the library was asked.
+// Returns why the browser has no WebGPU, or null if it has; this needs no adapter yet.
 function missing() {
   if (navigator.gpu) return null;
   if (!window.isSecureContext) return 'Browsers offer WebGPU only on https: and on localhost, and this address is neither.';
   return 'This browser offers no WebGPU.';
 }
 
-// What the browser says of the adapter: the library's name for it has less.
+// The browser's description of the adapter, which says more than the library's name for it.
 async function adapterName() {
   const info = (await navigator.gpu.requestAdapter())?.info;
   const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');

@@ -1,8 +1,8 @@
-// The picture that is sliced and gathered from: in a canvas, and as an array on the device.
+// The picture that is sliced and gathered from. It is on a canvas, and an array on the device.
 
 import { PageArray } from './pkg/wgslice_web.js';
 
-// The longest side: an array in WebAssembly has fewer than 2^27 elements.
+// The longest side in pixels, so that all pixels are fewer than the 2^27 elements of an array in WebAssembly.
 const LONGEST = 4096;
 
 class Picture {
@@ -11,13 +11,13 @@ class Picture {
   #device = null;
   #asked = 0;
 
-  // From an address or a file. Returns a note if it was made smaller.
+  // Opens an address or a file. Returns a note if the picture was made smaller.
   async open(source) {
     const asked = ++this.#asked;
     const blob = typeof source === 'string' ? await (await fetch(source)).blob() : source;
-    // The bytes of the file, not those that suit the screen.
+    // The values in the file, not converted to the colours of the screen.
     const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
-    // Another was opened meanwhile.
+    // Another picture was opened meanwhile.
     if (asked !== this.#asked) return '';
     const scale = Math.min(1, LONGEST / Math.max(bitmap.width, bitmap.height));
     const width = Math.max(1, Math.round(bitmap.width * scale));
@@ -34,11 +34,11 @@ class Picture {
     return note;
   }
 
-  // On a device, where it stays until the picture or the device is another.
+  // Returns the array on a device, which is kept until the picture or the device changes.
   on(device) {
     if (!this.#array || this.#device !== device) {
       const { data, width, height } = this.#pixels;
-      // Unclamped bytes of the same memory, which is what Rust takes.
+      // Rust takes a Uint8Array; this one has the same memory.
       this.#array = PageArray.picture(device, new Uint8Array(data.buffer), width, height);
       this.#device = device;
     }
@@ -48,7 +48,7 @@ class Picture {
 
 export const picture = new Picture();
 
-// Shows a result as pixels on the canvas, or hides that where it is no picture. Small pictures are enlarged.
+// Shows a result as pixels on the canvas, or hides the canvas if the result is no picture. Small pictures are enlarged.
 export function paint(canvas, shown, space = 256) {
   const { width, height } = shown;
   canvas.hidden = width === undefined;
@@ -60,8 +60,8 @@ export function paint(canvas, shown, space = 256) {
   canvas.getContext('2d', { willReadFrequently: true }).putImageData(new ImageData(shown.rgba(), width, height), 0, 0);
 }
 
-// A shape as it is written beside a picture.
+// The text of a shape and a dtype.
 export const written = (shape, dtype) => `${shape.length ? [...shape].join(' × ') : 'a single value'}, ${dtype}`;
 
-// How long something took.
+// The text of a time.
 export const took = (milliseconds) => `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`;

@@ -20,7 +20,7 @@ const EXAMPLES = [
   ['nothing', '5:2', ''],
 ];
 
-// Up to so many values are shown beside a picture, and where there is none.
+// The most values that are shown beside a picture, and where there is no picture.
 const [FEW, MANY] = [48, 600];
 
 let device = null;
@@ -87,7 +87,7 @@ const show = latest(async () => {
     if (error instanceof WebAssembly.RuntimeError) throw error;
     say(error.message);
   }
-  // Both as typed in: what is shown may be the slice before.
+  // The texts as typed in. If they are wrong, the page still shows the slice before.
   Object.assign($('slice').dataset, { state: 'done', spec, order });
   for (const chip of $('examples').children) {
     const same = chip.dataset.spec === spec && chip.dataset.order === order;

@@ -4,9 +4,9 @@ import { Vectors, random_case } from './pkg/wgslice_web.js';
 
 const $ = (id) => document.getElementById(id);
 
-// So many cases are on their way to the device and back at a time.
+// The number of cases that are on their way to the device and back at a time.
 const IN_FLIGHT = 8;
-// So many failures are listed, and after so many there is no point in more.
+// The number of failures that are listed, and the number after which the run stops.
 const [LISTED, ENOUGH] = [20, 200];
 const MOST = 10_000_000;
 
@@ -26,7 +26,7 @@ function list(at, verdict) {
   $('failures').append(item);
 }
 
-// Runs cases 0 to `total` by `one`, shows how it goes, and ends when they end, are stopped or fail too often.
+// Runs cases 0 to `total` by `one` and shows the counts. Ends after the last case, when stopped, or after ENOUGH failures.
 async function run(what, total, one) {
   if (running) return;
   say(null);
@@ -81,7 +81,7 @@ async function run(what, total, one) {
   $('stop').disabled = true;
   for (const button of ['run', 'vectors', 'device']) $(button).disabled = false;
   running = null;
-  // Last: it says that the next may be started.
+  // This comes last, because it says that the next run may start.
   $('verify').dataset.state = done === total ? 'done' : 'stopped';
 }
 
@@ -123,14 +123,14 @@ export function connect(parameters) {
     const [file] = $('vectors').files;
     if (!file) return;
     const text = await file.text();
-    // The same file can be chosen again.
+    // So that the same file can be chosen again.
     $('vectors').value = '';
     runVectors(file.name, text);
   });
   linked = parameters.get('vectors');
 }
 
-// A vector file beside the page, by the address's parameter `vectors`.
+// Runs the vector file that the parameter `vectors` of the page's address names.
 async function runLinked(path) {
   const url = new URL(path, location.href);
   if (url.origin !== location.origin) {
