@@ -274,7 +274,7 @@ fn a_crop_is_one_dispatch_and_other_boxes_compile_nothing() {
     let plan = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
     let explained = backend.explain(&plan);
     assert!(
-        explained.contains("1 dispatch of the packed rows kernel"),
+        explained.contains("1 dispatch of the packed bytes kernel"),
         "{explained}"
     );
 }

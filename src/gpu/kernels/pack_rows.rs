@@ -71,7 +71,6 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
         RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => {
             anywhere(job, vectors)?
         }
-        RowMap::Crop(map) if map.binds_all && map.bound > 0 => anywhere(job, vectors)?,
         RowMap::Slice(map) => near(job, vectors, map.axes.last().copied())?,
         _ => return None,
     };
@@ -80,8 +79,10 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// The rows of a gather or a crop. `None` if they are strided, too long, or their number is not a multiple of four, and always on
-/// software adapters, where compiling the shader takes longer than the shader saves.
+/// The rows of a gather. `None` if they are strided, too long, or their number is not a multiple of four, and always on
+/// software adapters, where compiling the shader takes longer than the shader saves. Rows of crops are left to
+/// `pack_bytes`: looking them up takes so many instructions that wider stores save no time, and a shader that looks up
+/// sixteen compiles for seconds.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;
@@ -188,7 +189,7 @@ fn form(row: usize, unit: usize, stride: Option<isize>, even: bool, kind: Kind) 
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
-        Op::Gather | Op::Crop if kind == Kind::Hardware => {
+        Op::Gather if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
             rows.map(|row| form(row, 2 - row % 2, None, true, kind))
                 .collect()
