@@ -87,8 +87,8 @@ fn lines_of(at: Tile) -> Lines {
     return Lines(begin, 0u, 0u, 1u, 0u, units, origin, uniforms.step, units >= TILE);
 }
 
-// Returns the number that an invocation's loads compare with `end`: those of this `index` or a greater one are outside. It is 0 if
-// the invocation's column is outside, so that nothing is loaded.
+// Returns the `end` of an invocation's loads: those whose `index` is not less are outside of the lines. It is 0 if the
+// invocation's column is outside, so that all of its loads are.
 fn end_of(lines: Lines, local: u32) -> u32 {
     if is_stretch() {
         return lines.end_column;

@@ -3,10 +3,13 @@
 //! The functions are cut out of `combine_subword.wgsl`. A scatter calls them only with sums of two halves, which are
 //! few of all f32 values.
 
-use crate::harness::{gpu::request_device, read_buffer::read_buffer};
+use crate::harness::{
+    gpu::{candidates, request_device},
+    read_buffer::read_buffer,
+};
 use half::{bf16, f16};
 use wgpu::util::DeviceExt;
-use wgslice::{Gpu, gpu::AdapterOptions};
+use wgslice::Gpu;
 
 const SHADER: &str = include_str!("../shaders/combine_subword.wgsl");
 
@@ -149,28 +152,15 @@ impl Conversion {
 
 /// Each adapter with WebGPU's default limits, and its name.
 fn gpus() -> Vec<(String, Gpu)> {
-    let options = AdapterOptions {
-        backends: Some(wgpu::Backends::all()),
-        ..AdapterOptions::default()
-    };
-    let candidates = pollster::block_on(options.adapters()).expect("options");
-    let fit = candidates.into_iter().filter(|candidate| candidate.fits());
-    let gpus: Vec<_> = fit
+    candidates()
+        .into_iter()
         .map(|candidate| {
             let limits = wgpu::Limits::default().or_worse_values_from(&candidate.adapter.limits());
             let gpu = request_device(&candidate.adapter, wgpu::Features::empty(), limits);
-            (
-                candidate.to_string(),
-                gpu.expect("the adapter's own limits"),
-            )
+            let gpu = gpu.expect("the adapter's own limits");
+            (candidate.to_string(), gpu)
         })
-        .collect();
-    let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
-    assert!(
-        !demanded || !gpus.is_empty(),
-        "WGSLICE_REQUIRE_GPU=1, but there is no adapter"
-    );
-    gpus
+        .collect()
 }
 
 /// All f16 values, all sums of a bf16 and a zero, and the f32 values with any high half and a low half next to a point

@@ -250,6 +250,29 @@ fn long_tensors_go_up_and_down() {
     }
 }
 
+/// Devices with the limits of `downlevel_defaults` have less than 16 KiB of workgroup memory.
+#[test]
+fn tiles_fit_in_little_workgroup_memory() {
+    let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default()).adapter();
+    for adapter in adapters().into_iter().chain([strict]) {
+        let limits = wgpu::Limits::downlevel_defaults().or_worse_values_from(&adapter.limits());
+        let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
+        let backend = Backend::from(gpu.as_hardware());
+        for dtype in SIZES {
+            let bytes = to_bytes(&elements(70 * 91), dtype.size());
+            let transposed = |backend: &Backend| {
+                let tensor = Tensor::from_bytes(backend, bytes.clone(), dtype, &[70, 91])?;
+                let tensor = tensor.view().transpose(&[1, 0])?.to_tensor()?;
+                tensor.bytes().map(|bytes| bytes.into_owned())
+            };
+            assert_eq!(
+                transposed(&backend).unwrap(),
+                transposed(&Backend::cpu()).unwrap()
+            );
+        }
+    }
+}
+
 /// Entries beyond the reach of the shaders' offsets are gathered correctly.
 #[test]
 fn entries_beyond_the_reach_of_offsets() {

@@ -5,6 +5,10 @@ use crate::Error;
 /// The largest vector that a kernel loads or stores, in bytes.
 pub(crate) const VECTOR: usize = 16;
 
+/// The most workgroup memory that a shader uses for each invocation, in bytes. Workgroups of 256 then use up to 16 KiB,
+/// the least that WebGPU promises. wgpu also has devices with less: those of `downlevel_defaults` have 16,352 bytes.
+pub(crate) const INVOCATION_MEMORY: u32 = 64;
+
 /// The kind of adapter that runs the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -16,15 +20,18 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). For a
-    /// GPU that allows fewer, the largest power of two that it allows, but at least 64, the most lanes of a tile. A
-    /// device that allows fewer than 64 rejects the shaders.
+    /// GPU that allows fewer, or has too little workgroup memory, the largest power of two for which both are enough,
+    /// but at least 64, the most lanes of a tile. A device that does not allow 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
             Self::Software => 64,
         };
-        let allowed = limits.max_compute_invocations_per_workgroup;
-        let allowed = allowed.min(limits.max_compute_workgroup_size_x).max(64);
+        let allowed = limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x)
+            .min(limits.max_compute_workgroup_storage_size / INVOCATION_MEMORY)
+            .max(64);
         most.min(1 << allowed.ilog2())
     }
 }

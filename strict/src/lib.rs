@@ -72,9 +72,9 @@
 //! callbacks.
 //!
 //! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
-//! textures, subgroups, queries or rendering: a shader that uses them is a validation error, as is a binding that
-//! exceeds the limits of the device. Other checks of wgpu are missing, so tests should also run on a real adapter.
-//! An unsupported call panics with its name.
+//! textures, subgroups, queries or rendering: a shader that uses them is a validation error. So is a binding, a
+//! workgroup or workgroup memory that exceeds the limits of the device. Other checks of wgpu are missing, so tests
+//! should also run on a real adapter. An unsupported call panics with its name.
 
 mod backend;
 mod counts;

@@ -376,3 +376,39 @@ fn what_cannot_be_run_is_a_validation_error() {
         "{error}"
     );
 }
+
+/// wgpu itself does not check this limit; browsers do.
+#[test]
+fn too_much_workgroup_memory() {
+    let needs = |bytes: u32| {
+        let mut options = Options::default();
+        options.limits.max_compute_workgroup_storage_size = bytes;
+        let device = StrictGpu::new(options).device();
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let text = "
+            var<workgroup> used: array<u32, 33>;
+            var<workgroup> unused: array<u32, 1000>;
+            @compute @workgroup_size(1) fn main() { used[0] = 1u; }
+        ";
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        let _ = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: None,
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let error = pollster::block_on(scope.pop());
+        error.map(|error| error.to_string())
+    };
+    assert_eq!(needs(144), None);
+    let error = needs(143).expect("an error");
+    assert!(
+        error.contains("144 bytes of workgroup memory, more than 143"),
+        "{error}"
+    );
+}

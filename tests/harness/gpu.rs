@@ -85,18 +85,34 @@ pub(super) struct Opened {
     pub(super) by_tensors: bool,
 }
 
-/// Every adapter that fits, in several kinds, and the device that interprets shaders, in the same kinds.
+/// Every adapter that fits, also those of OpenGL, which is a second implementation.
 ///
 /// Panics if there is none and `WGSLICE_REQUIRE_GPU=1`.
-pub(super) fn gpus() -> Vec<Opened> {
-    let options = AdapterOptions {
-        // OpenGL too, as a second implementation.
+pub(crate) fn candidates() -> Vec<Candidate> {
+    let found = fitting(&AdapterOptions {
         backends: Some(wgpu::Backends::all()),
         ..AdapterOptions::default()
-    };
-    let adapters = pollster::block_on(options.adapters()).expect("options");
+    });
+    if found.is_empty() {
+        assert_ne!(
+            env::var("WGSLICE_REQUIRE_GPU").as_deref(),
+            Ok("1"),
+            "WGSLICE_REQUIRE_GPU=1, but there is no adapter"
+        );
+        eprintln!("no adapter: the GPU is not tested");
+    }
+    found
+}
+
+fn fitting(options: &AdapterOptions) -> Vec<Candidate> {
+    let found = pollster::block_on(options.adapters()).expect("options");
+    found.into_iter().filter(Candidate::fits).collect()
+}
+
+/// Every adapter that fits, in several kinds, and the device that interprets shaders, in the same kinds.
+pub(super) fn gpus() -> Vec<Opened> {
     let mut gpus = Vec::new();
-    for candidate in adapters.iter().filter(|candidate| candidate.fits()) {
+    for candidate in &candidates() {
         for &kind in Kind::of(candidate) {
             let name = format!("{candidate}, {kind:?}");
             let by_tensors = matches!(kind, Kind::Parts);
@@ -109,14 +125,6 @@ pub(super) fn gpus() -> Vec<Opened> {
                 Err(error) => eprintln!("not tested: {name}: {error}"),
             }
         }
-    }
-    if gpus.is_empty() {
-        assert_ne!(
-            env::var("WGSLICE_REQUIRE_GPU").as_deref(),
-            Ok("1"),
-            "WGSLICE_REQUIRE_GPU=1, but there is no adapter"
-        );
-        eprintln!("no adapter: the GPU is not tested");
     }
     for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
         let mut options = strict_gpu::Options::default();
@@ -134,9 +142,8 @@ pub(super) fn gpus() -> Vec<Opened> {
 
 /// The options of the first search for adapters.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
-    let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("options");
-    let fit = candidates.into_iter().filter(|candidate| candidate.fits());
-    fit.map(|candidate| candidate.adapter).collect()
+    let found = fitting(&AdapterOptions::default()).into_iter();
+    found.map(|candidate| candidate.adapter).collect()
 }
 
 /// A device of the caller, as programs bring it.

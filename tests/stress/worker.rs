@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A slice in its own encoder, prepared first or not.
+    /// Records a slice in an encoder of its own. If `prepared`, the plan is prepared first.
     fn encode(&mut self, prepared: bool) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;

@@ -30,7 +30,7 @@ mod unaligned;
 pub(crate) use row_words::reaches;
 
 use super::{
-    caps::{Kind, Reach, Span, VECTOR},
+    caps::{INVOCATION_MEMORY, Kind, Reach, Span, VECTOR},
     grid::{Grid, MOST_LANES},
     job::{Job, Vectors},
     lists::{FOUR, looked_at},

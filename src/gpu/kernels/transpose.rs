@@ -12,8 +12,8 @@
 //! Tiles begin at cache lines if the strides align all lines, or all rows, in the same way.
 
 use super::{
-    Axis, Form, Grid, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap, Rows, Source,
-    Tiling, Units, Vectors,
+    Axis, Form, Grid, INVOCATION_MEMORY, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap,
+    Rows, Source, Tiling, Units, Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
@@ -74,9 +74,9 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
 /// that the 64 KiB of workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
 const BYTES: usize = 32;
 
-/// The number of words that an invocation moves in smaller units. With workgroups of 256 a tile has 16 KiB, the most that
-/// every device has: where lines begin within sectors, larger tiles load fewer sectors twice.
-const SUBWORD_LOADS: usize = 16;
+/// The number of words that an invocation moves in smaller units: all of [`INVOCATION_MEMORY`]. Where lines begin within
+/// sectors, larger tiles load fewer sectors twice.
+const SUBWORD_LOADS: usize = INVOCATION_MEMORY as usize / 4;
 
 /// The size in bytes of a sector: a GPU's memory transfers whole sectors.
 const SECTOR: usize = 32;
@@ -235,7 +235,7 @@ fn tiles(
             near_dim,
             line_log2,
             words_log2,
-            swizzle: swizzle(is_close, per_word, line_log2, words_log2, word),
+            swizzle: swizzle(rows.unit, is_close, line_log2, words_log2),
             is_stretch: is_close,
             lines_shift,
             rows_shift,
@@ -249,17 +249,18 @@ fn tiles(
     })
 }
 
-/// The number of bits by which the shader shifts the position of a unit in the tile, before it XORs the result with the
-/// position. Without this, invocations that store neighbouring units of a row would read the same bank. Units of 1 and 2
-/// bytes are moved in words, of `per_word` units each; `word` is the size in bytes of a word, or of a larger unit.
-fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
-    let banks = (BANKS * 4 / word).ilog2();
+/// The number of bits by which `transpose_units.wgsl` shifts the position of a unit in the tile, before it XORs the
+/// result with the position. Without this, invocations that store neighbouring units of a row would read the same bank.
+/// 0 for units of 1 and 2 bytes, whose shader places words in another way.
+fn swizzle(unit: usize, is_close: bool, line_log2: u32, words_log2: u32) -> u32 {
+    if unit < 4 {
+        return 0;
+    }
+    let banks = (BANKS * 4 / unit).ilog2();
     if is_close {
         return banks;
     }
-    // The base-2 logarithm of the distance in the tile between neighbouring words of a row.
-    let distance = line_log2 + per_word.ilog2();
-    (distance + words_log2.min(banks))
+    (line_log2 + words_log2.min(banks))
         .saturating_sub(banks)
         .max(1)
 }

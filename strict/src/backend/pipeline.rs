@@ -83,7 +83,17 @@ impl StrictPipeline {
         let label = descriptor.label.unwrap_or("a pipeline without a label");
         let layout = descriptor.layout.and_then(|layout| layout.as_custom());
         let groups = layout.map(|layout: &StrictPipelineLayout| layout.groups.clone());
-        let program = match program(descriptor, label) {
+        let most = shared.limits.max_compute_workgroup_storage_size;
+        let program = program(descriptor, label).and_then(|program| {
+            let bytes = program.workgroup_bytes();
+            match bytes <= u64::from(most) {
+                true => Ok(program),
+                false => Err(format!(
+                    "{bytes} bytes of workgroup memory, more than {most}"
+                )),
+            }
+        });
+        let program = match program {
             Ok(program) => {
                 if shared.options.keeps_pipelines {
                     locked(&shared.log.pipelines).push(PipelineRequest::of(descriptor, &program));

@@ -56,6 +56,18 @@ impl Program {
     pub(crate) fn entry_point(&self) -> &EntryPoint {
         &self.module.entry_points[self.entry]
     }
+
+    /// The size of the workgroup memory that the entry point uses, by WebGPU's rule: each variable takes a multiple of
+    /// 16 bytes.
+    pub(crate) fn workgroup_bytes(&self) -> u64 {
+        let used = self.info.get_entry_point(self.entry);
+        let variables = self.module.global_variables.iter();
+        let variables = variables.filter(|(handle, variable)| {
+            variable.space == AddressSpace::WorkGroup && !used[*handle].is_empty()
+        });
+        let sizes = variables.map(|(_, variable)| self.layouter[variable.ty].size);
+        sizes.map(|size| u64::from(size).next_multiple_of(16)).sum()
+    }
 }
 
 /// The memory that a global variable is bound to.

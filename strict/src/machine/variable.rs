@@ -40,17 +40,28 @@ impl Variable {
 
     /// Sets the components of all lanes from `first` on.
     pub(super) fn set_all(&mut self, first: usize, value: &Data, lanes: usize) {
-        let all = Self::new(value, lanes);
-        let places = first * lanes..first * lanes + all.words.len();
-        self.words[places.clone()].copy_from_slice(&all.words);
-        if self.unknown.is_empty() && !all.unknown.is_empty() {
+        let begin = first * lanes;
+        let places = begin..begin + value.components(lanes) * lanes;
+        let words = &mut self.words[places.clone()];
+        match value.uniform {
+            true => {
+                for (words, &word) in words.chunks_exact_mut(lanes).zip(value.words.iter()) {
+                    words.fill(word);
+                }
+            }
+            false => words.copy_from_slice(&value.words),
+        }
+        if self.unknown.is_empty() && value.unknown.is_some() {
             self.unknown = vec![0; self.words.len()];
         }
-        if let Some(bits) = self.unknown.get_mut(places) {
-            match all.unknown.is_empty() {
-                true => bits.fill(0),
-                false => bits.copy_from_slice(&all.unknown),
-            }
+        for (n, bits) in self
+            .unknown
+            .get_mut(places)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            *bits = value.unknown_at(n / lanes, n % lanes, lanes);
         }
     }
 
