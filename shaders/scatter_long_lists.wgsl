@@ -1,17 +1,21 @@
-// The fourth step of a scatter_nd whose result depends on the order of rows: links the rows of those lists that were
-// too long for `scatter_middle_lists.wgsl`, in ascending order. For each list a workgroup reads the slices of all rows
-// once, which takes the same time for any length and order of the list. It goes from the last rows to the first, so
-// that it knows the successor of each row.
+// The third step of a scatter_nd whose result depends on the order of rows: puts the lists in ascending order that are
+// too long for one invocation in `scatter_sort.wgsl`. Most scatters have none. `scatter_nd.wgsl` says what lists, links
+// and blocks are.
 //
-// Each of the `tiles` workgroups takes every `tiles`-th list. Most scatters have no such lists. `scatter_nd.wgsl` says
-// what lists, links and blocks are.
+// LANES invocations sort a list of up to MOST rows: one copies the list's links to workgroup memory; then each finds
+// the successor of every LANES-th row.
+//
+// A workgroup links up to TOGETHER longer lists anew. It goes through all rows, from the last to the first, so that it
+// knows the successor of each row. That takes the same time for lists of any length and order.
+//
+// The `tiles` workgroups take lists in turn: the first ones begin with lists to sort, the last ones with longer lists.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
     // The word of `rows` at which the links begin.
     links: u32,
-    // The word of `rows` that holds the first slice whose list this step links.
+    // The word of `rows` that holds the first slice with a list of more than MOST rows.
     long: u32,
     // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
@@ -20,88 +24,243 @@ struct Map {
 // A flag that `scatter_sort.wgsl` sets in entries of `head`, and this step keeps; it is not part of a row's number.
 const FIRST: u32 = 0x80000000u;
 
-// The number of rows that a workgroup loads together, here called a stretch: eight for each invocation.
-const STRETCH: u32 = 8u * WORKGROUP;
-// The number of words of a bit map that has one bit for each row of a stretch.
+// Stands for no slice in `rows`: the row is out of range, or its slice is not bound.
+const NONE: u32 = 0xffffffffu;
+
+// The number of invocations that sort a list.
+const LANES: u32 = 32u;
+// The number of lists that a workgroup sorts at once.
+const LISTS: u32 = WORKGROUP / LANES;
+// The most rows of a list that fits in workgroup memory.
+const MOST: u32 = 256u;
+
+// The most lists that a workgroup links anew at once. A workgroup has as many invocations, or more.
+const TOGETHER: u32 = 64u;
+// The number of rows that a workgroup loads together, here called a stretch: four for each invocation.
+const STRETCH: u32 = 4u * WORKGROUP;
+// The number of words of a bit map that has one bit for each row of a stretch: at most 32.
 const WORDS: u32 = STRETCH / 32u;
 
-@group(0) @binding(0) var<storage, read_write> head: array<u32>;
+@group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
 // The layout is that in `scatter_sort.wgsl`.
-@group(0) @binding(1) var<storage, read_write> rows: array<u32>;
+@group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
-// The number of lists that this step links.
-var<workgroup> noted: u32;
-// One bit for each row of a stretch, set if the row goes to the slice whose list the workgroup links now.
-var<workgroup> found: array<atomic<u32>, WORDS>;
-// The smallest link found so far, negated so that `atomicMax` keeps it; 0 if none is found.
-var<workgroup> least: atomic<u32>;
+// The number of lists to sort, and of lists to link anew.
+var<workgroup> noted: vec2<u32>;
 
-fn links() -> u32 {
-    return uniforms.map.links;
+// The links of the lists to sort, MOST words for each. Or a bit map for each list to link anew: which rows of a stretch
+// the list has. The size is LISTS * MOST and TOGETHER * WORDS.
+var<workgroup> words: array<atomic<u32>, 8u * WORKGROUP>;
+// The number of rows of each list to sort.
+var<workgroup> lengths: array<u32, LISTS>;
+
+// The slices of the lists to link anew, in ascending order; then NONE.
+var<workgroup> slices: array<u32, TOGETHER>;
+// For each of these lists, which words of its bit map are not 0.
+var<workgroup> filled: array<atomic<u32>, TOGETHER>;
+// For each of these lists, the link to the first of its rows in later stretches, or 0.
+var<workgroup> behind: array<u32, TOGETHER>;
+
+// Returns the word of `rows` that holds the link of a row, given the link to this row.
+fn place(link: u32) -> u32 {
+    return uniforms.map.links + link - 1u;
 }
 
-// Returns a bit for each of four rows, which are WORKGROUP rows apart: whether the row goes to the slice. There is no
-// loop, since each of its rounds would wait for its own load.
-fn four_that_go(row: u32, slice: u32) -> u32 {
+// Names the row of `link` in `head` as the first of the list of its slice.
+fn set_first(slice: u32, link: u32) {
+    atomicStore(&head[slice + 1u], (uniforms.map.first_row + link) | FIRST);
+}
+
+// Sorts LISTS lists, or those up to the last: list number `first` and those after it.
+fn sort_lists(first: u32, local: u32) {
+    let own = local / LANES;
+    let there = first + own < noted.x;
+    var slice = 0u;
+    if there {
+        slice = atomicLoad(&rows[2u * uniforms.map.links + 4u + first + own]);
+    }
+    if there && local % LANES == 0u {
+        lengths[own] = copy_links(slice, own * MOST);
+    }
+    workgroupBarrier();
+    if there {
+        for (var i = local % LANES; i < lengths[own]; i += LANES) {
+            sort_row(slice, atomicLoad(&words[own * MOST + i]), own * MOST, lengths[own]);
+        }
+    }
+    workgroupBarrier();
+}
+
+// Copies the links of a slice's list to `words`, from index `begin`. Returns the number of links.
+fn copy_links(slice: u32, begin: u32) -> u32 {
+    var length = 0u;
+    var link = (atomicLoad(&head[slice + 1u]) & ~FIRST) - uniforms.map.first_row;
+    while link != 0u && length < MOST {
+        atomicStore(&words[begin + length], link);
+        length++;
+        link = atomicLoad(&rows[place(link)]);
+    }
+    return length;
+}
+
+// Links the row of `link` to its successor: the next larger of the `length` links that begin at `words[begin]`, or 0 if
+// `link` is the largest. If `link` is the smallest, its row is the first of the list.
+fn sort_row(slice: u32, link: u32, begin: u32, length: u32) {
+    var next = NONE;
+    var is_first = true;
+    for (var i = 0u; i < length; i++) {
+        let other = atomicLoad(&words[begin + i]);
+        is_first &= other >= link;
+        next = select(next, min(next, other), other > link);
+    }
+    atomicStore(&rows[place(link)], select(next, 0u, next == NONE));
+    if is_first {
+        set_first(slice, link);
+    }
+}
+
+// Returns the slices of four rows, which are WORKGROUP rows apart. There is no loop, since each of its rounds would
+// wait for its own load.
+fn slices_of(row: u32) -> vec4<u32> {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
     let bound = min(at, vec4(uniforms.units - 1u));
-    let slices = vec4(rows[bound.x], rows[bound.y], rows[bound.z], rows[bound.w]);
-    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (slices == vec4(slice)) & (at < vec4(uniforms.units)));
-    return bits.x | bits.y | bits.z | bits.w;
+    let found = vec4(
+        atomicLoad(&rows[bound.x]),
+        atomicLoad(&rows[bound.y]),
+        atomicLoad(&rows[bound.z]),
+        atomicLoad(&rows[bound.w]),
+    );
+    return select(vec4(NONE), found, at < vec4(uniforms.units));
 }
 
-// Returns the place in the stretch of the next row after `place` that goes to the slice, or STRETCH if there is none.
-fn found_behind(place: u32) -> u32 {
-    var word = place >> 5u;
-    var bits = atomicLoad(&found[word]) & (0xfffffffeu << (place & 31u));
-    while bits == 0u && word + 1u < WORDS {
-        word++;
-        bits = atomicLoad(&found[word]);
+// Returns the places of four slices in `slices`, or TOGETHER for those that are not there. `half` is the largest power
+// of two less than the number of slices, or 1.
+fn lists_of(four: vec4<u32>, half: u32) -> vec4<u32> {
+    var at = vec4(0u);
+    for (var step = half; step > 0u; step >>= 1u) {
+        let further = at + step;
+        let found = vec4(slices[further.x], slices[further.y], slices[further.z], slices[further.w]);
+        at = select(at, further, found <= four);
     }
-    return word * 32u + countTrailingZeros(bits);
+    let found = vec4(slices[at.x], slices[at.y], slices[at.z], slices[at.w]);
+    return select(vec4(TOGETHER), at, (found == four) & (four != vec4(NONE)));
+}
+
+// Marks row number `number` of a stretch in the bit map of its list.
+fn mark(list: u32, number: u32) {
+    if list < TOGETHER {
+        atomicOr(&words[list * WORDS + (number >> 5u)], 1u << (number & 31u));
+        atomicOr(&filled[list], 1u << (number >> 5u));
+    }
+}
+
+// Links row number `number` of the stretch that begins at row `begin` to the next row of its list. Returns whether no
+// earlier row of the stretch is in the list.
+fn link_row(list: u32, begin: u32, number: u32) -> bool {
+    if list >= TOGETHER {
+        return false;
+    }
+    let word = number >> 5u;
+    let bits = atomicLoad(&words[list * WORDS + word]);
+    let others = atomicLoad(&filled[list]);
+    // The word with the next row's bit, and the bits of rows after this one in that word.
+    var next_word = word;
+    var next_bits = bits & (0xfffffffeu << (number & 31u));
+    let later = others & (0xfffffffeu << word);
+    if next_bits == 0u && later != 0u {
+        next_word = firstTrailingBit(later);
+        next_bits = atomicLoad(&words[list * WORDS + next_word]);
+    }
+    var next = behind[list];
+    if next_bits != 0u {
+        next = begin + next_word * 32u + firstTrailingBit(next_bits) + 1u;
+    }
+    atomicStore(&rows[uniforms.map.links + begin + number], next);
+    let earlier = (bits & ~(0xffffffffu << (number & 31u))) | (others & ~(0xffffffffu << word));
+    return earlier == 0u;
+}
+
+fn set_behind(list: u32, link: u32, is_first: bool) {
+    if is_first {
+        behind[list] = link;
+    }
+}
+
+// Links the rows of `count` lists in ascending order: list number `first` and those after it.
+fn link_lists(first: u32, count: u32, local: u32) {
+    var slice = NONE;
+    if local < count {
+        slice = atomicLoad(&rows[uniforms.map.long + first + local]);
+        atomicStore(&words[local], slice);
+    }
+    workgroupBarrier();
+    var own = local;
+    if local < count {
+        own = 0u;
+        for (var i = 0u; i < count; i++) {
+            own += u32(atomicLoad(&words[i]) < slice);
+        }
+    }
+    if local < TOGETHER {
+        slices[own] = slice;
+        behind[local] = 0u;
+    }
+    workgroupBarrier();
+    let half = 1u << firstLeadingBit(max(count - 1u, 1u));
+    var begin = (uniforms.units - 1u) / STRETCH * STRETCH;
+    var next_slices = slices_of(begin + local);
+    for (var left = begin / STRETCH + 1u; left > 0u; left--) {
+        let lists = lists_of(next_slices, half);
+        // These loads wait for memory while this stretch is linked. In the last round they load any rows.
+        next_slices = slices_of(begin - STRETCH + local);
+        for (var i = local; i < TOGETHER * WORDS; i += WORKGROUP) {
+            atomicStore(&words[i], 0u);
+        }
+        if local < TOGETHER {
+            atomicStore(&filled[local], 0u);
+        }
+        workgroupBarrier();
+        let numbers = local + WORKGROUP * vec4(0u, 1u, 2u, 3u);
+        mark(lists.x, numbers.x);
+        mark(lists.y, numbers.y);
+        mark(lists.z, numbers.z);
+        mark(lists.w, numbers.w);
+        workgroupBarrier();
+        let first_x = link_row(lists.x, begin, numbers.x);
+        let first_y = link_row(lists.y, begin, numbers.y);
+        let first_z = link_row(lists.z, begin, numbers.z);
+        let first_w = link_row(lists.w, begin, numbers.w);
+        workgroupBarrier();
+        let own_links = begin + numbers + 1u;
+        set_behind(lists.x, own_links.x, first_x);
+        set_behind(lists.y, own_links.y, first_y);
+        set_behind(lists.z, own_links.z, first_z);
+        set_behind(lists.w, own_links.w, first_w);
+        begin -= STRETCH;
+    }
+    workgroupBarrier();
+    if local < count {
+        set_first(slice, behind[own]);
+    }
+    workgroupBarrier();
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     if local == 0u {
-        noted = rows[2u * links() + 1u];
+        let counts = 2u * uniforms.map.links;
+        noted = vec2(atomicLoad(&rows[counts]), atomicLoad(&rows[counts + 1u]));
     }
     let lists = workgroupUniformLoad(&noted);
-    for (var list = group_number(group); list < lists; list += uniforms.tiles) {
-        link_list(rows[uniforms.map.long + list], local);
+    let number = group_number(group);
+    if number >= uniforms.tiles {
+        return;
     }
-}
-
-// Links the rows of a slice in ascending order, and names the first in `head`.
-fn link_list(slice: u32, local: u32) {
-    var behind = 0u;
-    if local == 0u {
-        atomicStore(&least, 0u);
+    for (var first = number * LISTS; first < lists.x; first += uniforms.tiles * LISTS) {
+        sort_lists(first, local);
     }
-    for (var left = (uniforms.units + STRETCH - 1u) / STRETCH; left > 0u; left--) {
-        let first = (left - 1u) * STRETCH;
-        if local < WORDS {
-            atomicStore(&found[local], 0u);
-        }
-        // Bit i: the i-th row of the invocation goes to the slice.
-        let row = first + local;
-        let mine = four_that_go(row, slice) | (four_that_go(row + 4u * WORKGROUP, slice) << 4u);
-        workgroupBarrier();
-        for (var bits = mine; bits != 0u; bits &= bits - 1u) {
-            let place = firstTrailingBit(bits) * WORKGROUP + local;
-            atomicOr(&found[place >> 5u], 1u << (place & 31u));
-        }
-        workgroupBarrier();
-        for (var bits = mine; bits != 0u; bits &= bits - 1u) {
-            let place = firstTrailingBit(bits) * WORKGROUP + local;
-            let next = found_behind(place);
-            rows[links() + first + place] = select(behind, first + next + 1u, next < STRETCH);
-            atomicMax(&least, 0u - (first + place + 1u));
-        }
-        workgroupBarrier();
-        behind = 0u - atomicLoad(&least);
-    }
-    if local == 0u {
-        head[slice + 1u] = (uniforms.map.first_row + behind) | FIRST;
+    let from_last = uniforms.tiles - 1u - number;
+    for (var first = from_last * TOGETHER; first < lists.y; first += uniforms.tiles * TOGETHER) {
+        link_lists(first, min(lists.y - first, TOGETHER), local);
     }
 }

@@ -23,7 +23,7 @@ const NONE: u32 = 0xffffffffu;
 // Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
 // The slice of each row. If rows form lists, two things follow: the link of each row to the next row of its list, 0 for
-// the last; and a vector whose first two words count the slices that the next two steps note.
+// the last; and a vector whose first two words count the slices that the next step notes.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
 // Returns the entry of `head` for a slice; 0 without LOOKS, or if `slice` is NONE.

@@ -3,7 +3,7 @@
 // Afterwards `head` names the first row. `scatter_nd.wgsl` says what lists, links and blocks are.
 //
 // Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
-// `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
+// `longest` are left unsorted, and their slices noted for `scatter_long_lists.wgsl`.
 //
 // A tile is `segment` rows, at most 32, the bits of a word. Few slices have several rows, and on a CPU adapter, whose
 // lanes run in lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a
@@ -15,7 +15,7 @@ struct Map {
     longest: u32,
     // The word of `rows` at which the links begin.
     links: u32,
-    // The word of `rows` that holds the first slice that `scatter_middle_lists.wgsl` notes.
+    // The word of `rows` that holds the first slice noted with a list of more than MOST rows.
     long: u32,
     // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
@@ -25,10 +25,13 @@ struct Map {
 // on sees the flag, and does not sort the list again.
 const FIRST: u32 = 0x80000000u;
 
+// The most rows of a list that `scatter_long_lists.wgsl` sorts in workgroup memory.
+const MOST: u32 = 256u;
+
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
 // In this order: the slice of each row; the link of each row, which is the number of the next row of its list plus one,
-// or 0 for the last; four words, of which the first counts the slices noted here and the second those noted in
-// `scatter_middle_lists.wgsl`; the slices noted here; the slices noted there.
+// or 0 for the last; four words, of which the first two count the slices that are noted; the slices noted with a list of
+// up to MOST rows; those noted with a longer list.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {
@@ -51,19 +54,16 @@ fn set_next(link: u32, to: u32) {
 struct List {
     // The link to the list's first row.
     first: u32,
-    // Whether the list is sorted; false if it has more than `longest` rows.
-    ascends: bool,
+    // The number of rows, or MOST + 1 if there are more. If it exceeds `longest`, the list is not sorted.
+    length: u32,
 }
 
 fn sorted(first: u32) -> List {
     var list = 0u;
     var last = 0u;
     var rest = first;
-    for (var length = 0u; rest != 0u; length++) {
-        if length == longest() {
-            set_next(last, rest);
-            return List(list, false);
-        }
+    var length = 0u;
+    while rest != 0u && length < longest() {
         let link = rest;
         last = max(last, link);
         rest = next(link);
@@ -79,8 +79,16 @@ fn sorted(first: u32) -> List {
         } else {
             set_next(before, link);
         }
+        length++;
     }
-    return List(list, true);
+    if rest != 0u {
+        set_next(last, rest);
+    }
+    while rest != 0u && length <= MOST {
+        rest = next(rest);
+        length++;
+    }
+    return List(list, length);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -103,8 +111,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if atomicLoad(&head[slice + 1u]) == uniforms.map.first_row + row + 1u {
             let list = sorted(row + 1u);
             atomicStore(&head[slice + 1u], (uniforms.map.first_row + list.first) | FIRST);
-            if !list.ascends {
-                let counts = 2u * links();
+            let counts = 2u * links();
+            if list.length > MOST {
+                atomicStore(&rows[uniforms.map.long + atomicAdd(&rows[counts + 1u], 1u)], slice);
+            } else if list.length > longest() {
                 atomicStore(&rows[counts + 4u + atomicAdd(&rows[counts], 1u)], slice);
             }
         }

@@ -6,8 +6,8 @@
 //! number of a row in the block plus one, or 0 for no row; each row has a link to the next row of its list.
 //!
 //! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
-//! invocation, a longer list that fits in workgroup memory by several, and the rows of an even longer list are linked
-//! again, in order, by a workgroup. So no invocation takes long, for any indices. Then, for each unit of a slice, one
+//! invocation, a longer list that fits in workgroup memory by several, and even longer lists are linked anew, in order,
+//! many of them by a workgroup. So no invocation takes long, for any indices. Then, for each unit of a slice, one
 //! invocation walks the list.
 
 use super::caps::Kind;
@@ -15,15 +15,15 @@ use super::caps::Kind;
 /// The number of rows whose slices an invocation looks up at once, in the four components of a WGSL vector.
 pub(crate) const FOUR: usize = 4;
 
-/// The most rows of a list that `scatter_middle_lists.wgsl` sorts. A workgroup of 256 sorts eight lists at once: their
-/// links, of 4 bytes each, take 8 KiB, half of the workgroup memory that every device has.
-const MIDDLE: usize = 256;
-/// The number of invocations that sort a list together in `scatter_middle_lists.wgsl`.
-const MIDDLE_LANES: usize = 32;
+/// The most rows of a list that is sorted in workgroup memory: `MOST` in `scatter_long_lists.wgsl`. A workgroup of 256
+/// sorts eight lists at once, whose links, of 4 bytes each, take 8 KiB.
+pub(super) const MIDDLE: usize = 256;
+/// The number of invocations that sort a list together: `LANES` in `scatter_long_lists.wgsl`.
+pub(super) const MIDDLE_LANES: usize = 32;
 
-/// The most workgroups of a step that sorts longer lists. Usually there are no such lists, so there are few workgroups,
-/// but enough to keep a GPU busy: a GPU with 132 multiprocessors runs at most 1,056 workgroups of 256 invocations at
-/// once.
+/// The most workgroups of the step that sorts longer lists. Usually there are no such lists, so there are few
+/// workgroups, but enough to keep a GPU busy: a GPU with 132 multiprocessors runs at most 1,056 workgroups of 256
+/// invocations at once.
 const WORKGROUPS: usize = 512;
 
 /// The number of rows that an invocation examines for lists to sort. On a software adapter invocations run in lockstep,
@@ -48,17 +48,14 @@ fn longest_sorted(kind: Kind) -> usize {
 }
 
 /// The most rows of a block whose rows are combined with slices. `units` is the number of units that one invocation
-/// combines: for each, it may have to walk a list of all rows. If lists are sorted, as `sorts` says, a workgroup may
-/// also have to examine all rows for every long list.
+/// combines: for each, it may have to walk a list of all rows.
 ///
 /// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
 /// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, so rows
-/// times `units` are at most half of that. Lavapipe also has few invocations to share the work on long lists, so there
-/// must be few such lists: 2^12 rows form at most 15.
-pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
+/// times `units` are at most half of that.
+pub(crate) fn most_rows(kind: Kind, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
-        Kind::Software if sorts => ((1 << 15) / units).clamp(1, 1 << 12),
         Kind::Software => ((1 << 15) / units).max(1),
     }
 }
@@ -110,16 +107,11 @@ impl Lists {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// The number of workgroups that sort lists in workgroup memory, each several lists in turn. 0 if one invocation
-    /// can sort even a list of all rows.
-    pub(crate) fn middle_groups(self, workgroup: u32) -> usize {
+    /// The number of workgroups that put lists in order that are too long for one invocation, each several lists in
+    /// turn. 0 if one invocation can sort even a list of all rows.
+    pub(crate) fn long_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)
-    }
-
-    /// The number of workgroups that link the lists too long for workgroup memory, each several lists in turn.
-    pub(crate) fn long_groups(self) -> usize {
-        self.longer()[1].min(WORKGROUPS)
     }
 }
 
@@ -157,21 +149,21 @@ mod tests {
         let (lists, longest) = (looked_at(Kind::Software), longest_sorted(Kind::Software));
         // An invocation examines rows, takes each row off its list, finds its position, and counts a list that is too
         // long.
-        let sorting = lists + lists * (1 + longest + longest * (longest - 1) / 2);
+        let counting = MIDDLE + 1 - longest;
+        let sorting = lists + lists * (1 + longest + longest * (longest - 1) / 2 + counting);
         assert!(sorting < most, "{sorting}");
-        let rows = most_rows(Kind::Software, true, 1);
+        let rows = most_rows(Kind::Software, 1);
         let at_once = 64 / MIDDLE_LANES * WORKGROUPS;
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
-        assert!(middle < most, "{middle}");
-        // Each of the 64 invocations has eight of every 512 rows, and searches a bit map of 16 words for each row.
-        let long = rows.div_ceil(8 * 64) * (8 + 8 * 16);
-        assert!(long < most, "{long}");
+        // For each stretch of four rows for each of 64 invocations, an invocation searches 64 slices, and clears eight
+        // words. Even if one workgroup linked all lists, 64 at a time:
+        let turns = rows.div_ceil(MIDDLE + 1).div_ceil(64);
+        let long = turns * (65 + rows.div_ceil(4 * 64) * (1 + 6 + 8));
+        assert!(middle + long < most, "{middle} + {long}");
         for units in [1, 16, 512, 1 << 20] {
-            for sorts in [false, true] {
-                let rows = most_rows(Kind::Software, sorts, units);
-                assert!(rows == 1 || rows * units < most - units, "{units}");
-            }
+            let rows = most_rows(Kind::Software, units);
+            assert!(rows == 1 || rows * units < most - units, "{units}");
         }
     }
 }

@@ -6,8 +6,7 @@
 //! | check | [`OutOfRange::Error`](crate::options::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
 //! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice into a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
-//! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
-//! | | | replaces the links of longer lists, for ascending order | `scatter_long_lists.wgsl` |
+//! | | | sorts lists of up to 256 rows, and links longer lists anew | `scatter_long_lists.wgsl` |
 //! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
 //!
 //! No two invocations write the same bytes, so results do not depend on scheduling. Instead of these steps, atomics

@@ -8,6 +8,7 @@
 use super::{
     caps::{INVOCATION_MEMORY, Kind},
     kernels::KERNELS,
+    lists,
     maps::{
         CropWords, Flags, GradientWords, IndexedWords, Op, ScatterWords, SliceWords, SortWords,
         UpdateWords,
@@ -279,6 +280,31 @@ fn uniforms_lie_where_the_host_writes_them() {
     }
 }
 
+/// The shaders that sort lists agree with the host, which makes room for lists by their lengths.
+#[test]
+fn lists_are_as_long_as_the_host_assumes() {
+    for (name, constant, value) in [
+        ("sort", "MOST", lists::MIDDLE),
+        ("long lists", "MOST", lists::MIDDLE),
+        ("long lists", "LANES", lists::MIDDLE_LANES),
+    ] {
+        let named = |(program, ..): &(Program, _, _)| program.source.name == name;
+        let (_, _, module) = modules().find(named).unwrap();
+        assert_eq!(number(&module, constant) as usize, value, "{name}");
+    }
+}
+
+/// A constant of a shader.
+fn number(module: &Module, name: &str) -> u32 {
+    let mut constants = module.constants.iter();
+    let constant = constants.find(|(_, constant)| constant.name.as_deref() == Some(name));
+    let (_, constant) = constant.unwrap_or_else(|| panic!("no constant {name}"));
+    match module.global_expressions[constant.init] {
+        naga::Expression::Literal(naga::Literal::U32(number)) => number,
+        ref other => panic!("{name} is {other:?}"),
+    }
+}
+
 /// Each flag has a bit of its own, which is the one that the shaders read.
 #[test]
 fn flags_lie_where_the_shaders_read_them() {
@@ -332,14 +358,7 @@ fn flags_lie_where_the_shaders_read_them() {
             },
         ),
     ] {
-        let constants = module.constants.iter();
-        let mut named = constants.filter(|(_, constant)| constant.name.as_deref() == Some(name));
-        let (_, constant) = named.next().unwrap();
-        let bit = module.global_expressions[constant.init].clone();
-        let naga::Expression::Literal(naga::Literal::U32(bit)) = bit else {
-            panic!("{name} is no number");
-        };
-        assert_eq!(of(flags), bit, "{name}");
+        assert_eq!(of(flags), number(&module, name), "{name}");
     }
     let most = Flags {
         dims: 9,

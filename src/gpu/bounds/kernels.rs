@@ -14,7 +14,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
         "subword" => subword(dispatch),
         "combine" | "subword combine" => combine(dispatch),
         "atomic combine" => combine_atomic(dispatch),
-        "resolve" | "sort" | "middle lists" | "long lists" => lists::accesses(dispatch),
+        "resolve" | "sort" | "long lists" => lists::accesses(dispatch),
         name => Err(format!("nobody has said what the kernel {name} accesses")),
     }
 }

@@ -225,9 +225,7 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     require(groups * workgroup <= 1 << 32 && tiles <= 1 << 32, || {
         format!("{groups} workgroups have too many invocations")
     })?;
-    // The workgroups of these kernels take lists in turn until none is left, so any number of workgroups is enough.
-    let in_turn = ["middle lists", "long lists"].contains(&dispatch.program.source.name);
-    require(in_turn || tiles >= uniforms.tiles.into(), || {
+    require(tiles >= uniforms.tiles.into(), || {
         format!("room for {tiles} tiles, but there are {}", uniforms.tiles)
     })
 }

@@ -20,7 +20,6 @@ mod row_words;
 mod rows_coalesced;
 mod rows_serial;
 mod scatter_long_lists;
-mod scatter_middle_lists;
 mod scatter_resolve;
 mod scatter_sort;
 mod subword;
@@ -43,12 +42,11 @@ use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 17] = [
+pub(crate) static KERNELS: [Kernel; 16] = [
     // kernel                        writes                                         in units of    adapters
     scatter_resolve::KERNEL,      // the slice of each row, the list of each slice –              all
-    scatter_sort::KERNEL,         // lists in ascending order: short ones          –              all
-    scatter_middle_lists::KERNEL, // of up to 256 rows                             –              all
-    scatter_long_lists::KERNEL,   // of more rows                                  –              all
+    scatter_sort::KERNEL,         // short lists in ascending order                –              all
+    scatter_long_lists::KERNEL,   // longer lists in ascending order               –              all
     combine_atomic::KERNEL,       // scatters that combine in any order            4 bytes        all
     combine_subword::KERNEL,      // scatters that combine                         1, 2 bytes     all
     combine::KERNEL,              // scatters that combine                         4 to 16 bytes  all

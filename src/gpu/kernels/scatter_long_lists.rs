@@ -1,4 +1,4 @@
-//! Links the rows of lists of more than 256 rows again, in ascending order: `shaders/scatter_long_lists.wgsl`.
+//! Sorts lists of up to 256 rows in workgroup memory, and links longer lists anew: `shaders/scatter_long_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, Source, Vectors, scatter_sort};
 
@@ -13,6 +13,6 @@ pub(super) const KERNEL: Kernel = Kernel {
 
 fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     let lists = job.map.lists(Order::Long)?;
-    let grid = Grid::workgroups(lists.long_groups(), job.reach);
+    let grid = Grid::workgroups(lists.long_groups(job.reach.workgroup), job.reach);
     Some(Launch::of(job, vectors, Form::of(Prelude::None), grid))
 }

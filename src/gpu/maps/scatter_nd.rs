@@ -89,9 +89,7 @@ pub(crate) struct Sort {
 pub(crate) enum Order {
     /// Lists that one invocation sorts.
     Short,
-    /// Lists that one invocation does not sort, but that fit in workgroup memory.
-    Middle,
-    /// Lists that do not fit in workgroup memory.
+    /// Longer lists.
     Long,
 }
 
