@@ -177,9 +177,13 @@ fn source_row(row: u32) -> Row {
     var rest = place.position;
     for (var d = dims(); d > 0u; d--) {
         let axis = uniforms.map.axes[d - 1u];
-        let outer = rest / axis.x;
-        let found = element(place.tuple, d - 1u, rest - outer * axis.x);
-        rest = outer;
+        var j = rest;
+        // What is left for the outermost dimension is its position.
+        if d > 1u {
+            rest /= axis.x;
+            j -= rest * axis.x;
+        }
+        let found = element(place.tuple, d - 1u, j);
         at.base += found.base * axis.z;
         at.state = select(at.state, MISSING, found.state == MISSING);
     }
