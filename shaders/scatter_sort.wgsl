@@ -54,16 +54,19 @@ fn set_next(link: u32, to: u32) {
 struct List {
     // The link to the list's first row.
     first: u32,
-    // The number of rows, or MOST + 1 if there are more. If it exceeds `longest`, the list is not sorted.
-    length: u32,
+    // 0 if the list is sorted. Otherwise the number of its rows, or MOST + 1 if there are more.
+    unsorted: u32,
 }
 
 fn sorted(first: u32) -> List {
     var list = 0u;
     var last = 0u;
     var rest = first;
-    var length = 0u;
-    while rest != 0u && length < longest() {
+    for (var length = 0u; rest != 0u; length++) {
+        if length == longest() {
+            set_next(last, rest);
+            return List(list, and_rest(length, rest));
+        }
         let link = rest;
         last = max(last, link);
         rest = next(link);
@@ -79,16 +82,27 @@ fn sorted(first: u32) -> List {
         } else {
             set_next(before, link);
         }
-        length++;
     }
-    if rest != 0u {
-        set_next(last, rest);
-    }
-    while rest != 0u && length <= MOST {
+    return List(list, 0u);
+}
+
+// Returns `length` plus the number of rows of the list that begins with `first`, or MOST + 1 if that is more.
+fn and_rest(length: u32, first: u32) -> u32 {
+    var all = length;
+    for (var rest = first; rest != 0u && all <= MOST; all++) {
         rest = next(rest);
-        length++;
     }
-    return List(list, length);
+    return all;
+}
+
+// Notes a slice whose list is not sorted.
+fn note(slice: u32, length: u32) {
+    let counts = 2u * links();
+    if length <= MOST {
+        atomicStore(&rows[counts + 4u + atomicAdd(&rows[counts], 1u)], slice);
+    } else {
+        atomicStore(&rows[uniforms.map.long + atomicAdd(&rows[counts + 1u], 1u)], slice);
+    }
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -111,11 +125,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if atomicLoad(&head[slice + 1u]) == uniforms.map.first_row + row + 1u {
             let list = sorted(row + 1u);
             atomicStore(&head[slice + 1u], (uniforms.map.first_row + list.first) | FIRST);
-            let counts = 2u * links();
-            if list.length > MOST {
-                atomicStore(&rows[uniforms.map.long + atomicAdd(&rows[counts + 1u], 1u)], slice);
-            } else if list.length > longest() {
-                atomicStore(&rows[counts + 4u + atomicAdd(&rows[counts], 1u)], slice);
+            if list.unsorted != 0u {
+                note(slice, list.unsorted);
             }
         }
     }

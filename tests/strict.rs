@@ -446,8 +446,8 @@ fn rows_in_another_order_give_other_sums() {
         &[("own += u32(", "own += 0u * u32(")],
         &[("step >>= 1u", "step = 0u")],
         // Noted lists are lost.
-        &[("if list.length > MOST {", "if false {")],
-        &[("else if list.length > longest() {", "else if false {")],
+        &[("if length <= MOST {", "if true {")],
+        &[("if list.unsorted != 0u {", "if false {")],
     ];
     let unseen = mistakes
         .into_iter()
