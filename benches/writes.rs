@@ -33,7 +33,7 @@ enum What {
     /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// A number of rows at random positions of the first dimension.
+    /// Writes this many rows to random positions along the first dimension, and combines them in this way.
     Scatter(usize, Combine),
 }
 

@@ -3,7 +3,7 @@
 //! The host writes each batch into the mapped upload memory of a slot of a ring. One submission per batch
 //! copies it to the device, crops and flips it with wgslice, and runs a shader of the program on it. When the
 //! device is done, the upload memory of the slot is mapped again. The host waits only for the slot that it
-//! needs next. With a single slot that is the previous batch, and nothing overlaps.
+//! needs next. In a ring with a single slot, this is the slot of the previous batch, and nothing overlaps.
 //!
 //! ```sh
 //! cargo run --release --example prefetch_batches

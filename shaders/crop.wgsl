@@ -77,7 +77,7 @@ struct Place {
     // The number of the box, and the word at which its tuple begins.
     box: u32,
     tuple: u32,
-    // The number of the row's position along the cropped dimensions of its box.
+    // The row-major number, along the cropped dimensions, of the row's position in its box.
     position: u32,
     // The sum of the row's positions times strides along the kept dimensions.
     base: u32,
@@ -122,7 +122,7 @@ fn index(tuple: u32, d: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Moves an index to the nearest end of `low..=high`, which are less than 2^31.
+// Clamps an index to `low..=high`. If its high word is not 0, the index is negative or larger than `high`.
 fn clamped(at: Index, low: u32, high: u32) -> Index {
     if (at.high >> 31u) != 0u {
         return Index(low, 0u);

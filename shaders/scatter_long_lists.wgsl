@@ -48,8 +48,9 @@ const WORDS: u32 = STRETCH / 32u;
 // The number of lists to sort, and of lists to link anew.
 var<workgroup> noted: vec2<u32>;
 
-// The links of the lists to sort, MOST words for each. Or a bit map for each list to link anew: which rows of a stretch
-// the list has. The size is LISTS * MOST and TOGETHER * WORDS.
+// While lists are sorted, their links: MOST words for each list. While lists are linked anew, first their slices, then
+// a bit map for each list, which says which rows of a stretch it has. LISTS * MOST and TOGETHER * WORDS are both
+// 8 * WORKGROUP.
 var<workgroup> words: array<atomic<u32>, 8u * WORKGROUP>;
 // The number of rows of each list to sort.
 var<workgroup> lengths: array<u32, LISTS>;

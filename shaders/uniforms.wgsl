@@ -72,7 +72,7 @@ struct Four {
 const FOUND: u32 = 0u;
 // The row or unit has no source and becomes zeros.
 const MISSING: u32 = 1u;
-// Another dispatch writes the row or unit.
+// This dispatch does not write the row or unit: another dispatch does, or, in a scatter, none does.
 const ELSEWHERE: u32 = 2u;
 
 // The base-2 logarithm of the number of lanes: invocations that move a tile together, each every 2^lanes_log2-th unit.

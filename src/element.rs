@@ -41,8 +41,9 @@ mod sealed {
 
 /// A zeroed vector, or an error if it cannot be allocated.
 ///
-/// The system's new pages are already zero, so a large vector takes no writes. A small vector is allocated and then
-/// zeroed: glibc takes small memory from its cache for `malloc`, but not for `calloc`.
+/// A large vector is allocated zeroed: the system's new pages are already zero, and are not written. A small vector is
+/// allocated and then zeroed, because `malloc` takes small blocks from glibc's cache, and `calloc` of older versions
+/// does not.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector: glibc's cache holds blocks of up to 1 KiB.
     const SMALL: usize = 1 << 10;

@@ -24,8 +24,8 @@ use crate::text::Shape;
 
 /// Any error of this crate.
 ///
-/// A message says all that there is to say. [`Error::source`](std::error::Error::source) is wgpu's own error, for
-/// programs that look into it:
+/// A message says all that there is to say. [`Error::Pipeline`] and [`Error::Device`] also have a
+/// [`source`](std::error::Error::source): usually wgpu's own error, for programs that look into it:
 ///
 /// ```
 /// # #[cfg(feature = "gpu")] {

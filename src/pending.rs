@@ -51,7 +51,8 @@ pub struct Pending<T> {
 }
 
 enum State<T> {
-    /// The device has not been asked. Always `Some`, until it is called.
+    /// The device has not been asked for the value. Holds the function that asks it; `None` once the function has been
+    /// taken out to be called.
     #[cfg(feature = "gpu")]
     Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
     #[cfg(feature = "gpu")]

@@ -137,7 +137,8 @@ impl Known {
         let part = self.part(ranges);
         let expected = cut(&self.result, ranges);
         assert_eq!(part.plan.shape(), expected.shape);
-        // The smallest box that contains all that the reference reads, by the numbers of the elements.
+        // The smallest box of the source that contains every element that the reference reads. Element n of the source,
+        // counted from 0 in row-major order, has the value n + 1; zeros in `expected` have no source.
         let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source.len()];
         for &number in expected.data.iter().filter(|&&number| number > 0) {
             let mut left = usize::try_from(number).unwrap() - 1;

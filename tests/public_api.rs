@@ -117,7 +117,7 @@ impl Crate {
         }
     }
 
-    /// Lists the names of a `pub use` out of the module `from`.
+    /// Lists, as items of module `path`, the names that `tree`, the rest of a `pub use`, exports from module `from`.
     fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
         match tree {
             UseTree::Path(tree) if tree.ident == "crate" => {

@@ -5,7 +5,7 @@
 
 use wgpu::{BufferUsages, ComputePass};
 
-/// The shader's params, in bytes.
+/// The size in bytes of the shader's struct `Params`.
 const PARAMS: u32 = 128;
 
 /// A pipeline and the bind groups of every dispatch.

@@ -18,7 +18,7 @@ pub enum Format {
     SpirV13,
     /// For Vulkan 1.3 on devices with `robustBufferAccess2`: the driver checks indices of buffers.
     SpirV16,
-    /// For OpenGL ES 3.1, the least that has compute shaders.
+    /// For OpenGL ES 3.1, the lowest version that has compute shaders.
     GlslEs31,
     /// For OpenGL 4.5. From 4.3 there are compute shaders, but no `mix` of integers, which naga writes for `select`.
     Glsl45,

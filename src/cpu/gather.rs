@@ -299,8 +299,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes to `places` the bytes of the source that tuples `first`, `first + 1`, … point at in the indexed
-    /// dimensions alone, and [`NOWHERE`] for tuples that are out of range.
+    /// Writes to `places`, for each of tuples `first`, `first + 1`, …, the byte offset in the source that the tuple
+    /// points at in the indexed dimensions alone, or [`NOWHERE`] if the tuple is out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];

@@ -36,7 +36,7 @@ pub enum CropError {
         /// The dimension of `x`.
         dimension: usize,
     },
-    /// Begins, box indices or flips of another shape than needed.
+    /// `begins`, `box_indices` or `flips` does not have the needed shape.
     #[error(
         "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
          column for each of the sizes {}",

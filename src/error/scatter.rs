@@ -19,7 +19,8 @@ pub enum ScatterError {
         /// The shape of `updates`.
         updates: Vec<usize>,
     },
-    /// `indices`, `updates` or the destination is empty, but `indices` and `updates` are not both empty.
+    /// `indices`, `updates` or the destination is empty, but `indices` and `updates` are not both empty. For a new
+    /// array, a scalar destination counts as empty, as in TensorFlow.
     #[error(
         "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
          the three is empty, indices and updates must both be",

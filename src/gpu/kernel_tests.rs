@@ -1,4 +1,5 @@
-//! Runs every kernel of the table on a strict device of each kind, and compares results with the CPU's.
+//! Runs every kernel of the table on a strict device of each kind that has the kernel, and compares results with the
+//! CPU's.
 
 use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
 use crate::{

@@ -1,4 +1,4 @@
-//! Tensors on the device, each in the fewest buffers that the device's limits allow, and their download.
+//! Tensors on the device, each in one buffer unless it exceeds the device's `max_buffer_size`, and their download.
 
 use super::{
     Gpu,

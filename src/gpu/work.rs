@@ -17,8 +17,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The most dispatches of a work that is kept. The few plans with more take the device so long that working them out
-/// again hardly matters.
+/// The most dispatches that a [`Work`] may have to be kept. Few plans need more, and those keep the device busy for so
+/// long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
 /// The commands that are recorded for a plan whose arguments lie at certain places.

@@ -116,7 +116,7 @@ impl SourceBox {
         self.ranges.iter().map(Range::len).collect()
     }
 
-    /// The number of the first element in the box.
+    /// The number, in row-major order within the box, of the element at which all axes begin.
     pub(super) fn offset(&self) -> usize {
         let strides = shape::strides(&self.extents());
         self.from

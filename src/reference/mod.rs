@@ -92,7 +92,7 @@ use std::{error, fmt, iter};
 pub struct ReferenceError {
     /// The tag of the broken rule.
     pub kind: &'static str,
-    /// The rule and the offending values.
+    /// What is wrong: the broken rule, the offending values, or both.
     pub message: String,
 }
 

@@ -16,11 +16,12 @@ use wgslice_vectors::{
     check, random,
 };
 
-/// Runs a case on every device against the reference: its shapes and arguments with values of the harness, or where
-/// the harness has no check for the operation, the case itself in one way.
+/// Checks on every device that a case has the reference's result. Shapes, indices and arguments are those of the case,
+/// and elements are the harness's. A case of an operation that the harness has no check for runs with its own elements,
+/// in one variant.
 ///
-/// Element sizes and unspecified options alternate by the number of the case: whether out-of-range indices are an
-/// error, the combination and order of a scatter, and the index type of a gather.
+/// The number of the case chooses the element size, and what a case leaves open: whether out-of-range indices are an
+/// error, how and in what order a scatter combines rows, and the index type of a gather.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;

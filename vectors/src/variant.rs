@@ -46,7 +46,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
     let holds = |dtype: &DType| {
         let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
-        // Elements of 16 bytes are complex numbers, but these values are integers.
+        // Elements of 16 bytes are added as complex numbers, but these values are encoded as integers.
         tensors.iter().all(fits) && !(call.adds() && *dtype == DType::Complex128)
     };
     let dtypes = WIDTHS.into_iter().filter(holds);

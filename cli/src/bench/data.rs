@@ -62,7 +62,8 @@ impl Values {
 
     /// The value of element `i`.
     pub(crate) fn at(self, i: usize) -> u32 {
-        // 2³² is not a multiple of the modulus, so the count is wrapped to 32 bits first.
+        // `i` wraps to 32 bits before the remainder is taken. This makes a difference, because 2³² is a multiple of
+        // only one modulus, 2048.
         let i = i & u32::MAX as usize;
         u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! Shapes that the benchmark lacks: other types, offsets, steps, row lengths and operations.
+//! Cases that the benchmark lacks: other element and index types, offsets, steps, row lengths and operations.
 
 use super::{Case, Indices, Work};
 use wgslice::{

@@ -136,7 +136,8 @@ impl Batch {
         }
     }
 
-    /// The integers of a column. If one row stands for all, its integers are repeated for each row if `of_each_row`.
+    /// The integers of a column. If one row stands for all and `of_each_row` is true, the integers of that row are
+    /// repeated, once for each row of the batch.
     pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
         let column = &self.columns[number];
         let integers = column.integers()?;

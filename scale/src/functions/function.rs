@@ -47,7 +47,7 @@ pub(super) trait TensorFunction:
 
 /// The first index tuple out of range, in a call for which that is an error.
 pub(super) struct Outside {
-    /// The row of the batch. `None` if the indices are the same for all rows.
+    /// The number of the tuple's row in the batch. `None` if `gather` used one array of indices for all rows.
     pub(super) row: Option<usize>,
     /// Where the tuple lies in the indices of the row.
     pub(super) position: Vec<usize>,

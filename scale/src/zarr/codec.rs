@@ -74,8 +74,9 @@ pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     CodecChain::from_metadata(&inner).ok()
 }
 
-/// A description of how a chain encodes a chunk: chains with the same description decode each other's bytes and
-/// compress alike. `None` if the chain also changes the elements' order, or has codecs that do not describe themselves.
+/// A description of how a chain of codecs encodes a chunk: chains with the same description decode each other's bytes
+/// and compress alike. `None` if a codec changes the array before it becomes bytes, as a transpose does, or does not
+/// describe itself.
 pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
     let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
     // The metadata leaves out a codec that has no configuration.

@@ -21,7 +21,7 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Whether this is the name of a store, which is a URL or an existing folder, and not of a file.
+/// Whether a name is a URL or the path of an existing folder. If so, it names a store; otherwise it names a file.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }

@@ -162,7 +162,8 @@ impl Source {
         serde_json::to_value(fill).map_err(Error::data)
     }
 
-    /// A checksum of the array's metadata, which tells whether the array is still the same.
+    /// A checksum of the array's metadata. Comparing it with an earlier one shows whether the metadata has changed, but
+    /// not whether elements have.
     pub(crate) fn fingerprint(&self) -> u32 {
         self.fingerprint
     }

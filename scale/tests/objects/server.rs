@@ -39,7 +39,7 @@ struct State {
 
 #[derive(Default)]
 struct Shared {
-    /// The mark of each object that has one.
+    /// The mark of each object that has one, by key: the id of its job, which the header `x-amz-meta-wgslice` gives.
     marks: BTreeMap<String, String>,
     /// The faults of the next requests whose method and key contain a text.
     faults: VecDeque<(String, Fault)>,

@@ -21,7 +21,7 @@ pub struct GatherElements<'a> {
     pub params: Params<'a>,
     /// The indices.
     pub indices: &'a Tensor,
-    /// The axis.
+    /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,
     /// The policies of the indices.
     pub indexing: Indexing,

@@ -15,7 +15,7 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// The sums of the rows of `updates` for each slice of zeros.
+/// An array of zeros with the rows of `updates` added to its slices.
 #[derive(Clone, Debug)]
 pub struct ScatterNd<'a> {
     /// The index tuples.

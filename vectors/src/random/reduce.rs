@@ -221,7 +221,8 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     out
 }
 
-/// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
+/// Simpler integers than `value`. For a mask: the mask without one of its bits, for each of its bits. For others, those
+/// of 0 (1 in strides), half of `value` and the next integer towards 0 that are nearer to 0. A stride of 0 becomes 1.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
         // The highest bit is the sign.

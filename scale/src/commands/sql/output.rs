@@ -23,7 +23,8 @@ use std::{
     sync::Arc,
 };
 
-/// The memory for rows that wait to be written, in bytes. A reader of the file needs as much for each column.
+/// The estimated size in bytes of an encoded row group. The writer keeps a row group in memory until it has this size,
+/// and then writes it. A reader may hold as much, for all columns together.
 const ROW_GROUP: usize = 64 << 20;
 
 pub(super) struct Output {
