@@ -1,10 +1,11 @@
 //! Random cases: naive reference, CPU path and every GPU give the same bits.
 //!
 //! The cases are those of `wgslice-vectors`, which `wgslice verify --random` runs too. Here they run in the
-//! harness: on each of its devices, on tensors and on the caller's buffers, between guard bytes. They are the
-//! same in every run. A failing case is reduced as long as it fails, and printed as a line of a vector file.
+//! harness: on one of the devices of each adapter, in turn, on tensors and on the caller's buffers, between guard bytes.
+//! They are the same in every run. A failing case is reduced as long as it fails, and printed as a line of a vector
+//! file.
 
-use crate::harness::{Sizes, check_case, check_slice};
+use crate::harness::{Sizes, check_case, check_slice, in_turn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{
@@ -19,11 +20,11 @@ const TRIES: usize = 500;
 #[track_caller]
 fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, 1, number));
-    for case in cases.filter(wanted).take(count) {
+    for (number, case) in cases.filter(wanted).take(count).enumerate() {
         let fails = |smaller: &Case| {
             // A panic ends the case, and nothing it holds is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
-            Call::of(smaller).is_ok() && check().is_err()
+            Call::of(smaller).is_ok() && in_turn(number, check).is_err()
         };
         if fails(&case) {
             let smallest = answered(reduce(&case, TRIES, fails)).unwrap();

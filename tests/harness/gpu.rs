@@ -83,6 +83,8 @@ pub(super) struct Opened {
     pub(super) name: String,
     pub(super) gpu: Gpu,
     pub(super) by_tensors: bool,
+    /// Its number among the devices of its adapter, and how many these are.
+    pub(super) of_adapter: (usize, usize),
 }
 
 /// Every adapter that fits, also those of OpenGL, which is a second implementation.
@@ -113,7 +115,8 @@ fn fitting(options: &AdapterOptions) -> Vec<Candidate> {
 pub(super) fn gpus() -> Vec<Opened> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
-        for &kind in Kind::of(candidate) {
+        let kinds = Kind::of(candidate);
+        for (number, kind) in kinds.iter().enumerate() {
             let name = format!("{candidate}, {kind:?}");
             let by_tensors = matches!(kind, Kind::Parts);
             match kind.open(&candidate.adapter) {
@@ -121,12 +124,14 @@ pub(super) fn gpus() -> Vec<Opened> {
                     name,
                     gpu,
                     by_tensors,
+                    of_adapter: (number, kinds.len()),
                 }),
                 Err(error) => eprintln!("not tested: {name}: {error}"),
             }
         }
     }
-    for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
+    let kinds = [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts];
+    for (number, kind) in kinds.iter().enumerate() {
         let mut options = strict_gpu::Options::default();
         // Small workgroups, because every invocation is interpreted.
         options.limits.max_compute_invocations_per_workgroup = 64;
@@ -135,6 +140,7 @@ pub(super) fn gpus() -> Vec<Opened> {
             name: format!("strict, {kind:?}"),
             gpu: kind.open(&adapter).expect("whatever is asked for"),
             by_tensors: matches!(kind, Kind::Parts),
+            of_adapter: (number, kinds.len()),
         });
     }
     gpus

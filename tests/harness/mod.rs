@@ -30,7 +30,7 @@ pub(crate) use view::{broadcast, check_view, slice, transpose};
 pub(crate) use wgslice_vectors::kind;
 pub(crate) use write::{check_block, check_grad, check_update};
 
-use std::{borrow::Cow, env, sync::LazyLock};
+use std::{borrow::Cow, cell::Cell, env, sync::LazyLock};
 use wgslice::{
     Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor,
     reference::{self, ReferenceError},
@@ -78,11 +78,14 @@ impl Sizes {
 }
 
 /// A device that runs plans: the CPU path or a GPU.
+#[derive(Clone)]
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) backend: Backend,
     /// Whether plans run on tensors rather than on the caller's buffers.
     by_tensors: bool,
+    /// The device's number among those of its adapter, and how many these are: 1, 2 or 4.
+    of_adapter: (usize, usize),
 }
 
 static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
@@ -90,12 +93,14 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
         name: "CPU".into(),
         backend: Backend::cpu(),
         by_tensors: false,
+        of_adapter: (0, 1),
     };
     #[cfg(feature = "gpu")]
     let gpus = gpu::gpus().into_iter().map(|opened| Device {
         name: opened.name,
         backend: opened.gpu.into(),
         by_tensors: opened.by_tensors,
+        of_adapter: opened.of_adapter,
     });
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
@@ -112,9 +117,43 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     kept
 });
 
-/// The CPU, then every GPU.
+/// The number of turns in which [`in_turn`] takes the devices of an adapter: the most devices that an adapter has.
+const TURNS: usize = 4;
+
+/// The devices of each turn.
+static IN_TURN: LazyLock<[Vec<Device>; TURNS]> = LazyLock::new(|| {
+    std::array::from_fn(|turn| {
+        let devices = DEVICES.iter().filter(|device| {
+            let (number, count) = device.of_adapter;
+            turn % count == number
+        });
+        devices.cloned().collect()
+    })
+});
+
+thread_local! {
+    /// The turn of this thread; `None` if it tests all devices.
+    static TURN: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The CPU, then every GPU; within [`in_turn`] one device of each adapter.
 pub(crate) fn devices() -> &'static [Device] {
-    &DEVICES
+    match TURN.get() {
+        Some(turn) => &IN_TURN[turn],
+        None => &DEVICES,
+    }
+}
+
+/// Checks a case on one device of each adapter, by the number of the case, so that all devices are tested with equally
+/// many cases. `check` must not panic.
+pub(crate) fn in_turn<T>(number: usize, check: impl FnOnce() -> T) -> T {
+    // A case also chooses other things by the remainders of its number. The additional terms keep a device from always
+    // getting the same of these.
+    let turn = (number + number / TURNS + number / (TURNS * TURNS)) % TURNS;
+    TURN.set(Some(turn));
+    let result = check();
+    TURN.set(None);
+    result
 }
 
 /// Every GPU with the adapter's own limit on buffers.
