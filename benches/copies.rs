@@ -1,16 +1,16 @@
-//! Contiguous rows by buffer copies and by the kernel, recorded, submitted and waited for. The rule in
-//! `src/gpu/copy.rs` follows from these figures.
+//! Contiguous rows, moved by buffer copies and by the kernel. Recording, submitting and waiting are timed together.
+//! The rule in `src/gpu/copy.rs` follows from these figures.
 //!
-//! Prints microseconds for each number of rows and bytes of a row, into a destination that was written before
-//! and into a new one. wgpu clears a new destination for a kernel, but not for copies that cover it. The rows
-//! are every other row of the source. `cargo bench --bench copies`; without `--bench`, as in tests, everything
-//! runs once.
+//! Prints the median in microseconds for each number of rows and bytes of a row, into a destination that was written
+//! before and into a new one. wgpu clears a new destination for a kernel, but not for copies that cover it. The rows
+//! are every other row of the source. Run by `cargo bench --bench copies`. Without `--bench`, as in tests, every
+//! figure is the time of a single run.
 
 use std::time::Instant;
 use wgpu::BufferUsages;
 use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
-/// Bytes moved, at most: buffers stay within WebGPU's default limit of a binding.
+/// The most bytes that are moved. The source has up to twice as many, WebGPU's default limit of a binding.
 const MOST: usize = 64 << 20;
 
 fn main() {

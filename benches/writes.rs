@@ -1,13 +1,13 @@
 //! Bytes read plus written per second by updates, gradients and scatters.
 //!
-//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is `Plan::run_cpu`
-//! into the same buffer each time, a GPU figure is recording, submitting and waiting for one plan. An update
-//! reads the value and writes as many bytes, a gradient writes the whole result, and a scatter that adds also
-//! reads the destination. `copy` is the roof: the same number of bytes by memcpy on one thread or two, or by
-//! the device's own buffer copy.
+//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu_with`
+//! into the same buffer each time; a GPU figure is the time to record one plan, submit it and wait for it. An update
+//! reads the value and writes as many bytes, a gradient reads the value and writes the whole result, and a scatter
+//! that adds also reads the destination. `copy` is the roof: the same number of bytes by memcpy on one thread or two,
+//! or by the device's own buffer copy.
 //!
-//! `cpu_other` and `gpu_other` have other steps, element sizes and row lengths. Every result is checked before
-//! it is timed. Without `--bench`, as in tests, everything runs once, and is smaller.
+//! `cpu_other` and `gpu_other` have other steps, element sizes and row lengths. The result of every case is checked
+//! before the case is timed. Without `--bench`, as in tests, everything is smaller and runs without timing.
 
 mod common;
 #[path = "../tests/harness/read_buffer.rs"]
@@ -33,13 +33,13 @@ enum What {
     /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// Writes this many rows to random positions along the first dimension, and combines them in this way.
+    /// Writes this many rows to scattered positions along the first dimension, and combines them in this way.
     Scatter(usize, Combine),
 }
 
 use What::{Fill, Grad, Scatter as Rows, Update};
 
-/// The shapes of 64 MiB of f32 and of u8, of a table, and of scalars.
+/// The shapes of arrays of 64 MiB, of f32 and of u8; of a table of rows; and of an array of scalars.
 const F32: &[usize] = &[4096, 4096];
 const U8: &[usize] = &[4096, 16384];
 const TABLE: &[usize] = &[200_000, 64];
@@ -190,7 +190,7 @@ impl Case {
         Plan::slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
     }
 
-    /// The positions of the rows of a scatter.
+    /// The positions to which a scatter writes its rows; none for other cases.
     fn indices(&self) -> Vec<i32> {
         match self.what {
             Rows(rows, _) => scattered(once_smaller(rows), &self.shape()[..1]),
@@ -198,12 +198,12 @@ impl Case {
         }
     }
 
-    /// The written values: no byte is 0, and as `f32` all are normal numbers.
+    /// The bytes of the values to write. No byte is 0, and as `f32` all values are normal numbers.
     fn source(&self, plan: &Plan) -> Vec<u8> {
         (1..=127).cycle().take(plan.source_bytes()).collect()
     }
 
-    /// Bytes read and written.
+    /// The number of bytes that the case reads and writes.
     fn bytes(&self, plan: &Plan) -> u64 {
         let read = plan.source_bytes();
         let bytes = match self.what {
@@ -215,7 +215,7 @@ impl Case {
         bytes as u64
     }
 
-    /// Panics unless this is the result of writing into zeros.
+    /// Panics unless `result` is what the case makes of zeros.
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
@@ -284,7 +284,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
 }
 
-/// Larger copies may bypass the caches, which is several times slower on some machines.
+/// The bytes of one memcpy. Larger ones may bypass the caches, which is several times slower on some machines.
 const COPIED: usize = 1 << 20;
 
 fn copy(dest: &mut [u8], source: &[u8]) {

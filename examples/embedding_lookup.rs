@@ -1,8 +1,8 @@
 //! An embedding lookup within the caller's submission: token ids in, a vector per sentence out.
 //!
-//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows
-//! and a shader of the program that averages them, and submits both at once. Ids outside the table give rows of
-//! zeros. The report of these ids is read later, while the device works on.
+//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows and a
+//! shader of the program that averages the rows, and submits both at once. Ids outside the table give rows of zeros.
+//! The report of these ids is read later, while the device continues to work.
 //!
 //! ```sh
 //! cargo run --example embedding_lookup
@@ -22,7 +22,7 @@ const SENTENCES: usize = 24;
 const TOKENS: usize = 16;
 const STEPS: usize = 20;
 
-/// The step with an id outside the vocabulary, and its position.
+/// The step, the sentence and the position in it of the only id outside the vocabulary.
 const BAD: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
@@ -44,13 +44,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// The table's values are multiples of 1/4, and a sentence has 16 tokens, so the means are exact in any order
-/// of summation.
+/// Returns a value of the table. All values are small multiples of 1/4, and a sentence has 16 tokens, so the means are
+/// exact in any order of summation.
 fn embedding(id: usize, column: usize) -> f32 {
     f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
 }
 
-/// The ids of a step, in place of a tokenizer.
+/// Returns an id of a step, in place of a tokenizer.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD {
         return BAD_ID;
@@ -59,7 +59,7 @@ fn token(step: usize, sentence: usize, position: usize) -> i32 {
     i32::try_from(id).expect("an id is small")
 }
 
-/// The means of a step, by plain loops.
+/// Computes the means of a step by plain loops.
 fn expected(step: usize) -> Vec<f32> {
     let mut means = Vec::new();
     for sentence in 0..SENTENCES {
@@ -167,7 +167,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ],
     });
 
-    // One index per token: the tuples have length 1.
+    // A token has one index, so tuples have length 1.
     let ids = [SENTENCES, TOKENS, 1];
     let plan = Plan::gather_nd(
         &[VOCABULARY, DIM],
@@ -202,7 +202,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         queue.submit([encoder.finish()]);
         pending.push_back((step, report));
 
-        // Reads the reports that have arrived. The others are left for a later step.
+        // Reads the reports that have arrived, and leaves the others for later steps.
         while let Some((step, report)) = pending.front() {
             let Some(report) = report.poll()? else { break };
             check(*step, &report);

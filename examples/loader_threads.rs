@@ -1,6 +1,7 @@
-//! A loader with threads of its own: each flips and crops images on the CPU, and no operation starts further threads.
+//! A loader with its own threads: each thread flips and crops images on the CPU, and no operation starts further
+//! threads.
 //!
-//! A program whose threads already keep all cores busy gains nothing from more of them. `Backend::with_threads(1)`
+//! A program whose threads already keep all cores busy gains nothing from more threads. `Backend::with_threads(1)`
 //! keeps each operation on the thread that calls it. A program that runs on rayon builds wgslice with the feature
 //! `rayon` instead, and its operations share the pool's threads.
 //!

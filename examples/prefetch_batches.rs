@@ -1,9 +1,9 @@
-//! Crops and flips batches of images on the device while the host decodes the next batch.
+//! Crops and flips batches of images on the device while the host decodes later batches.
 //!
-//! The host writes each batch into the mapped upload memory of a slot of a ring. One submission per batch
-//! copies it to the device, crops and flips it with wgslice, and runs a shader of the program on it. When the
-//! device is done, the upload memory of the slot is mapped again. The host waits only for the slot that it
-//! needs next. In a ring with a single slot, this is the slot of the previous batch, and nothing overlaps.
+//! The host writes each batch into the mapped upload memory of a slot of a ring. One submission per batch copies the
+//! batch to the device, crops and flips it with wgslice, and runs a shader of the program on the result. When the
+//! device is done with a batch, the upload memory of its slot is mapped again. The host waits only for the slot that
+//! it needs next. In a ring with a single slot, this is the slot of the previous batch, and nothing overlaps.
 //!
 //! ```sh
 //! cargo run --release --example prefetch_batches
@@ -23,8 +23,8 @@ const CHANNELS: usize = 3;
 const IMAGE_BYTES: usize = HEIGHT * WIDTH * CHANNELS;
 const CROPPED_BYTES: usize = CROP * CROP * CHANNELS;
 
-/// The program's own shader, in place of a training step: it folds each image's bytes, in order and four at a
-/// time, into a state that continues from batch to batch.
+/// The program's own shader, in place of a training step: it folds the bytes of each image, in order and four at a
+/// time, into a state for the image's place in the batch, which continues from batch to batch.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> pixels: array<u32>;
 @group(0) @binding(1) var<storage, read_write> states: array<u32>;
@@ -48,11 +48,11 @@ struct Slot {
     raw: wgpu::Buffer,
     cropped: wgpu::Buffer,
     bindings: wgpu::BindGroup,
-    /// The last submission with this slot.
+    /// The last submission that used this slot. `None` before the first.
     submitted: Option<wgpu::SubmissionIndex>,
 }
 
-/// The bytes of an image, in place of decoding a file.
+/// Returns the bytes of an image: pseudo-random numbers, in place of decoding a file.
 fn decode(batch: usize, image: usize) -> Vec<u8> {
     let mut state = u32::try_from(batch * IMAGES + image).expect("there are few images");
     let bytes = (0..IMAGE_BYTES).map(|_| {
@@ -81,7 +81,7 @@ fn crop(batch: usize) -> SliceSpec {
     }
 }
 
-/// The states after all batches, by plain loops.
+/// Computes the states after all batches by plain loops.
 fn expected() -> Vec<u32> {
     let mut states = vec![0u32; IMAGES];
     for batch in 0..BATCHES {
@@ -166,7 +166,7 @@ fn train(
     for batch in 0..BATCHES {
         let slot = &mut ring[batch % slots];
 
-        // The only wait. When the slot's last submission is done, its upload memory is mapped.
+        // The only wait in this loop. When the slot's last submission is done, its upload memory is mapped.
         let before = Instant::now();
         if let Some(submitted) = slot.submitted.take() {
             device.poll(wgpu::PollType::Wait {
@@ -185,7 +185,7 @@ fn train(
         drop(mapped);
         slot.upload.unmap();
 
-        // Upload, crop and flip, train: one submission. A plan is cheap enough to make one for every batch.
+        // One submission uploads, crops, flips and trains. Plans are cheap, so every batch can have its own.
         let shape = [IMAGES, HEIGHT, WIDTH, CHANNELS];
         let plan = Plan::slice(&shape, &crop(batch), DType::U8)?;
         let mut encoder = device.create_command_encoder(&Default::default());

@@ -1,7 +1,7 @@
-//! Training input: a random crop of each image of a batch, half of them mirrored, in one dispatch a step.
+//! Training input: a random crop of each image of a batch, about half of the crops mirrored, in one dispatch per step.
 //!
-//! The images stay on the device. Each step uploads only the begins of the boxes and which of them are mirrored. A
-//! loader that has threads of its own bounds those of the CPU path, which runs where there is no adapter.
+//! The images stay on the device. Each step uploads only where the boxes begin and which of them are mirrored. Where
+//! there is no adapter, the CPU path runs instead, limited to one thread as in a loader with its own threads.
 //!
 //! ```sh
 //! cargo run --example random_crops
@@ -9,12 +9,12 @@
 
 use wgslice::{Backend, gpu::AdapterOptions, options::CropOptions};
 
-/// Images, rows, columns, channels.
+/// The number of images, rows, columns and channels.
 const SHAPE: [usize; 4] = [32, 40, 48, 3];
 const SIZES: [usize; 2] = [24, 32];
 const STEPS: usize = 10;
 
-/// A pseudo-random number below `end`.
+/// Returns a pseudo-random number below `end`, and advances `state`.
 fn random(state: &mut u32, end: usize) -> usize {
     *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     (*state >> 8) as usize % end

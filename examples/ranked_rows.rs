@@ -1,7 +1,7 @@
 //! The best scores of each row, and a mask of where they are, by `gather_elements` and `scatter_elements`.
 //!
-//! A program has scores on the device, and for each row the columns of the best ones, from a sort of its own. It
-//! gathers these scores, and scatters a mask that keeps them and clears the rest. A column of -1 is the last.
+//! A program has scores on the device and, from a sort of its own, the columns of the best scores of each row. It
+//! gathers these scores, and scatters ones into a mask of zeros where they are. Column -1 is the last column.
 //!
 //! ```sh
 //! cargo run --example ranked_rows
@@ -18,7 +18,7 @@ const COLUMNS: usize = 64;
 const BEST: usize = 5;
 
 fn score(row: usize, column: usize) -> u16 {
-    // An odd factor gives each column of a row another score.
+    // 37 is odd and COLUMNS is a power of two, so the scores of a row all differ.
     u16::try_from((row * 31 + column * 37) % COLUMNS).expect("a small number")
 }
 

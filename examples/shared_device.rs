@@ -1,7 +1,7 @@
 //! A slice on the caller's device, read by the caller's own shader, in one submission.
 //!
-//! The program owns device, queue, buffers and encoder. wgslice records the middle of the work: it copies every
-//! second row of a matrix, flipped, to a buffer that a compute shader of the program then reads.
+//! The program owns the device, the queue, the buffers and the encoder. wgslice records the middle of the work: it
+//! copies every second row of a matrix, reversed, to a buffer that a compute shader of the program then reads.
 //!
 //! ```sh
 //! cargo run --example shared_device
@@ -13,7 +13,7 @@ use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 const ROWS: usize = 6;
 const COLUMNS: usize = 5;
 
-/// The program's own shader: the first column of each row, minus the last.
+/// The program's own shader: subtracts the last column of each row from the first.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> rows: array<f32>;
 @group(0) @binding(1) var<storage, read_write> ends: array<f32>;
@@ -26,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 ";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The program's device. Any limits work; these are WebGPU's defaults.
+    // The program's device. Its limits are WebGPU's defaults.
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
     let adapter = candidates.iter().find(|candidate| candidate.fits());
     let adapter = adapter.ok_or("there is no adapter")?;
@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ],
     });
 
-    // wgslice, on that device. The plan and `gpu` are made once.
+    // wgslice on that device. A program makes the plan and `gpu` once, and uses them many times.
     let gpu = Gpu::new(&device, &queue);
     let plan = Plan::slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
     println!("{}", gpu.explain(&plan));

@@ -1,8 +1,9 @@
 //! A rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
 //!
-//! The program renders a triangle to a texture of BGRA. wgslice takes half of its size to a tensor with the channels
-//! first, as neural networks want it: RGB without alpha, cropped, in one dispatch. One plane of that tensor then
-//! becomes a mask in a texture of its own. At the end, plain loops compare both with what was rendered.
+//! The program renders a triangle to a BGRA texture. wgslice turns it into a cropped tensor of half the width and
+//! height, with the channels first, as neural networks expect: RGB without alpha, in one dispatch. One plane of that
+//! tensor then becomes a mask in a texture of its own. At the end, plain loops compare the tensor and the mask with
+//! what was rendered.
 //!
 //! ```sh
 //! cargo run --example texture_to_tensor
@@ -14,11 +15,11 @@ use wgslice::{
     slice,
 };
 
-// A row of 500 texels has 2,000 bytes, which is no multiple of 256.
+// A row of 500 texels has 2,000 bytes, which is not a multiple of 256, so texture copies must pad it.
 const WIDTH: u32 = 500;
 const HEIGHT: u32 = 301;
 
-/// A triangle, red at one corner and green and blue at the others.
+/// Draws a triangle whose corners are red, green and blue.
 const SHADER: &str = "
 struct Corner {
     @builtin(position) position: vec4<f32>,
@@ -53,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let frame = render(&device, &queue);
 
-    // [height, width, BGRA] from row 1 and column 20 on, every second texel, RGB: [3, 150, 230].
+    // The frame is [height, width, BGRA]. Every second texel from row 1 and column 20 on, as RGB, is [3, 150, 230].
     let texels = Texels::new(&frame)?
         .slice(&slice![0, 1..;2, 20..480;2, 2..;-1])?
         .transpose(&[2, 0, 1])?;
@@ -61,10 +62,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{tensor:?}");
     assert_eq!(tensor.shape(), [3, 150, 230]);
 
-    // … a neural network, which makes a mask: here simply the plane of greens …
+    // Here a neural network would make a mask. In its place, the green plane is the mask.
     let mask = tensor.slice(&slice![1])?;
 
-    // The mask goes to the left of a texture of one channel.
+    // The mask goes to the upper left of a texture of one channel.
     let overlay = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("mask"),
         usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
@@ -162,7 +163,8 @@ fn render(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::Texture {
     frame
 }
 
-/// The bytes of a texture by wgpu alone: rows padded to multiples of 256 bytes, from which the CPU drops the padding.
+/// Reads the bytes of a texture by wgpu alone: copies rows padded to multiples of 256 bytes, and drops the padding on
+/// the CPU.
 fn read_texture(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

@@ -7,8 +7,8 @@
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// A unit holds elements of one or two words each. The host generates the type `Unit` and two functions: `words`
-// converts a unit to four words, `unit` converts four words to a unit.
+// The elements of a unit have one or two words each. The host generates the type `Unit` and two functions: `words`
+// converts a unit to four words, and `unit` converts four words to a unit.
 
 // The operation that combines elements: one of the constants below, or 4 for the maximum.
 override COMBINE: u32;
@@ -24,8 +24,8 @@ const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
 
-// Maps numbers to unsigned integers that have the same order. Both zeros map to the same integer; the integers of NaNs
-// mean nothing.
+// Maps numbers to unsigned integers that have the same order. Both zeros map to the same integer. The integers of NaNs
+// have no meaning.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED {
         return numbers ^ vec4(0x80000000u);
@@ -41,9 +41,9 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// Compares each number of `a`, the slice, with that of `b`, a row: returns the smaller if COMBINE is MIN, otherwise the
-// larger; or that of `a` if either is a NaN. Floats are compared as integers, because some devices treat subnormal
-// floats as zeros or ignore NaNs.
+// Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller of the
+// two if COMBINE is MIN and otherwise the larger, but the number of `a` if either is a NaN. Floats are compared as
+// integers, because some devices treat subnormal floats as zeros or ignore NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
     let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);

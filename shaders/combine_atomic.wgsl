@@ -1,9 +1,9 @@
 // Combines rows of a few one-word integers with slices of the destination, by atomics. The order in which integers are
-// combined does not change the result, so rows need no lists. Integers have signs where that makes a difference: in
-// minima and maxima.
+// combined does not change the result, so rows need no lists. Minima and maxima are those of signed integers; the sign
+// makes no difference to sums and differences.
 //
-// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice. A
-// tile is four rows of `run` numbers; neighbouring rows, and neighbouring slices, begin `step` numbers apart.
+// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice.
+// A tile is four rows of `run` integers. Neighbouring rows begin `step` integers apart, and so do neighbouring slices.
 
 const PARTS: u32 = 1u;
 
@@ -47,7 +47,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
     let there = numbers < vec4(uniforms.units);
     four_missing(numbers, there & (states == vec4(MISSING)));
-    // Slices are counted from the first bound slice, whose number is the stride of axis 0; the numbers before it wrap.
+    // Slices are counted from the first bound slice, whose number is in the stride of axis 0. The numbers of slices
+    // before it wrap, and are not less than `bound`.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (slices < vec4(uniforms.map.bound));
     combine_row(row, slices.x, bound.x);

@@ -1,5 +1,5 @@
-// Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words: an invocation that
-// has only part of a word clears and then sets its own bits, with one atomic each.
+// Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words: an invocation
+// whose slice has only part of a word clears its bits with one atomic and sets them with another.
 //
 // A slice lies in at most `run` words, and a tile is a segment of these words. `scatter_nd.wgsl` says what lists are.
 
@@ -30,7 +30,7 @@ fn f32_of_f16(half: u32) -> f32 {
     return bitcast<f32>(sign | bits);
 }
 
-// `bits >> count`, rounded to nearest, ties to even. `count` is 1 to 24.
+// Returns `bits` divided by 2^count, rounded to nearest, ties to even. `count` is 1 to 24.
 fn rounded(bits: u32, count: u32) -> u32 {
     return (bits + (1u << (count - 1u)) - 1u + ((bits >> count) & 1u)) >> count;
 }

@@ -1,9 +1,10 @@
 // crop: rows are numbered in row-major order over boxes, the positions within a box along each cropped dimension, and
 // the kept dimensions. A box has one index tuple: the index of its item if there are box indices, its begin along each
-// cropped dimension and, if there are flips, a number for each of them that is not 0 if the box is reversed.
+// cropped dimension and, if there are flips, a number for each cropped dimension, which is not 0 if the box is
+// reversed there.
 //
-// A row is outside, and has no source, if its position along a cropped dimension is outside of the item, or if there is
-// no such item. The first row of a box that is outside reports the box.
+// A row is outside, and has no source, if its position along a cropped dimension is outside the item, or if the item
+// does not exist. The first row of a box that is outside reports the box.
 
 // The number of words per index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
@@ -17,7 +18,8 @@ struct Map {
     first_row: u32,
     // The number of bound units of x: no access goes beyond them.
     bound: u32,
-    // The number of items, and the distance between them in units. Without box indices, that between two boxes.
+    // The number of items, and the distance between them in units. Without box indices box n crops item n, so this is
+    // also the distance between boxes.
     items: u32,
     item_stride: u32,
     // This dispatch accepts `count` items from item `first`. Other dispatches, with other parts of x bound, accept the
@@ -65,8 +67,8 @@ fn kept_axis(d: u32) -> Axis {
 struct Report {
     // The number of such boxes.
     count: atomic<u32>,
-    // The complement of the smallest number of such a box. The report begins as zeros, and the smallest number has the
-    // largest complement, so `atomicMax` finds it.
+    // The complement of the first such box's number. The host clears the report to zeros. The first box has the
+    // largest complement, so `atomicMax` keeps it.
     first: atomic<u32>,
 }
 
@@ -81,7 +83,7 @@ struct Place {
     position: u32,
     // The sum of the row's positions times strides along the kept dimensions.
     base: u32,
-    // Whether the row is the first of those that differ only along the kept dimensions.
+    // Whether the row is the first of the rows that differ from it only along the kept dimensions.
     is_first: bool,
 }
 
@@ -147,7 +149,7 @@ fn element(tuple: u32, d: u32, j: u32) -> Row {
         let flips = index(tuple, columns + dims());
         along = select(j, axis.x - 1u - j, (flips.low | flips.high) != 0u);
     }
-    // The sum of two 64-bit numbers. It wraps only for begins so far away that the position is outside anyway.
+    // The sum of two 64-bit numbers. It wraps only if `begin` is so far away that the position is outside anyway.
     let offset = along * axis.w;
     let low = begin.low + offset;
     let high = begin.high + (0u - (offset >> 31u)) + u32(low < offset);
@@ -209,18 +211,20 @@ fn within(unit: u32) -> bool {
     return unit < uniforms.map.bound;
 }
 
-// Whether a row outside is the first one of its box in row-major order. Along each dimension, elements are inside up to
-// the first one outside, or the first one is outside. So the first row outside is row 0 of the box or, if that is
-// inside, lies along a single dimension: the innermost one that has elements outside.
+// Whether a row that is outside is the first such row of its box in row-major order. Along each dimension, either
+// element 0 is outside, or elements are inside up to the first one outside. So the first row outside is row 0 of the
+// box or, if row 0 is inside, has a position other than 0 along one dimension only: the innermost dimension with
+// elements outside.
 fn is_first_outside(at: Place) -> bool {
     if !at.is_first || at.position == 0u {
         return at.is_first;
     }
     var rest = at.position;
-    // Whether the first element, and whether all elements, are inside of the dimensions so far.
+    // Whether element 0, and whether all elements, are inside along each dimension visited so far.
     var first_inside = item(at).state != MISSING;
     var all_inside = true;
-    // The number of dimensions with another position than 0, and whether it is the first one outside there.
+    // The number of dimensions along which the row's position is not 0. `is_edge` says whether the position along the
+    // last of these to be visited is the first one outside, while all inner dimensions are inside.
     var others = 0u;
     var is_edge = false;
     for (var d = dims(); d > 0u; d--) {
@@ -240,7 +244,7 @@ fn is_first_outside(at: Place) -> bool {
     return others == 1u && is_edge && first_inside;
 }
 
-// Reports the box of a row outside, if the row is the first one of its box that is.
+// Reports the box of a row that is outside, if it is the first such row of the box.
 fn missing(row: u32) {
     let at = place_of(row);
     if is_first_outside(at) {

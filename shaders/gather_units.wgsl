@@ -1,13 +1,13 @@
-// Gathers single 4-byte units along the innermost axis of params, on a GPU. Where many tuples point into a short row of
-// params, most sectors of the row are needed several times. So a workgroup copies the row to workgroup memory, each
-// sector once, and takes from there the units that a segment of the tuples points at.
+// Gathers single 4-byte units along the innermost axis of params, on a GPU. Where many tuples point into a short row
+// of params, most sectors of the row are needed several times. So a workgroup loads the row into workgroup memory,
+// each sector once, and takes from there the units that its segment of the tuples points at.
 
 const PARTS: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
-// For 256 invocations 16 KiB, the workgroup memory that every device has.
+// With 256 invocations these take 16 KiB, the workgroup memory that every device has.
 const STAGED_VECTORS: u32 = 4u * WORKGROUP;
 var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 

@@ -1,5 +1,5 @@
 // Reads the index tuples of four rows as whole vectors, in dispatches where row n has tuple n. A tuple has DIMS
-// coordinates, together at most four words.
+// coordinates, which take at most four words.
 
 @group(0) @binding(2) var<storage, read> indices: array<vec4<u32>>;
 
@@ -7,7 +7,7 @@ fn word(at: u32) -> u32 {
     return indices[at >> 2u][at & 3u];
 }
 
-// The words of the tuples of four rows, without gaps; the vectors after the last word are not used.
+// The words of the tuples of four rows, without gaps. Vectors after the last word are not used.
 alias Tuples = array<vec4<u32>, 4>;
 
 // Looks up four consecutive rows. The number of the first is a multiple of four.
@@ -22,7 +22,7 @@ fn four(row: u32) -> Four {
     return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
 }
 
-// Looks up row `n` of four rows, 0 to 3, whose tuples are in `tuples`.
+// Looks up row `n`, 0 to 3, of the four rows whose tuples are in `tuples`.
 fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
     var at = Row(0u, FOUND);
     if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }

@@ -2,8 +2,8 @@
 
 @group(0) @binding(2) var<storage, read> indices: array<u32>;
 
-// Returns word `at` of the tuples. The index is clamped, because kernels that look up four rows at once also look up
-// rows after the last one; they ignore what they find there.
+// Returns word `at` of the binding. The index is clamped, because kernels that look up four rows at once also look up
+// rows after the last one. They ignore the results for those rows.
 fn word(at: u32) -> u32 {
     return indices[min(at, arrayLength(&indices) - 1u)];
 }

@@ -1,34 +1,38 @@
-// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs). Index
-// tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple consists
-// of coordinates, each of which is an index into one dimension of params. If one is outside its dimension, the row has
-// no source. In a scatter, tuples point at slices of the destination, which take the place of units of params.
+// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs).
+// Index tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple
+// consists of coordinates, each of which is an index into one dimension of params. If a coordinate is outside its
+// dimension, the row has no source. In a scatter, tuples point at slices of the destination, which take the place of
+// units of params.
 
-// If PLAIN is set, row n has tuple n, and tuples have 1 or 2 coordinates: the number of coordinates. There is then no
-// loop, so the indices of several rows are loaded together. Otherwise 0: `dims` returns the number of coordinates.
+// The number of coordinates in a tuple if PLAIN is set, row n has tuple n, and tuples have 1 or 2 coordinates. The
+// look-up then has no loop, so the indices of several rows are loaded together. Otherwise 0, and `dims` returns the
+// number.
 override DIMS: u32;
 
 // The number of words per index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether one unsigned 32-bit comparison tells if an index is in bounds. It does if this dispatch accepts all indices
-// into the first dimension, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
+// Whether an unsigned comparison of an index's low word tells if the index is in bounds, provided that the high word
+// of a 64-bit index is 0. This is so if the dispatch accepts all indices into the first dimension, every dimension is
+// shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
 struct Map {
     // Bits that the functions and constants below name.
     flags: u32,
-    // This dispatch accepts `count` consecutive indices into the first dimension; the low word of the first of them.
-    // Other dispatches, with other parts of params bound, accept the other indices.
+    // The low word of the first index into the first dimension that this dispatch accepts. Other dispatches, with
+    // other parts of params bound, accept the other indices.
     first: u32,
-    // The number of indices into the first dimension that this dispatch accepts.
+    // The number of consecutive indices into the first dimension that this dispatch accepts.
     count: u32,
     // The number of bound units of params, or of bound slices in a scatter: no access goes beyond them.
     bound: u32,
     // Ten pairs of numbers, two per vector.
     // Pair 0: the word at which the tuples begin in their binding, and the stride of the outermost walked dimension or,
     // in a scatter, the number of the first bound slice.
-    // From pair 1: size and stride of each dimension that coordinates index, then of each walked one but the outermost.
-    // Pair 9, if no dimension takes it: the high words of the first indexed dimension's size and of `first`.
+    // From pair 1: the size and the stride of each dimension that coordinates index, then those of each walked
+    // dimension but the outermost.
+    // Pair 9, unless a dimension takes it: the high word of the first indexed dimension's size, and that of `first`.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -75,9 +79,9 @@ const SIGNED_INDICES: u32 = 0x40000u;
 const WRAPS: u32 = 0x80000u;
 // Indices outside a dimension move to its nearest end.
 const CLAMPS: u32 = 0x100000u;
-// The dispatch only checks the rows of a scatter, because one row out of range forbids all changes.
+// The dispatch only checks the index tuples of a scatter, because one tuple out of range forbids all changes.
 const CHECKS: u32 = 0x200000u;
-// A scatter links all rows of a slice, rather than keep only the last one.
+// A scatter links all rows that go to a slice, rather than keeping only the last one.
 const CHAINS: u32 = 0x400000u;
 
 // The number of the last pair of `axes`.
@@ -87,8 +91,8 @@ const LAST: u32 = 9u;
 struct Report {
     // The number of such tuples.
     count: atomic<u32>,
-    // The complement of the first such tuple's number. The host clears a report to zeros, and of all tuples the first
-    // has the largest complement, so `atomicMax` keeps it.
+    // The complement of the first such tuple's number. The host clears the report to zeros. The first tuple has the
+    // largest complement, so `atomicMax` keeps it.
     first: atomic<u32>,
 }
 
@@ -127,7 +131,7 @@ fn walk(row: u32) -> Walk {
     return at;
 }
 
-// Divides the rest of the row's number by the size of dimension `d`; the remainder is the position along this
+// Divides the rest of the row's number by the size of walked dimension `d`. The remainder is the position along this
 // dimension.
 fn turn(d: u32, at: ptr<function, Walk>) {
     let dimension = axis(dims() + d);
@@ -137,7 +141,7 @@ fn turn(d: u32, at: ptr<function, Walk>) {
     advance(d, digit, dimension, at);
 }
 
-// Adds position `digit` along dimension `d` to the sums.
+// Adds position `digit` along walked dimension `d` to the sums.
 fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
     (*at).base += digit * dimension.stride;
     if repeats(d) {
@@ -198,8 +202,9 @@ fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Adds coordinate `d`, the index `at`, to `so_far`, the look-up of a row by the coordinates before. The state becomes
-// MISSING if the index is out of bounds, and ELSEWHERE if it is in bounds but only another dispatch accepts it.
+// Adds coordinate `d`, whose index is `at`, to `so_far`, the result of looking up the coordinates before it. The state
+// becomes MISSING if the index is out of bounds, and ELSEWHERE if it is in bounds but only another dispatch accepts
+// it.
 fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     let size_and_stride = axis(1u + d);
     var index = at.low;
@@ -215,7 +220,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         index += size * negative;
         index_high += (high.x + u32(index < size)) * negative;
     }
-    // In plain dispatches a negative index, taken as unsigned, is larger than any size.
+    // In plain dispatches sizes are less than 2^31, so a negative 32-bit index, taken as unsigned, is out of bounds.
     var bad = index >= size;
     if !PLAIN {
         bad = (index_high > high.x) | ((index_high == high.x) & bad);

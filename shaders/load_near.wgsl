@@ -2,13 +2,13 @@
 // them. Unless ROWS divides the size of the innermost dimension (EVEN), the rows of a few invocations lie at two
 // positions of the other dimensions, and are loaded in two parts.
 
-// The distance in bytes from one row to the next; negative if the rows lie in reverse order. The rows of an invocation
-// lie within 64 bytes if they are evenly spaced, and have at most 4 bytes each.
+// The distance in bytes from one row to the next; negative if the rows lie in reverse order. If the rows of an
+// invocation are evenly spaced, they lie within 64 bytes. A row has at most 4 bytes.
 override STRIDE: i32;
 
-// Whether a workgroup whose rows are evenly spaced stages them: copies the stretch of the source that they lie in to
+// Whether a workgroup whose rows are evenly spaced stages them: it copies the range of the source that they lie in to
 // workgroup memory, so that neighbouring invocations load neighbouring vectors, each once. STRIDE is then positive.
-// Otherwise an invocation loads its own vectors, which lie in sectors that its neighbours load too.
+// Without staging an invocation loads its own vectors, which lie in sectors that its neighbours load too.
 override STAGED: bool;
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
@@ -16,19 +16,19 @@ override STAGED: bool;
 // The distance in vectors from the first row of an invocation to that of the next: 2 to 4 if rows are staged.
 override PITCH: u32 = (ROWS * u32(abs(STRIDE))) >> 4u;
 
-// The most vectors that are staged: those of all invocations, and one more because the first row may begin within
-// a vector; but not more than the 16 KiB of workgroup memory that every device has, which 256 invocations fill with
-// four vectors each. Without STAGED the number is 1, the least size of an array.
+// The most vectors that are staged: those of all invocations, and one more because the first row may begin within a
+// vector. There are at most four for each invocation, because 256 invocations then fill the 16 KiB of workgroup memory
+// that every device has. Without STAGED the number is 1, the smallest size of an array.
 override STAGED_VECTORS: u32 = 1u + u32(STAGED) * min(PITCH * WORKGROUP, 4u * WORKGROUP - 1u);
 var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 
 // What `stage` returns if rows are not staged. Otherwise it returns the number of a byte in a vector, 0 to 15.
 const NOT_STAGED: u32 = 16u;
 
-// 16 words of the source. The first byte is the lowest byte of the invocation's rows in the source.
+// 16 words of the source. Their first byte is the lowest byte of the invocation's rows in the source.
 alias Window = array<u32, 16>;
 
-// Takes row `n` of the invocation from the window, and stores it in `rows`, if it is one of rows `begin` to `end - 1`.
+// Takes row `n` of the invocation from the window and stores it in `rows`, if `n` is one of `begin` to `end - 1`.
 fn near_row(n: u32, begin: u32, end: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
     if n < begin || n >= end {
         return;
@@ -49,8 +49,8 @@ fn near_four(n: u32, begin: u32, end: u32, window: ptr<function, Window>, rows: 
     near_row(n + 3u, begin, end, window, rows);
 }
 
-// Takes rows `begin` to `end - 1` of the invocation from five vectors. The window begins with byte `address & 15` of the
-// first.
+// Takes rows `begin` to `end - 1` of the invocation from five vectors. The window begins with byte `address & 15` of
+// the first vector.
 fn take_rows(begin: u32, end: u32, address: u32, vectors: array<vec4<u32>, 5>, rows: ptr<function, Rows>) {
     var a = vectors[0];
     var b = vectors[1];
@@ -71,9 +71,9 @@ fn take_rows(begin: u32, end: u32, address: u32, vectors: array<vec4<u32>, 5>, r
     }
 }
 
-// Loads and takes rows `begin` to `end - 1` of the invocation, which are evenly spaced. The window begins where it would
-// if all rows of the invocation were: only vectors that hold bytes of the rows are loaded, others in place of those
-// before and behind.
+// Loads and takes rows `begin` to `end - 1` of the invocation, which are evenly spaced. The window begins where it
+// would if all rows of the invocation were evenly spaced. Indices are clamped to the vectors that hold bytes of rows
+// `begin` to `end - 1`, because others may lie outside the binding.
 fn load_part(first: u32, begin: u32, end: u32, rows: ptr<function, Rows>) {
     let of_begin = i32(row_address(first + begin));
     let of_last = of_begin + i32(end - 1u - begin) * STRIDE;
@@ -134,7 +134,8 @@ fn stage_vectors(begin: u32, last: u32, local: u32) {
 
 fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
     let between = (ROWS - 1u) * u32(abs(STRIDE));
-    // The number of vectors that the rows lie in if the lowest row begins at a vector; otherwise it may be one more.
+    // The number of vectors that the rows lie in if the lowest row begins with a vector. If it begins within a vector,
+    // there may be one more.
     let bytes = between + ROW_BYTES;
     let vectors = (bytes + 15u) >> 4u;
     var address = head;

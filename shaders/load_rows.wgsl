@@ -1,5 +1,6 @@
 // Loads rows that lie anywhere in the source. An invocation loads the words that contain each of its rows. Nothing is
-// staged in workgroup memory, so `stage` and its result `head`, which `load_near.wgsl` needs, do nothing here.
+// staged in workgroup memory, so `stage`, which `load_near.wgsl` needs, does nothing here, and its result `head` is
+// not used.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
@@ -9,8 +10,8 @@ fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;
     let shift = address << 3u;
-    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier: the index of
-    // the last word is clamped, because it may be outside the binding, and no bit of that word is used.
+    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier. The last
+    // word may then be outside the binding, so its index is clamped, and none of its bits are used.
     let words = (ROW_BYTES + 7u - UNIT_BYTES) >> 2u;
     var last = word + words - 1u;
     if words > (ROW_BYTES + 3u) >> 2u { last = min(last, arrayLength(&source) - 1u); }
@@ -26,7 +27,7 @@ fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     if ROW_BYTES > 4u { (*rows)[2u * n + 1u] = funnel(b, c, shift) & first_bytes(ROW_BYTES - 4u); }
 }
 
-// Returns the 32 bits that begin at bit `bits`, modulo 32, of two words. `high` is shifted twice, because shift counts
+// Returns the 32 bits that begin at bit `bits` modulo 32 of two words. `high` is shifted twice, because shift counts
 // are modulo 32: one shift by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << ~bits);

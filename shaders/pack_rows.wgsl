@@ -2,7 +2,8 @@
 // its stores are as wide as possible. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie
 // close together. All loads are issued before the first is used.
 //
-// The result begins at a vector. Rows that lie anywhere are a multiple of four. The whole source is bound.
+// The result begins with a whole vector. The number of rows that lie anywhere is a multiple of four. The whole source
+// is bound.
 
 const PARTS: u32 = 1u;
 
@@ -13,8 +14,8 @@ override UNIT_BYTES: u32;
 
 // The number of rows that an invocation packs: 8 or 16.
 override ROWS: u32;
-// Whether all rows of an invocation are evenly spaced, or lie anywhere. Otherwise those of a few invocations lie at two
-// positions of the outer dimensions, and the result may end within a word.
+// True if the rows of every invocation are evenly spaced, or if rows lie anywhere. If false, the rows of a few
+// invocations lie at two positions of the outer dimensions, and the result may end within a word.
 override EVEN: bool;
 
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
@@ -25,9 +26,9 @@ alias Packed = array<u32, 28>;
 // The rows of an invocation, in two words each: the bytes of the row, then zeros.
 alias Rows = array<u32, 32>;
 
-// Inserts the low `bytes` bytes of `word` into `packed`, beginning at byte `at`. The other bytes of `word` must be
-// zeros, and so must the bytes of `packed` that are set. `bytes` and `at` are known when the pipeline is created,
-// so that no index into `packed` is dynamic and the compiler can keep `packed` in registers.
+// Inserts the low `bytes` bytes of `word` into `packed`, beginning at byte `at`. All other bytes of `word` must be
+// zeros, and so must those bytes of `packed` that receive the inserted ones. `bytes` and `at` are known when the
+// pipeline is created, so that no index into `packed` is dynamic and the compiler can keep `packed` in registers.
 fn put(word: u32, bytes: u32, at: u32, packed: ptr<function, Packed>) {
     let to = at >> 2u;
     let shift = (at & 3u) * 8u;
@@ -50,8 +51,8 @@ fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>
     put_row(first + 3u, rows, packed);
 }
 
-// Stores vector `n` of `packed` in vector `to + n` of the result. Rows fill only the first `words` words of `packed`:
-// no others are stored, except for one that they begin, whose bits `kept` keep their values.
+// Stores vector `n` of `packed` in vector `to + n` of the result. Rows fill the first `words` words of `packed`, and
+// possibly the beginning of the next word, whose bits `kept` keep their values. No other words are stored.
 fn store(n: u32, to: u32, words: u32, kept: u32, packed: ptr<function, Packed>) {
     let first = 4u * n;
     if ROWS * ROW_BYTES < first * 4u + 16u {
@@ -82,7 +83,7 @@ fn store(n: u32, to: u32, words: u32, kept: u32, packed: ptr<function, Packed>) 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    // `stage` may contain a barrier, which all invocations must reach, so none returns before.
+    // `stage` may contain a barrier, which all invocations must reach, so none returns before it.
     let head = stage(group_number(group) * WORKGROUP * ROWS, local);
     if tile >= uniforms.tiles {
         return;

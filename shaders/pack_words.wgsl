@@ -1,15 +1,15 @@
-// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers of rows of one part. Software adapters
-// use it for all rows of up to 8 parts, because each invocation, loop and store costs time there. An invocation builds
-// one or two units of four parts, which may span rows, without loops or branches. The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers in which row n has tuple n and rows
+// have one part. Software adapters, where each invocation, loop and store costs time, use it for all rows of up to 8
+// parts. An invocation builds one or two units of four parts, which may span rows. The whole source is bound.
 //
-// All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many cache
-// misses overlap as the processor keeps in flight.
+// All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many
+// cache misses overlap as the processor can keep in flight.
 
 // The number of parts in a row; 0 if the shader must read it from `uniforms.run`.
 override RUN: u32;
 
-// The number of units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses
-// overlap; otherwise 1.
+// The number of units that an invocation builds: 2 in a gather or crop on a software adapter, so that eight cache
+// misses overlap; otherwise 1.
 override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
@@ -17,7 +17,7 @@ override UNITS: u32;
 
 // Four consecutive parts of the result.
 struct Parts {
-    // Where each part lies in the source, relative to `source_base`.
+    // Where each part lies in the source, in parts from `source_base`.
     from_part: vec4<u32>,
     // Whether each part has a source.
     found: vec4<bool>,
@@ -46,8 +46,8 @@ fn of_four_rows(first: u32) -> Parts {
     );
 }
 
-// Looks up four parts. They belong to at most two rows: a row has at least two parts, and if it has exactly two, a row
-// begins at `first`, which is a multiple of four.
+// Looks up four parts. They belong to at most two rows, because a row has at least two parts; if it has exactly two, a
+// row begins at `first`, which is a multiple of four.
 fn of_two_rows(first: u32) -> Parts {
     let run = select(RUN, uniforms.run, RUN == 0u);
     let row = first / run;

@@ -1,33 +1,34 @@
-// Writes rows of units of 1, 2 or 4 bytes word by word. The row map says which units of a row have a source, and
+// Writes rows of 1-byte, 2-byte or 4-byte units word by word. The row map says which units of a row have a source, and
 // whether the others become zeros (`ZEROS`) or keep their values.
 //
-// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each
-// invocation has the loads of four words in flight, which are `quarter` words apart. The host chooses `quarter` so that
-// units begin at the same bytes of all four words, and so that the sources of these units are whole words apart. If
-// `quarter` would be too large for that, it is the length of the segment, so that an invocation writes single words.
+// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words. Each
+// invocation has the loads for four words in flight; these four words are `quarter` words apart. The host chooses
+// `quarter` so that units begin at the same bytes of all four words, and so that the sources of these units are whole
+// words apart. If that takes too large a `quarter`, the host sets it to the length of the segment, and an invocation
+// writes single words.
 //
-// Rows may share words. In a word that is not within one row, an invocation clears its own bits and then sets them,
-// with one atomic each, so it never changes bits that another invocation writes. No other row touches the bytes between
-// the first and the last unit of a row.
+// Rows may share words. In a word that is not within one row, an invocation clears its own bits with one atomic and
+// sets them with another, so it never changes bits that another invocation writes. No other row touches the bytes
+// between the first and the last unit of a row.
 //
-// All addresses are in bytes and less than 2^31.
+// Addresses are in bytes, and the host keeps them below 2^31.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
 const ALL: u32 = 0xffffffffu;
 
-// Loads the four words `at` of the source. Unless the row reads them all, as `whole` says, indices are clamped to words
-// `low` to `high`, which the row reads, because `at` may lie outside the binding; the caller uses no bit of a word that
-// is loaded in place of another.
+// Loads the four words `at` of the source. If `whole` is true, the row reads all of them. Otherwise the indices are
+// clamped to `low..=high`, the words that the row reads, because other words may lie outside the binding. The caller
+// uses no bit of a word that is loaded in place of another.
 fn fetch_words(at: vec4<i32>, low: i32, high: i32, whole: bool) -> vec4<u32> {
     var near = at;
     if !whole { near = clamp(at, vec4(low), vec4(high)); }
     return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
 }
 
-// Returns four words with ones in their bytes from number `first` to 3. The shift takes two steps, because shift counts
-// are modulo 32: one shift by 32 would be a shift by 0.
+// Returns four words with ones in bytes `first` to 3 of each. The shift takes two steps, because shift counts are
+// modulo 32: one shift by 32 would be a shift by 0.
 fn bytes_from(first: vec4<i32>) -> vec4<u32> {
     let half = vec4<u32>(clamp(first, vec4(0), vec4(4)) * 4);
     return (vec4(ALL) << half) << half;
@@ -68,13 +69,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let unit = element_bytes();
     let begin = (uniforms.dest_base + start.to) * unit;
     let origin = (uniforms.source_base + start.from_part) * unit;
-    // The place in its row at which the first unit with a source begins. This and the next three numbers are in bytes.
+    // The place in the row at which the first unit with a source begins. This number and the next three are in bytes.
     let first = i32(first_unit() * unit);
     // The distance between neighbouring units with a source, in the destination.
     let step = i32(spacing() * unit);
     // The distance between these units in the source.
     let from_step = i32(uniforms.step * unit);
-    // The length from the beginning of the first unit with a source to the end of the last, in the destination.
+    // The distance from the beginning of the first unit with a source to the end of the last, in the destination.
     let extent = i32(source_units() - 1u) * step + i32(unit);
     let together = spacing() == 1u && uniforms.step == 1u;
     // `low` and `high` are the lowest and the highest word of the source that the row reads.
@@ -82,7 +83,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let low = min(i32(origin), last) >> 2u;
     let high = (max(i32(origin), last) + i32(unit) - 1) >> 2u;
 
-    // Places count bytes from the beginning of the row; words are numbered from the word in which the row begins.
+    // Places are in bytes from the beginning of the row. Words are numbered from the word in which the row begins.
     let head = i32(begin & 3u);
     let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
     // The distance between neighbouring words of the four, in words of the destination.
@@ -93,8 +94,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let from_quarters = vec4(0, 1, 2, 3) * from_words;
 
     for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
-        // `number` is `place / step`, rounded up for either sign: of the units with a source, the number of the first
-        // one that does not begin before the word.
+        // `number` is `place / step`, rounded up for either sign. Among the units with a source, it is the number of
+        // the first unit that does not begin before the word.
         let place = i32(w * 4u) - head - first;
         let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
         let number = select(steps, -steps, place < 0);
@@ -106,10 +107,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             var value = vec4(0u);
             // A mask of the bits from the first to the last unit with a source.
             var within = vec4(0u);
-            // A mask of the bits that belong to units rather than to gaps between units, if these keep their values; it
-            // is the same for all four words.
+            // A mask of the bits that belong to units rather than to gaps between units, if the gaps keep their
+            // values. It is the same for all four words.
             var units = ALL;
-            // Whether units with a source fill all four words, gaps included.
+            // Whether all four words lie between the beginning of the first unit with a source and the end of the
+            // last.
             let whole = start.state == FOUND && places.x >= first && places.w - first + 4 <= extent;
             if whole {
                 within = vec4(ALL);
@@ -121,8 +123,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     let from_byte = i32(origin) + places.x - first;
                     let at = (from_byte >> 2u) + quarters;
                     let bits = u32(from_byte & 3) * 8u;
-                    // Two steps, because shift counts are modulo 32: one shift by 32 would be a shift by 0.
-                    // The last bytes may be those of the first of the two words, so the second may lie behind the row.
+                    // `behind` is shifted in two steps, because shift counts are modulo 32: one shift by 32 would be a
+                    // shift by 0. The row's source may end in the first of the two words, so the index of the second
+                    // is always clamped.
                     let behind = (fetch_words(at + 1, low, high, false) << vec4(1u)) << vec4(31u - bits);
                     value = (fetch_words(at, low, high, whole) >> vec4(bits)) | behind;
                 } else {

@@ -1,7 +1,7 @@
 // Moves rows of units of 4 bytes or more, on a GPU. `lanes` neighbouring invocations take neighbouring units of a row,
 // so that their accesses coalesce, and each invocation loads four units before it stores any. The four units belong to
-// ROWS rows: one or four. There are no loops, and no load depends on a branch: an invocation without a unit to read
-// loads the first unit of the source.
+// ROWS rows: one or four. Apart from the look-ups of rows there are no loops, and no load of a unit depends on a
+// branch: an invocation without a unit to read loads the first unit of the source.
 //
 // A workgroup has lanes for `side` tiles at once, and takes `side * ROWS` consecutive tiles. If ROWS is 1 a tile is a
 // segment of a row; if it is 4 a tile is a whole row, and the four rows of an invocation are `side` tiles apart.
@@ -18,8 +18,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let side = WORKGROUP >> lanes_log2();
     let tile = group_number(group) * side * ROWS + (local >> lanes_log2());
 
-    // The tiles of the four units. In the last workgroup, invocations for tiles after the last one look up the last
-    // row, which is bound, and write nothing.
+    // The tiles of the four units. Invocations for tiles after the last one look up a row of the last tile, and write
+    // nothing.
     var tiles = vec4(tile);
     if ROWS == 4u { tiles += side * vec4(0u, 1u, 2u, 3u); }
     var rows = min(tiles, vec4(uniforms.tiles - 1u));
@@ -57,8 +57,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let moved = fetch_four(fetched);
 
     let to = uniforms.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
-    // Nearly all invocations have four units to move. One branch keeps their loads in flight together: compilers move a
-    // load that only one branch uses into that branch, where it waits for the store before it.
+    // Nearly all invocations have four units to move. One branch keeps their loads in flight together: compilers move
+    // a load that only one branch uses into that branch, where the load waits for the store before it.
     if all(found) {
         dest[to.x] = moved.a;
         dest[to.y] = moved.b;
@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         dest[to.w] = select(Unit(), moved.d, found.w);
     }
 
-    // Reports those of the rows without a source whose unit 0 this invocation writes, so that each is reported once.
+    // Reports the rows without a source whose unit 0 this invocation writes, so that each row is reported once.
     let gone = zeroed & (units == vec4(0u));
     if any(gone) {
         four_missing(rows, gone);

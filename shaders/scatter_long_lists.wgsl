@@ -1,14 +1,15 @@
-// The third step of a scatter_nd whose result depends on the order of rows: puts the lists in ascending order that are
-// too long for one invocation in `scatter_sort.wgsl`. Most scatters have none. `scatter_nd.wgsl` says what lists, links
-// and blocks are.
+// The third step of a scatter_nd whose result depends on the order of rows: sorts, in ascending order, the lists that
+// are too long for one invocation in `scatter_sort.wgsl`. Most scatters have none. `scatter_nd.wgsl` says what lists,
+// links and blocks are.
 //
-// LANES invocations sort a list of up to MOST rows: one copies the list's links to workgroup memory; then each finds
-// the successor of every LANES-th row.
+// LANES invocations sort a list of up to MOST rows: one of them copies the list's links to workgroup memory, and then
+// each finds the successors of every LANES-th row.
 //
-// A workgroup links up to TOGETHER longer lists anew. It goes through all rows, from the last to the first, so that it
-// knows the successor of each row. That takes the same time for lists of any length and order.
+// A workgroup links up to TOGETHER longer lists anew. It goes through all rows of the block, from the last to the
+// first, so that it knows the successor of each row. That takes the same time for lists of any length and order.
 //
-// The `tiles` workgroups take lists in turn: the first ones begin with lists to sort, the last ones with longer lists.
+// The `tiles` workgroups take lists in turn. Lists to sort are dealt out from the first workgroup on, longer lists
+// from the last one back.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
@@ -45,12 +46,12 @@ const WORDS: u32 = STRETCH / 32u;
 // The layout is that in `scatter_sort.wgsl`.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
-// The number of lists to sort, and of lists to link anew.
+// The number of lists to sort, and the number of lists to link anew.
 var<workgroup> noted: vec2<u32>;
 
 // While lists are sorted, their links: MOST words for each list. While lists are linked anew, first their slices, then
-// a bit map for each list, which says which rows of a stretch it has. LISTS * MOST and TOGETHER * WORDS are both
-// 8 * WORKGROUP.
+// a bit map for each list, which says which rows of a stretch are in the list. LISTS * MOST and TOGETHER * WORDS are
+// both 8 * WORKGROUP.
 var<workgroup> words: array<atomic<u32>, 8u * WORKGROUP>;
 // The number of rows of each list to sort.
 var<workgroup> lengths: array<u32, LISTS>;
@@ -62,7 +63,7 @@ var<workgroup> filled: array<atomic<u32>, TOGETHER>;
 // For each of these lists, the link to the first of its rows in later stretches, or 0.
 var<workgroup> behind: array<u32, TOGETHER>;
 
-// Returns the word of `rows` that holds the link of a row, given the link to this row.
+// Returns which word of `rows` holds a row's link to its successor, given the link to the row itself.
 fn place(link: u32) -> u32 {
     return uniforms.map.links + link - 1u;
 }
@@ -72,7 +73,7 @@ fn set_first(slice: u32, link: u32) {
     atomicStore(&head[slice + 1u], (uniforms.map.first_row + link) | FIRST);
 }
 
-// Sorts LISTS lists, or those up to the last: list number `first` and those after it.
+// Sorts up to LISTS lists: list number `first` and those after it.
 fn sort_lists(first: u32, local: u32) {
     let own = local / LANES;
     let there = first + own < noted.x;
@@ -104,8 +105,8 @@ fn copy_links(slice: u32, begin: u32) -> u32 {
     return length;
 }
 
-// Links the row of `link` to its successor: the next larger of the `length` links that begin at `words[begin]`, or 0 if
-// `link` is the largest. If `link` is the smallest, its row is the first of the list.
+// Links the row of `link` to its successor: the next larger of the `length` links that begin at `words[begin]`, or 0
+// if `link` is the largest. If `link` is the smallest, makes its row the first of the list.
 fn sort_row(slice: u32, link: u32, begin: u32, length: u32) {
     var next = NONE;
     var is_first = true;
@@ -120,8 +121,8 @@ fn sort_row(slice: u32, link: u32, begin: u32, length: u32) {
     }
 }
 
-// Returns the slices of four rows, which are WORKGROUP rows apart. There is no loop, since each of its rounds would
-// wait for its own load.
+// Returns the slices of four rows, which are WORKGROUP rows apart. There is no loop, because each round would wait for
+// its own load.
 fn slices_of(row: u32) -> vec4<u32> {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
     let bound = min(at, vec4(uniforms.units - 1u));
@@ -187,7 +188,7 @@ fn set_behind(list: u32, link: u32, is_first: bool) {
     }
 }
 
-// Links the rows of `count` lists in ascending order: list number `first` and those after it.
+// Links the rows of each of `count` lists in ascending order: list number `first` and those after it.
 fn link_lists(first: u32, count: u32, local: u32) {
     var slice = NONE;
     if local < count {
@@ -212,7 +213,8 @@ fn link_lists(first: u32, count: u32, local: u32) {
     var next_slices = slices_of(begin + local);
     for (var left = begin / STRETCH + 1u; left > 0u; left--) {
         let lists = lists_of(next_slices, half);
-        // These loads wait for memory while this stretch is linked. In the last round they load any rows.
+        // These loads wait for memory while this stretch is linked. In the last round the row numbers wrap, and the
+        // results are not used.
         next_slices = slices_of(begin - STRETCH + local);
         for (var i = local; i < TOGETHER * WORDS; i += WORKGROUP) {
             atomicStore(&words[i], 0u);

@@ -1,8 +1,8 @@
 // The last step of scatter_nd. A slice is the part of the destination that an index tuple points at. A scatter
 // processes a block of rows at a time. Of the rows of a block that go to a slice, the slice's entry of `head` names
 // one: kernels move this row to the slice, or combine the slice with all rows of a list that begins with this row. A
-// link to a row is the row's number in the block plus one, and each row has a link to the next row of its list. `head`
-// numbers rows from `first_row`, so that entries of earlier blocks have smaller numbers.
+// link to a row is the row's number in the block plus one, and each row has a link to the next row of its list, or 0.
+// `head` numbers the rows of a block from `first_row`, so that entries of earlier blocks have smaller numbers.
 
 struct Map {
     // The distance in units between neighbouring rows of updates, and between neighbouring slices.
@@ -13,7 +13,7 @@ struct Map {
     first_row: u32,
     // The distance in words between the four words that an invocation of `row_words.wgsl` writes at once.
     quarter: u32,
-    // 1 if a single row out of range forbids all changes.
+    // 1 if a single row out of range forbids all changes, otherwise 0.
     @size(80) strict: u32,
 }
 

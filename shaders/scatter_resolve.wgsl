@@ -2,11 +2,12 @@
 // says what slices, blocks, lists and links are.
 //
 // For every bound slice `head` has an entry: one more than the number of a row that goes to it, or 0. If rows replace
-// the slice, that is the last such row; if they are combined, it is any of them, and links lead from it to the others.
-// Rows are numbered from `dest_base`; an entry with a smaller number was left by an earlier block.
+// the slice, the entry names the last such row; if they are combined, it names any of them, and links lead from it to
+// the others. The rows of a block are numbered from `dest_base`. An entry that names a row with a smaller number was
+// left by an earlier block.
 //
-// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice. A
-// tile is four rows.
+// `indexed.wgsl` finds the slice that a tuple points at: here the `base` of a `Row` is the number of the row's slice.
+// A tile is four rows.
 
 const PARTS: u32 = 1u;
 
@@ -20,7 +21,8 @@ const FIRST: u32 = 0x80000000u;
 // Stands for no slice in `rows`: the row is out of range, or its slice is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
+// If a single row out of range forbids all changes, word 0 counts the tiles that have such rows. The entries of the
+// slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
 // The slice of each row. If rows form lists, two things follow: the link of each row to the next row of its list, 0 for
 // the last; and a vector whose first two words count the slices that the next step notes.
@@ -40,8 +42,8 @@ fn peek_head(slice: u32) -> u32 {
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
-    // Without lists, a row is skipped if the entry names it or a later row already. Lists take every row: `last` is
-    // never NONE, and comparing the two keeps the compiler from dropping the load of `last`.
+    // Without lists, a row is skipped if the entry already names it or a later row. Lists take every row: `last` is
+    // never NONE, and comparing it with NONE keeps the compiler from dropping the load of `last`.
     if slice != NONE && select(last <= number, last != NONE, flag(CHAINS)) {
         if flag(CHAINS) {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
@@ -71,7 +73,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // Slices are counted from the first bound slice, whose number is the stride of axis 0; the numbers before it wrap.
+    // Slices are counted from the first bound slice, whose number is in the stride of axis 0. The numbers of slices
+    // before it wrap, and are not less than `bound`.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);

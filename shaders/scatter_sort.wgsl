@@ -2,13 +2,14 @@
 // order. The invocation of the row that `head` names sorts the list, and no other invocation writes to this list.
 // Afterwards `head` names the first row. `scatter_nd.wgsl` says what lists, links and blocks are.
 //
-// Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
-// `longest` are left unsorted, and their slices noted for `scatter_long_lists.wgsl`.
+// Most lists are short, and are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. Lists longer than
+// `longest` are therefore left unsorted, and their slices are noted for `scatter_long_lists.wgsl`.
 //
-// A tile is `segment` rows, at most 32, the bits of a word. Few slices have several rows, and on a CPU adapter, whose
-// lanes run in lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a
-// successor, and examines only these. A tile may read a link while another tile rewrites this link. That is harmless,
-// because `head` then does not name the link's row, which is skipped; but it requires that all links are atomics.
+// A tile is `segment` rows, at most 32, the number of bits in a word; one invocation takes it. Few slices have several
+// rows, and on a CPU adapter, whose lanes run in lockstep, all lanes pay for a loop that one of them enters. So an
+// invocation first finds the rows that have a successor, and then examines only these. It may read a link while
+// another invocation rewrites this link. That is harmless, because `head` then does not name the row whose link it is,
+// and the row is skipped; but it requires that all links are atomics.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
@@ -21,17 +22,17 @@ struct Map {
     @size(84) first_row: u32,
 }
 
-// A flag of an entry of `head`: the list was sorted, or noted. The invocation of the row that the entry names from then
-// on sees the flag, and does not sort the list again.
+// A flag of an entry of `head`: the list was sorted, or its slice noted. The entry may then name another row. The
+// invocation of that row sees the flag, and does not sort the list again.
 const FIRST: u32 = 0x80000000u;
 
 // The most rows of a list that `scatter_long_lists.wgsl` sorts in workgroup memory.
 const MOST: u32 = 256u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// In this order: the slice of each row; the link of each row, which is the number of the next row of its list plus one,
-// or 0 for the last; four words, of which the first two count the slices that are noted; the slices noted with a list of
-// up to MOST rows; those noted with a longer list.
+// In this order: the slice of each row; the link of each row, which is the number of the next row of its list plus
+// one, or 0 for the last; a vector whose first two words count the slices that are noted; the slices noted with a list
+// of up to MOST rows; those noted with a longer list.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {

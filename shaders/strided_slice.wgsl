@@ -8,7 +8,7 @@ struct Map {
     even: u32,
     // Pairs of a size and a stride, two per vector.
     axes: array<vec4<u32>, 4>,
-    // For a transpose: see `Tiling` in src/gpu/maps/strided_slice.rs.
+    // How a transpose is cut into tiles: `Tiling` in src/gpu/maps/strided_slice.rs says what each word holds.
     tiling: vec4<u32>,
 }
 

@@ -1,5 +1,6 @@
 // strided_slice_grad: a row of the result has a source if its number is `first_row` plus a sum of positions times
-// strides of the dimensions. In such a row `source_units` units have a source: every `spacing`-th from `first_unit`.
+// strides along the dimensions, and `source_units` is not 0. In such a row `source_units` units have a source: every
+// `spacing`-th from `first_unit` on.
 
 struct Map {
     dims: u32,

@@ -32,8 +32,8 @@ fn source_units() -> u32 {
     return uniforms.units;
 }
 
-// The length of a row in the destination in units, from its first to its last. Other units in between count too, and
-// keep their values.
+// The length of a row in the destination, from its first unit to its last. Units in between that do not belong to the
+// row count too, and keep their values.
 fn row_units() -> u32 {
     return (uniforms.units - 1u) * spacing() + 1u;
 }

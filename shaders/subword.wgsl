@@ -1,6 +1,6 @@
-// Moves units of 1 or 2 bytes. A tile is a number of consecutive words of the result, which may span rows. Each word is
-// written by one invocation. Bytes for which this dispatch has no unit (before the first, after the last, or moved by
-// another dispatch) keep their values.
+// Moves units of 1 or 2 bytes. A tile consists of consecutive words of the result, and may span rows. One invocation
+// writes each word. Bytes for which this dispatch has no unit (before the first, after the last, or moved by another
+// dispatch) keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -23,8 +23,8 @@ fn words() -> u32 {
     return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
-// The row that was looked up last. It begins in the source at `begin`, and ends before unit `end` of the result; `end`
-// is 0 until the first look-up.
+// The row that was looked up last. It begins in the source at `begin`, and in the result it ends before unit `end`.
+// Until the first look-up `end` is 0.
 struct AtHand {
     row: u32,
     end: u32,
@@ -54,7 +54,7 @@ fn build(w: u32, at: ptr<function, AtHand>) {
         let shift = place * UNIT_BYTES * 8u;
         let from_unit = uniforms.source_base + (*at).begin.base + j * uniforms.step;
         if (*at).begin.state == FOUND {
-            // Units that cross the end of the bound part of params are moved one at a time.
+            // Units that are not all within the bound part of params are moved one at a time.
             if count > 1u && !(within(from_unit) && within(from_unit + count - 1u)) {
                 count = 1u;
             }

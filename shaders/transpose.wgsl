@@ -1,10 +1,10 @@
 // A transpose: the units of a row lie apart in the source, while the units at neighbouring positions of another
-// dimension, the near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a
+// dimension, the near dimension, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a
 // contiguous range of the source along the near dimension; it holds the same unit of neighbouring rows, and the next
 // line holds the next unit. A column is a position along a line. The workgroup loads lines in the order of the source
 // into workgroup memory, and stores them in the order of the result. This file says where a tile lies;
-// `transpose_units.wgsl` and `transpose_subword.wgsl` move it. Near positions are numbered along the source, even if the
-// result has them in reverse order.
+// `transpose_units.wgsl` and `transpose_subword.wgsl` move it. Near positions are numbered along the source, even if
+// the result has them in reverse order.
 //
 // The host sets `Unit`, the element type of source, result and tile; LOADS, the number of `Unit`s that an invocation
 // moves; and UNIT_BYTES, the size of a unit of the plan in bytes. Units of 1 or 2 bytes are moved in words of PER_WORD
@@ -16,8 +16,8 @@
 // The number of `Unit`s of a tile.
 const TILE: u32 = LOADS * WORKGROUP;
 
-// A tile may extend beyond the array: near positions and units before the first are negative, which wraps; those after
-// the last are too large.
+// A tile may extend beyond the array: the numbers of near positions and units before the first are negative and wrap,
+// and those after the last are too large.
 struct Tile {
     // False for workgroups after the last tile.
     exists: bool,
@@ -27,9 +27,9 @@ struct Tile {
     near: u32,
     // The first near position of the tile.
     first_near: u32,
-    // The number of the result's row at near position 0.
+    // The number of the row of the result at near position 0.
     row: u32,
-    // The distance from the row at one near position to the row at the next; wraps if negative.
+    // The number of rows from the row at one near position to the row at the next; wraps if negative.
     next_row: u32,
     // The first word that the tile writes in each row, counted from the word in which the row begins.
     first_word: u32,
@@ -63,7 +63,7 @@ fn head() -> u32 {
 }
 
 // The number of words of a row that a tile writes. With `rows_shift` the first word may begin up to PER_WORD - 1 units
-// after the first line, so the lines hold one whole word less.
+// after the unit of the first line, so the lines hold one whole word less.
 fn tile_words() -> u32 {
     return (1u << words_log2()) - u32(rows_shift());
 }
@@ -72,8 +72,8 @@ fn tile_words() -> u32 {
 struct Walk {
     // The tile, as far as it is known.
     at: Tile,
-    // The row-major number of the tile's positions along the dimensions other than the near one, `batch` in `tile_at`,
-    // divided by the sizes of those already taken.
+    // `batch` of `tile_at`, which is the row-major number of the tile's position along all dimensions but the near
+    // one, divided by the sizes of the dimensions already taken.
     rest: u32,
     // The number of the result's rows between neighbouring positions of the next dimension.
     rows: u32,
@@ -113,7 +113,7 @@ fn tile_at(number: u32) -> Tile {
     var at: Tile;
     at.exists = number < uniforms.tiles;
     at.base = uniforms.source_base;
-    // Unrolled, because a compiler would have to expect any number of rounds of a loop.
+    // The loop over at most 8 dimensions is unrolled, because a compiler would have to expect any number of rounds.
     var walk = Walk(at, batch, 1u);
     if dims() > 2u {
         if dims() > 7u { walk = walked(walk, 7u); }

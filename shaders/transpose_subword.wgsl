@@ -13,15 +13,16 @@
 const PER_WORD: u32 = 4u / UNIT_BYTES;
 const PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
 
-// Whether lines or rows may begin at any unit of a word. Otherwise all begin with words, and none is shifted.
+// Whether lines or rows may begin at any unit of a word. Otherwise all of them begin with whole words, and none is
+// shifted.
 override SHIFTS: bool;
 
-// The tile in PER_WORD blocks. Their numbers in accesses are constants, because a compiler adds a comparison with the
-// length of an array to each other index.
+// The tile in PER_WORD blocks. Accesses name a block by a constant, because compilers compare every other index with
+// the length of the array.
 const BLOCK: u32 = TILE / PER_WORD;
 var<workgroup> tile: array<array<u32, BLOCK>, PER_WORD>;
 
-// A vector has the words of four squares or rows.
+// The numbers of the words in a vector, which come from four squares or four rows.
 const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 
 // Whether lines may begin at any unit of a word of the source.
@@ -29,7 +30,7 @@ fn lines_shift() -> bool {
     return (uniforms.map.tiling.x & 0x40000u) != 0u;
 }
 
-// Returns the word that unit number `units` lies in. Wraps if negative.
+// Returns the number of the word that unit number `units` lies in. Negative numbers wrap.
 fn word_of(units: u32) -> u32 {
     return u32(i32(units) >> PER_WORD_LOG2);
 }
@@ -39,7 +40,7 @@ fn columns() -> u32 {
     return ((1u << line_log2()) - u32(lines_shift())) << PER_WORD_LOG2;
 }
 
-// Returns the bits that precede unit number `units` in its word.
+// Returns the number of bits that precede unit number `units` in its word.
 fn bits_before(units: u32) -> u32 {
     return (units & (PER_WORD - 1u)) * UNIT_BYTES * 8u;
 }
@@ -55,15 +56,16 @@ fn lines_begin(at: Tile) -> u32 {
     return at.base + at.first_near + at.first_unit * uniforms.step;
 }
 
-// Loads four words of lines, which begin in the source at `begin`. A word without units of the tile's lines may lie
-// outside the binding: word 0, which is always bound, is loaded in its place. Its value never reaches the result.
-// `line` has the numbers of the lines.
+// Loads word `column` of each of four lines. `line` has the numbers of the lines, and `begin` the units of the source
+// at which they begin. A word without units of the tile's lines may lie outside the binding: word 0, which is always
+// bound, is loaded in its place, and its value never reaches the result.
 fn load_four(at: Tile, full: bool, column: u32, line: vec4<u32>, begin: vec4<u32>) -> vec4<u32> {
     let word = vec4<u32>(vec4<i32>(begin) >> vec4(PER_WORD_LOG2)) + column;
     if full {
         return vec4(source[word.x], source[word.y], source[word.z], source[word.w]);
     }
-    // Near positions are here larger by PER_WORD - 1, because a word that begins before position 0 may hold units.
+    // `near` is the near position of the word's first unit plus PER_WORD - 1, because a word that begins before
+    // position 0 may hold units of the line.
     let near = at.first_near + column * PER_WORD + PER_WORD - 1u - (begin & vec4(PER_WORD - 1u));
     let inside = (line < vec4(uniforms.run)) & (near < vec4(at.near + PER_WORD - 1u));
     let bound = select(vec4(0u), word, inside);
@@ -99,7 +101,7 @@ fn put_words(local: u32, first: u32, words: vec4<u32>) {
     put_word(local, first + 3u, words.w);
 }
 
-// Puts word number `load` of an invocation.
+// Puts word number `load` of an invocation in the tile.
 fn put_word(local: u32, load: u32, word: u32) {
     tile[load / (LOADS / PER_WORD)][local + (load % (LOADS / PER_WORD)) * WORKGROUP] = word;
 }
@@ -113,12 +115,13 @@ fn take_four(begin: u32, local: u32, line: u32, first: u32) -> vec4<u32> {
     if !SHIFTS {
         return low;
     }
-    // Behind the last column lies another line, of which no unit is used.
+    // Column 0 stands in for the column after the last one. No unit of it is used.
     let high = words_of(from_line + ((column + 1u) & last), first);
     return funnel(low, high, bits_before(begin + line * uniforms.step));
 }
 
-// Returns words of four squares. That of square 0 is word `place` of the tile, and those of later squares are behind it.
+// Returns one word of each of the squares `first` to `first + 3` of an invocation. The word of square 0 is word
+// `place` of the tile, and those of later squares are behind it.
 fn words_of(place: u32, first: u32) -> vec4<u32> {
     return vec4(
         word_of_square(place, first),
@@ -133,8 +136,8 @@ fn word_of_square(place: u32, square: u32) -> u32 {
     return tile[square / each][place + (square % each) * (PER_WORD * WORKGROUP)];
 }
 
-// Words of four squares: one line, or one row, of each in a vector. For units of 2 bytes `c` and `d` are of four more
-// squares.
+// Words of squares. A vector holds one line, or one row, of each of four squares. For units of 2 bytes `c` and `d`
+// belong to four other squares than `a` and `b`.
 struct Squares {
     a: vec4<u32>,
     b: vec4<u32>,
@@ -173,9 +176,9 @@ fn turn(at: Tile, local: u32) -> Squares {
     return turned_bytes(Squares(a, b, take_four(begin, local, 2u, 0u), take_four(begin, local, 3u, 0u)));
 }
 
-// Returns where word `word` of row 0 of the squares in a column lies in the tile. The order of words differs from
-// column to column, so that invocations that turn neighbouring columns access different banks. The place for two
-// numbers without common bits is the XOR of their places.
+// Returns where word `word` of row 0 of the squares in a column lies in block 0 of the tile. The order of words
+// differs from column to column, so that invocations that turn neighbouring columns access different banks. Setting
+// more bits of `column` or of `word` changes the place by an XOR that depends on these bits alone.
 fn place(column: u32, word: u32) -> u32 {
     return (column << words_log2()) | (word ^ (column & ((1u << words_log2()) - 1u)));
 }
@@ -218,7 +221,7 @@ fn store_four(at: Tile, local: u32, row: u32, first: u32) {
     let to = word_of(begin) + at.first_word + word + square * next_row + more * next_row;
     let column = row + (square + more) * PER_WORD;
     if i32(at.first_near) >= 0 && at.first_near + columns() <= at.near {
-        // Only the last column of a tile may have no line.
+        // Of the four columns, only the last may lie beyond those of the tile.
         dest[to.x] = words.x;
         dest[to.y] = words.y;
         dest[to.z] = words.z;
@@ -271,7 +274,7 @@ fn store_first(at: Tile, column: u32, row: u32, head: u32) {
     store_edge(at, column, 0u, mask, before);
 }
 
-// Stores word `number` of a row if it belongs to the tile. The tile has the bits `mask`; the others are those of
+// Stores word `number` of a row if it belongs to the tile. The bits `mask` come from the tile. The others come from
 // `before`, or keep their values at the ends of the result.
 fn store_edge(at: Tile, column: u32, number: u32, mask: u32, before: u32) {
     let word = number - at.first_word;
@@ -299,7 +302,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     workgroupBarrier();
     let rows = turn(at, local);
     workgroupBarrier();
-    // The third and the fourth vector hold rows 2 and 3 of the same squares, or rows 0 and 1 of four more.
+    // The third and the fourth vector hold rows 2 and 3 of the same squares if units have 1 byte, or rows 0 and 1 of
+    // four other squares if they have 2.
     let row_c = PER_WORD - 2u;
     let first_c = 8u - 2u * PER_WORD;
     put_rows(local, 0u, 0u, rows.a);

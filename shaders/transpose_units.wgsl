@@ -1,7 +1,7 @@
 // Transposes units of 4 bytes or more: a `Unit` is a unit, and a word of the tile.
 //
 // If units lie so close together in the source that every 32-byte sector between them is needed, a tile loads one
-// contiguous range that contains its lines, here called a stretch: `is_stretch`.
+// contiguous range that contains its lines. This range is called a stretch here (`is_stretch`).
 
 const PER_WORD: u32 = 1u;
 
@@ -10,7 +10,7 @@ var<workgroup> tile: array<Unit, TILE>;
 // The number of bytes that a GPU's memory transfers at once.
 const SECTOR: u32 = 32u;
 
-// The number of near positions of a tile, unless it loads a stretch.
+// The number of near positions of a tile that does not load a stretch.
 fn columns() -> u32 {
     return 1u << line_log2();
 }
@@ -19,8 +19,8 @@ fn is_stretch() -> bool {
     return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
-// Returns where a `Unit` of the tile lies in workgroup memory. The order differs from that of the tile, so that
-// neighbouring invocations access different banks.
+// Returns where unit number `unit` of the tile lies in workgroup memory. The order there differs from that of the
+// tile, so that neighbouring invocations access different banks.
 fn place(unit: u32) -> u32 {
     return unit ^ (unit >> ((uniforms.map.tiling.x >> 12u) & 15u));
 }
@@ -31,13 +31,14 @@ struct Lines {
     begin: u32,
     // The distance between neighbouring lines in the source.
     step: u32,
-    // The number of the first line: that of its unit in the rows. Unused in a stretch, as is `end_line`.
+    // The number of the first line, which is the number of its unit in the rows. Unused in a stretch, as is
+    // `end_line`.
     first_line: u32,
-    // Lines of this number or a greater one are outside.
+    // Lines with this number or a larger one are outside.
     end_line: u32,
     // The first column. In a stretch, both columns are counted from the beginning of the stretch.
     first_column: u32,
-    // Columns of this number or a greater one are outside.
+    // Columns with this number or a larger one are outside.
     end_column: u32,
     // Where the first line begins in the tile.
     origin: u32,
@@ -47,8 +48,8 @@ struct Lines {
     full: bool,
 }
 
-// A load of one unit. `further` returns differences instead, which `plus` adds to a load of an invocation to get a later
-// one; they are the same for all invocations.
+// A load of one unit. `further` returns differences instead, which are the same for all invocations: `plus` adds them
+// to a load of an invocation to get one of its later loads.
 struct Load {
     // The unit's index in the source.
     at: u32,
@@ -76,7 +77,8 @@ fn lines_of(at: Tile) -> Lines {
             full,
         );
     }
-    // The stretch begins at the sector of its lowest unit. Rounding down stays within the binding.
+    // The stretch begins with the sector of its lowest unit. Sectors are counted from the beginning of the binding, so
+    // rounding down stays within it.
     let first = max(i32(at.first_unit), 0);
     let last = min(i32(at.first_unit) + i32(1u << words_log2()), i32(uniforms.run)) - 1;
     let step = i32(uniforms.step);
@@ -87,8 +89,8 @@ fn lines_of(at: Tile) -> Lines {
     return Lines(begin, 0u, 0u, 1u, 0u, units, origin, uniforms.step, units >= TILE);
 }
 
-// Returns the `end` of an invocation's loads: those whose `index` is not less are outside of the lines. It is 0 if the
-// invocation's column is outside, so that all of its loads are.
+// Returns the `end` of an invocation's loads: loads whose `index` is not less than `end` are outside the lines. If the
+// invocation's column is outside, `end` is 0, so that all its loads are outside.
 fn end_of(lines: Lines, local: u32) -> u32 {
     if is_stretch() {
         return lines.end_column;
@@ -107,8 +109,8 @@ fn first_load(lines: Lines, local: u32) -> Load {
     );
 }
 
-// Returns what load number `loads` of an invocation adds to its first load: whole lines, or in a stretch columns.
-// `units` and `local` have no bit in common, so `plus` combines their places by XOR.
+// Returns the difference between load number `loads` of an invocation and its first load: whole lines, or columns in a
+// stretch. `units` and `local` have no bit in common, so `plus` combines their places by XOR.
 fn further(lines: Lines, loads: u32) -> Load {
     let units = loads * WORKGROUP;
     if is_stretch() {
@@ -192,7 +194,8 @@ fn load(load: Load, end: u32) -> Unit {
     return source[select(0u, load.at, load.index < end)];
 }
 
-// A store of one unit. `behind` returns differences instead, which `sum` adds to a store to get a later one.
+// A store of one unit. `behind` returns differences instead, which `sum` adds to a store of an invocation to get one
+// of its later stores.
 struct Stored {
     // The unit's number in the tile.
     from_unit: u32,

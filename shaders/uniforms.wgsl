@@ -1,31 +1,33 @@
 // The numbers that a dispatch reads: 128 bytes, of which the row map's file defines the last 96 as `Map`. The host
-// declares `uniforms`: as immediates (push constants) if the device has room for 128 bytes of them, otherwise as a
-// uniform buffer, or on software adapters as a storage buffer. The host writes them from `Uniforms` in
-// src/gpu/uniforms.rs; a test compares the layouts.
+// generates the declaration of `uniforms`: immediates (push constants) where the device has room for 128 bytes of
+// them, otherwise a storage buffer on software adapters and a uniform buffer elsewhere. The host fills them from
+// `Uniforms` in src/gpu/uniforms.rs. A test compares the layouts.
 
 struct Uniforms {
     // The number of units in a row. Here a unit is what the kernel loads at once: a unit of the plan, or a vector.
-    // Exceptions: vectors in `rows_serial.wgsl`, even if it loads words; words in `row_words.wgsl` and
-    // `combine_subword.wgsl`; in `gather_units.wgsl` the number of tuples that point into a row of params.
+    // Exceptions: `rows_serial.wgsl` counts vectors, even if it loads words. `row_words.wgsl` and
+    // `combine_subword.wgsl` count words. In `gather_units.wgsl` it is the number of tuples that point into a row of
+    // params.
     run: u32,
     // The distance in units between neighbouring units of a row in the source; wraps if negative. In
-    // `combine_atomic.wgsl` the distance between neighbouring rows.
+    // `combine_atomic.wgsl` it is the distance in words between neighbouring rows, and between neighbouring slices.
     step: u32,
-    // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` the number of units
-    // in one row; in `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter the number of rows.
+    // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` it is the number
+    // of units in one row; in `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter it is the
+    // number of rows.
     units: u32,
     tiles: u32,
-    // The length of a tile in units; a tile is usually a segment of a row. Exceptions: the length is in words if units
-    // are smaller than words, in rows in `scatter_sort.wgsl`, and in tuples in `gather_units.wgsl`.
+    // The length of a tile, which is usually a segment of a row. It is in units, or in words if units are smaller than
+    // words; in rows in `scatter_sort.wgsl`; and in tuples in `gather_units.wgsl`.
     segment: u32,
-    // Bits 0 to 15: the number of workgroups along x. The others, beyond the most that one dimension may have, continue
+    // Bits 0 to 15: the number of workgroups along x. Workgroups beyond the device's limit for one dimension continue
     // along y. Bits 16 to 19: `lanes_log2`. Bits 20 to 23: `element_bytes`.
     grid: u32,
     // The unit of the source's binding to which `Row.base` is relative.
     source_base: u32,
-    // The number of units before the result in its binding. Exceptions: the number of words in `pack_bytes.wgsl`, of
-    // vectors in `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl`; in `scatter_resolve.wgsl` the number that
-    // `head` gives to the first row.
+    // The number of units before the result in its binding. `pack_bytes.wgsl` counts words instead, and
+    // `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl` count vectors. In `scatter_resolve.wgsl` it is the
+    // number that `head` gives to the first row.
     dest_base: u32,
     map: Map,
 }
@@ -37,7 +39,8 @@ struct Axis {
 }
 
 // Where a row begins in the source, relative to `source_base`, and its state: FOUND, MISSING or ELSEWHERE. `unit_at`
-// returns a `Row` for one unit: where it lies, from the beginning of the source's binding, and its state.
+// returns a `Row` for one unit: where the unit lies, counted from the beginning of the source's binding, and its
+// state.
 struct Row {
     base: u32,
     state: u32,
@@ -75,7 +78,8 @@ const MISSING: u32 = 1u;
 // This dispatch does not write the row or unit: another dispatch does, or, in a scatter, none does.
 const ELSEWHERE: u32 = 2u;
 
-// The base-2 logarithm of the number of lanes: invocations that move a tile together, each every 2^lanes_log2-th unit.
+// The base-2 logarithm of the number of lanes, the invocations that move a tile together. Each lane moves every
+// 2^lanes_log2-th unit.
 fn lanes_log2() -> u32 {
     return (uniforms.grid >> 16u) & 15u;
 }
@@ -111,7 +115,8 @@ fn shifted(low: vec4<u32>, high: vec4<u32>, address: u32) -> vec4<u32> {
     let one = (address & 4u) != 0u;
     let words = select(a, vec4(a.yzw, b.x), one);
     let above = vec4(words.yzw, select(b.x, b.y, one));
-    // Shift counts are modulo 32: `~bits` is 31 - `bits`. Two steps, because one shift by 32 would be a shift by 0.
+    // Shift counts are modulo 32, so `~bits` shifts by 31 - `bits`. `above` is shifted in two steps, because one shift
+    // by 32 would be a shift by 0.
     let bits = vec4(address << 3u);
     return (words >> bits) | ((above << vec4(1u)) << ~bits);
 }

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {
-    /// The shape.
+    /// The size of each dimension, the outermost first.
     pub shape: Vec<usize>,
-    /// The values.
+    /// The values, in row-major order.
     pub data: Vec<T>,
 }
 
 impl<T: Element> Array<T> {
-    /// Makes an array of this shape from the bytes that `run` writes. Returns the array and the outcome of `run`.
+    /// Makes an array of `shape` from the bytes that `run` writes. Returns the array and what `run` returned.
     pub(crate) fn collect<R>(
         shape: &[usize],
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
@@ -43,7 +43,7 @@ impl<T: Element> Array<T> {
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 ///
-/// Where the number of values does not match the shape, the operation fails with [`Error::Length`].
+/// If the number of values does not match the shape, the operation fails with [`Error::Length`].
 #[derive(Clone, Debug)]
 pub struct ArrayRef<'a, T>(Arrangement<'a, T>);
 
@@ -106,8 +106,8 @@ impl<'a, T> ArrayRef<'a, T> {
 }
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// The memory of the values, and the array as a view of this memory. Copies the values if there are gaps between
-    /// them. An error of the length names `argument`.
+    /// Returns the memory of the values, and the array as a view of this memory. Copies the values if there are gaps
+    /// between them. A length error names `argument`.
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
             Arrangement::RowMajor { values, shape } => {
@@ -119,8 +119,8 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         }
     }
 
-    /// The memory of the values, and the slice of the array as a view of this memory. Copies the values of the slice if
-    /// there are gaps between those of the array.
+    /// Returns the memory of the values, and the slice of the array as a view of this memory. If the values of the
+    /// array have gaps between them, copies those that the slice selects.
     pub(crate) fn sliced(
         self,
         argument: &'static str,
@@ -134,7 +134,8 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         Ok((memory, view.slice(spec)?))
     }
 
-    /// The values in row-major order, and the shape. Copies the values if they have another order.
+    /// Returns the values in row-major order, and the shape. Copies the values unless they already lie in this order,
+    /// without gaps or repetitions.
     pub(crate) fn row_major(
         self,
         argument: &'static str,

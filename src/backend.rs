@@ -1,7 +1,7 @@
-//! A [`Backend`] is the CPU or one GPU; [`Backend::reason`] says why it is the one or the other.
+//! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] says why this device was chosen.
 //!
-//! An operation that the device cannot do is an error, unless [`Backend::with_fallback`] lets the CPU do such
-//! operations; [`Backend::last_fallback`] then says why.
+//! An operation that fails on the device is an error. With [`Backend::with_fallback`] the CPU does such operations on
+//! host values instead, and [`Backend::last_fallback`] then returns the error of the device.
 
 mod run;
 mod upload;
@@ -22,7 +22,7 @@ use crate::{
     gpu::{AdapterOptions, SoftwareAdapters},
 };
 
-/// The CPU, or a GPU.
+/// The device that runs operations: the CPU or one GPU.
 ///
 /// ```
 /// use wgslice::{slice, Backend};
@@ -38,16 +38,17 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail on the device. The inner value is the last such
-    /// error, `None` before the first.
+    /// If `Some`, the CPU does operations on host values that fail with an error of the device. The inner value is
+    /// the last such error, or `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// Whether the report of a tensor's gather or scatter is the error under `OutOfRange::Error`, rather than the call.
+    /// Where the error for out-of-range tuples under `OutOfRange::Error` comes from, if the arguments are tensors on
+    /// a GPU: `true` for the report, `false` for the call, which then waits for the device.
     #[cfg(feature = "gpu")]
     pub(crate) late_errors: bool,
-    /// If `Some`, operations on host values run on the CPU where by these costs the CPU is faster.
+    /// If `Some`, operations on host values run on the CPU where these costs say that the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
-    /// The bound on the threads of an operation on the CPU.
+    /// How many threads an operation on the CPU may use.
     pub(crate) threads: Threads,
     /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
@@ -61,7 +62,7 @@ pub(crate) enum Device {
 }
 
 impl Backend {
-    /// The CPU.
+    /// Makes a backend of the CPU.
     pub fn cpu() -> Self {
         Self::new(Device::Cpu, "the CPU was asked for")
     }
@@ -80,14 +81,15 @@ impl Backend {
         }
     }
 
-    /// The same backend, with the CPU as a fallback. Without a fallback a failure of the device is an error, also on a
-    /// backend made by [`Backend::auto`].
+    /// The same backend, with the CPU as a fallback. Without a fallback a failure of the device is an error, even on
+    /// a backend made by [`Backend::auto`].
     ///
-    /// If an operation on host values fails because the device is lost or out of memory, because its limits are too
-    /// low, or because it cannot combine elements of the type, the CPU does the operation. This covers
-    /// [`Backend::slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in
-    /// and values out, and [`Backend::stream`]. Tensors stay on their device: an operation on a tensor that fails there
-    /// is an error. [`Backend::last_fallback`] says whether the CPU did an operation, and why.
+    /// If an operation on host values fails with an [error of the device](Error::is_device_error), the CPU does the
+    /// operation. Such errors are a lost device, too little device memory, too low limits, or an element type that
+    /// the shaders cannot combine, among others. This covers [`Backend::slice`], [`Backend::gather_nd`],
+    /// [`Backend::scatter_nd`] and all other calls with values in and values out, and [`Backend::stream`]. Tensors
+    /// stay on their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] says
+    /// whether the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -107,12 +109,13 @@ impl Backend {
         self
     }
 
-    /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included. 1
-    /// starts no thread. 0 stands for the default: as many as the process may use cores.
+    /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included.
+    /// With 1 no thread is started. 0 stands for the default: one thread for each core that the process may use.
     ///
-    /// An operation uses fewer if it is small: every thread gets at least 60 µs of work. With the feature `rayon` the
-    /// threads are those of the rayon pool that the caller is in, or of the global pool if it is in none, and there are
-    /// never more than the pool has; its size is the default. Results have the same bits on any number of threads.
+    /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the
+    /// feature `rayon` the threads are those of the rayon pool that the caller is in, or of the global pool if the
+    /// caller is in none. The size of that pool is then the default and the maximum. Results have the same bits on
+    /// any number of threads.
     ///
     /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
     /// memory of a GPU.
@@ -131,7 +134,8 @@ impl Backend {
         self
     }
 
-    /// [`Backend::with_threads`] also for the smallest results, so that tests with small data cut them into parts.
+    /// [`Backend::with_threads`] without the least amount of work for each thread, so that tests cut small results
+    /// into parts.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]
@@ -141,16 +145,16 @@ impl Backend {
         self
     }
 
-    /// The same backend, whose tensors do not wait for the device under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error): a gather, a crop or a scatter is submitted, and if a
-    /// tuple is out of range, not the call but its [report](crate::Pending) is the error. This holds for tensors that
-    /// the backend makes from now on, and for what is made of them.
+    /// The same backend, whose gathers, crops and scatters of tensors do not wait for the device under
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns when the work is submitted. If a
+    /// tuple is out of range, the error comes from the [report](crate::Pending) instead of the call. This holds for
+    /// tensors that the backend makes from now on, and for what is made of them.
     ///
-    /// In a browser nothing may wait, and such a call fails before it submits anything unless the backend has late
-    /// errors. Elsewhere several calls can so be submitted before the first of their reports is waited for.
+    /// In a browser nothing may wait: without late errors, such a call fails there before it submits anything.
+    /// Elsewhere late errors let a program submit several calls before it waits for the first of their reports.
     ///
-    /// Until its report is there, a result is not checked: a gather has zeros in place of what is out of range. A
-    /// scatter has no effect if a tuple is out of range, and leaves its tensor as it was. On the CPU the call fails.
+    /// A result is not checked until its report is there. If a tuple is out of range, the result of a gather has
+    /// zeros for what is out of range, and a scatter leaves its tensor unchanged. On the CPU the call itself fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherOptions, OutOfRange}, Backend};
@@ -182,8 +186,8 @@ impl Backend {
         why.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the CPU is to do an operation that failed on the device with this error. If so, keeps the error for
-    /// [`Backend::last_fallback`].
+    /// Decides whether the CPU does an operation that failed on the device with this error. If so, keeps the error
+    /// for [`Backend::last_fallback`].
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
@@ -229,7 +233,7 @@ impl Backend {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 gpu.check_may_block("the device", "Backend::wait_async")?;
-                // wgpu holds uploads back until the next submission, so an empty one submits them.
+                // wgpu holds uploads back until the next submission, so an empty submission flushes them.
                 gpu.queue().submit([]);
                 gpu.wait()
             }
@@ -258,11 +262,11 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, which runs an operation on host values on the CPU where by these costs the CPU is faster. This
-    /// covers all calls with values in and values out, and [`Backend::stream`]. Tensors stay on their device, and
-    /// operations on them run there.
+    /// The same backend, which runs an operation on host values on the CPU where these costs say that the CPU is
+    /// faster. This covers all calls with values in and values out, and [`Backend::stream`]. Tensors stay on their
+    /// device, and operations on them run there.
     ///
-    /// A backend made by [`Backend::auto`] has the typical costs of its kind of device.
+    /// A GPU backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
     /// ```no_run
     /// use wgslice::{cost::CostModel, gpu::AdapterOptions, Backend};
@@ -278,15 +282,15 @@ impl Backend {
         self
     }
 
-    /// Estimates how long an operation on host values takes on the CPU and on the device, by the backend's
-    /// [costs](Self::with_costs). `None` if the backend has no costs, or is the CPU.
+    /// Estimates by the backend's [costs](Self::with_costs) how long an operation on host values takes on the CPU and
+    /// on the device. `None` if the backend has no costs, or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan, Location::Host, Location::Host))
     }
 
-    /// [`Backend::auto_with`] for a program that does one operation on host values and ends: a GPU is opened only
-    /// if the operation on the GPU, opening it included, is estimated to take less time than on the CPU.
+    /// [`Backend::auto_with`] for a program that does one operation on host values and ends. A GPU is opened only if
+    /// opening it and running the operation there is estimated to take less time than the operation on the CPU.
     ///
     /// ```
     /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};
@@ -316,11 +320,11 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// A hardware GPU if the machine has one, else the CPU. A software adapter is never chosen, since it is no faster
-    /// than the CPU path. [`Backend::reason`] says which device was chosen and why.
+    /// A hardware GPU if the machine has one that can be opened, else the CPU. A software adapter is never chosen,
+    /// since it is no faster than the CPU path. [`Backend::reason`] says which device was chosen and why.
     ///
-    /// Tensors live on the chosen device. Operations on host values run on the CPU where the CPU is estimated to be
-    /// faster, by the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
+    /// Tensors live on the chosen device. Operations on host values run on the CPU where the [typical costs of such a
+    /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
     /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]

@@ -13,11 +13,11 @@ pub enum Combine {
     Sub,
     /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
     Mul,
-    /// Keeps the smaller element of the row and the slice at each place. TensorFlow's `tensor_scatter_nd_min`. Not
-    /// defined for complex numbers.
+    /// At each place, keeps the smaller of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_min`.
+    /// Not defined for complex numbers.
     Min,
-    /// Keeps the greater element of the row and the slice at each place. TensorFlow's `tensor_scatter_nd_max`. Not
-    /// defined for complex numbers.
+    /// At each place, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
+    /// Not defined for complex numbers.
     Max,
     /// Replaces the slice by the row. If several rows go to one slice, the last row wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether the combination computes with elements, rather than only moving them.
+    /// Whether the combination computes with elements. [`Combine::Update`] only moves them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

@@ -1,18 +1,18 @@
 //! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Operations move bytes, and a row that begins elsewhere in memory than the previous one ends takes a little longer. An
-//! estimate is the sum of four times:
+//! Operations move bytes. A row that does not begin where the previous row ends takes a little longer. An estimate is
+//! the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
-//! | fetch the data | from a device: all bytes / `readback` + `submission` | from the host: uploaded bytes / `upload` |
-//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `far_row` + `submission` |
+//! | fetch the data | from a device: all bytes / `readback` + `submission`; from the host, if an array is changed in place: 2 · its bytes / `cpu.bytes` | from the host: uploaded bytes / `upload` |
+//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `cpu.far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `device.far_row` + `submission` |
 //! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
-//! | zero memory for the result | to the host: bytes of the result / `cpu.bytes` or, from 32 MiB on, / `new_memory` | to the host: the same |
+//! | zero memory for the result | to the host: bytes of the result / `cpu.bytes`, or / `new_memory` for 32 MiB or more | to the host: the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
-//! that nothing overlaps. It is coarse, but where the times on the CPU and on the device are close, either choice will
-//! do.
+//! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
+//! choice will do.
 
 mod count;
 mod measure;
@@ -22,8 +22,8 @@ use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
 ///
-/// [`CostModel::of`] returns typical rates of a kind of adapter, and [`CostModel::measure`] measures this machine. A backend
-/// [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
+/// [`CostModel::of`] returns typical rates for a kind of adapter, and [`CostModel::measure`] measures this machine. A
+/// backend [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
 ///
 /// ```
 /// use wgslice::{cost::{CostModel, Location}, slice, DType, Plan};
@@ -47,7 +47,7 @@ pub struct CostModel {
     /// Bytes per second from the device to the host.
     pub readback: f64,
     /// Bytes per second of new memory of the host: the system zeroes each page and maps it when it is first written.
-    /// Only results of at least 32 MiB count, since allocators reuse the memory of smaller ones that were dropped.
+    /// Only results of at least 32 MiB count, because allocators reuse the memory of smaller results that were dropped.
     pub new_memory: f64,
     /// Seconds that a call on the CPU takes besides moving bytes.
     pub call: f64,
@@ -63,9 +63,9 @@ pub struct CostModel {
 pub struct Throughput {
     /// Bytes per second, read plus written.
     pub bytes: f64,
-    /// Additional seconds for each row that begins elsewhere in memory than the previous row ends.
+    /// Additional seconds for each row that does not begin where the previous row ends.
     pub row: f64,
-    /// Additional seconds for each row at an index in an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` for rows at indices in an array of more than 32 MiB, which caches do not hold.
     pub far_row: f64,
 }
 
@@ -89,9 +89,10 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the CPU is estimated to be at least as fast as the device.
+    /// Whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as 0, make
+    /// the device's time NaN, infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
-        // NaN, infinite and negative estimates, from rates such as 0, choose the CPU.
+        // Rates such as 0 make times infinite, negative or NaN. Such a time of the device chooses the CPU.
         !(0.0..self.cpu).contains(&self.device)
     }
 }
@@ -115,12 +116,12 @@ const CPU: Throughput = Throughput {
     far_row: 8e-9,
 };
 
-/// The rate of new memory and the time of a call, measured on the same machine.
+/// The rate of new memory in bytes per second. This rate and [`CALL`] are measured on the same machine.
 const NEW_MEMORY: f64 = 4.4e9;
 const CALL: f64 = 400e-9;
 
-/// The size in bytes of the smallest result that counts as new memory. Allocators take such a large block from the
-/// system and give it back: glibc's does so from 32 MiB on, at the latest.
+/// The size in bytes of the smallest result that counts as new memory. Allocators take large blocks from the system and
+/// give them back: glibc does so for every block of 32 MiB or more, and may do so for smaller ones.
 const NEW: f64 = (32 << 20) as f64;
 
 impl CostModel {
@@ -165,7 +166,7 @@ impl CostModel {
         }
     }
 
-    /// Estimates an operation on data in `from` whose result is wanted in `to`.
+    /// Estimates the time of a plan whose arguments are in `from` and whose result is wanted in `to`.
     pub fn estimate(&self, plan: &Plan, from: Location, to: Location) -> Estimate {
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [
@@ -186,7 +187,7 @@ impl CostModel {
             Location::Host => {
                 device += plan.sent() / self.upload;
                 if plan.is_in_place() {
-                    // The result is a copy of the array, which is then changed.
+                    // The CPU copies the array and changes the copy.
                     cpu += 2.0 * result / self.cpu.bytes;
                 }
             }
@@ -195,7 +196,8 @@ impl CostModel {
         match to {
             Location::Host => {
                 device += result / self.readback;
-                // A smaller result reuses memory of the process, which is zeroed before the operation writes to it.
+                // A result smaller than [`NEW`] reuses memory of the process, which is zeroed before the operation
+                // writes to it.
                 let rate = if result < NEW {
                     self.cpu.bytes
                 } else {

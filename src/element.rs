@@ -16,7 +16,8 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
         bytemuck::cast_slice(values)
     }
 
-    /// The bytes of `values` for writing, in memory order. `None` for a type that not all bytes are values of.
+    /// The bytes of `values` for writing, in memory order. `None` for `bool`, because most bytes are not a valid
+    /// `bool`.
     #[doc(hidden)]
     fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]>;
 
@@ -39,11 +40,11 @@ mod sealed {
     pub trait Sealed: bytemuck::NoUninit {}
 }
 
-/// A zeroed vector, or an error if it cannot be allocated.
+/// Makes a zeroed vector. Fails if the memory cannot be allocated.
 ///
-/// A large vector is allocated zeroed: the system's new pages are already zero, and are not written. A small vector is
-/// allocated and then zeroed, because `malloc` takes small blocks from glibc's cache, and `calloc` of older versions
-/// does not.
+/// A large vector comes from `calloc`, which does not write pages that are new from the system, since those are zero.
+/// A small vector is allocated and then zeroed, because `malloc` takes small blocks from glibc's cache, and `calloc`
+/// of older versions does not.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector: glibc's cache holds blocks of up to 1 KiB.
     const SMALL: usize = 1 << 10;

@@ -1,4 +1,4 @@
-//! All errors. Their messages name the argument, its value, the rule, and what to do instead.
+//! All errors. Messages name the argument, its value, the broken rule, and what to do instead, where these apply.
 
 mod cause;
 mod crop;
@@ -24,8 +24,8 @@ use crate::text::Shape;
 
 /// Any error of this crate.
 ///
-/// A message says all that there is to say. [`Error::Pipeline`] and [`Error::Device`] also have a
-/// [`source`](std::error::Error::source): usually wgpu's own error, for programs that look into it:
+/// The message is complete by itself. [`Error::Pipeline`] and [`Error::Device`] also have a
+/// [`source`](std::error::Error::source), usually wgpu's own error, for programs that inspect it:
 ///
 /// ```
 /// # #[cfg(feature = "gpu")] {
@@ -52,7 +52,7 @@ pub enum Error {
     /// Params, indices and batch dimensions do not match, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
-    /// The boxes of a crop do not match, or reach outside.
+    /// The boxes of a crop do not match the array, or reach outside of their items.
     #[error(transparent)]
     Crop(#[from] CropError),
     /// Indices, updates and the destination do not match, or an index is out of range.
@@ -61,26 +61,27 @@ pub enum Error {
     /// A texture, or a selection of its texels, cannot be read or written.
     #[error(transparent)]
     Texture(#[from] TextureError),
-    /// The shaders cannot compute with elements of this type.
+    /// The shaders cannot combine elements of this type in this way.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
          run it on the CPU (Backend::cpu, --device cpu), or on a backend with_fallback"
     )]
     DTypeOnDevice {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
         /// How the operation combines elements.
         combine: crate::options::Combine,
-        /// The element type.
+        /// The element type that the shaders cannot combine.
         dtype: crate::DType,
     },
-    /// A shape with too many elements: elements of 16 bytes would not fit into the address space.
+    /// A shape whose non-zero dimensions have too large a product: that many elements of 16 bytes would take more
+    /// than `isize::MAX` bytes.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
         Shape(shape), usize::BITS - 5
     )]
     ShapeTooLarge {
-        /// The shape.
+        /// The shape that is too large.
         shape: Vec<usize>,
     },
     /// An argument whose length does not match its shape.
@@ -100,7 +101,7 @@ pub enum Error {
         /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
     },
-    /// A tensor read as another element type than its own.
+    /// A tensor that is read as an element type other than its own.
     #[error("the tensor holds {found} and was asked for as {asked}: read it as its own dtype")]
     DType {
         /// The element type of the tensor.
@@ -108,13 +109,13 @@ pub enum Error {
         /// The requested element type.
         asked: crate::DType,
     },
-    /// An index tensor of another element type than `i32`, `i64` or `u32`.
+    /// An index tensor whose element type is not `i32`, `i64` or `u32`.
     #[error("indices are {found}, but must be int32, int64 or uint32: convert them first")]
     IndexDType {
         /// The element type of the index tensor.
         found: crate::DType,
     },
-    /// Elements written into an array of another element type.
+    /// Elements that should go into an array of another element type.
     #[error(
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
@@ -159,7 +160,7 @@ pub enum Error {
         /// The size of the allocation in bytes.
         bytes: usize,
     },
-    /// A tensor, buffer or dispatch above one of the device's limits.
+    /// A tensor, a buffer or a dispatch that needs more than one of the device's limits allows.
     #[error(
         "{what} needs {needed}, above the device's {limit} of {allowed}: \
          run it on the CPU (Backend::cpu, --device cpu), or in smaller parts"
@@ -169,9 +170,9 @@ pub enum Error {
         what: &'static str,
         /// The limit, by its name in wgpu.
         limit: &'static str,
-        /// The value that the tensor, buffer or dispatch needs.
+        /// How much the tensor, buffer or dispatch needs, in the unit of the limit.
         needed: u64,
-        /// The largest value that the device allows.
+        /// The device's value of the limit.
         allowed: u64,
     },
     /// A buffer of the caller that cannot be used.
@@ -206,7 +207,7 @@ pub enum Error {
         /// What was being done when memory ran out.
         doing: &'static str,
     },
-    /// The device refuses a shader: its limits are too low for it, or its compiler fails.
+    /// The device refuses a shader, because one of its limits is too low or its compiler fails.
     #[error(
         "the device refuses the shader of {shader}: {source}\n\
          open the device with the limits that this names, or use the CPU"
@@ -214,13 +215,13 @@ pub enum Error {
     Pipeline {
         /// The name of the shader.
         shader: String,
-        /// The error of wgpu.
+        /// The error of the graphics API, usually wgpu's.
         source: Cause,
     },
-    /// A call that would block until the device is done, which a browser does not allow.
+    /// A call that would block until the device is done. A browser does not allow this.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
     WouldBlock {
-        /// The result that the call would wait for.
+        /// What the call would wait for.
         what: &'static str,
         /// The call to use instead.
         instead: &'static str,
@@ -228,9 +229,9 @@ pub enum Error {
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {source}")]
     Device {
-        /// What failed.
+        /// What was being done when the failure was reported.
         doing: &'static str,
-        /// The error of wgpu.
+        /// The error of the graphics API, usually wgpu's.
         source: Cause,
     },
 }

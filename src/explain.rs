@@ -52,7 +52,8 @@ impl Plan {
         )
     }
 
-    /// Describes the merged dimensions with sizes and strides: the line `form` of [`Self::explain`].
+    /// Describes the merged dimensions with their sizes and strides, for the line `form` of [`Self::explain`]. For a
+    /// scatter, also describes its rows and slices.
     fn form(&self) -> String {
         let Rows { count, run, .. } = self.rows;
         let innermost = self.rows.run_axis();
@@ -108,8 +109,9 @@ impl Plan {
 }
 
 impl Backend {
-    /// [`Plan::explain`], with one more line that says how this device runs the plan: on how many threads, or in how
-    /// many dispatches of which kernel.
+    /// [`Plan::explain`], with one more line that says how this device runs the plan. For the CPU, the line names the
+    /// threads and the loop. For a GPU, it names the commands: none, copies, a clear, or the dispatches and their
+    /// kernel.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};

@@ -1,6 +1,6 @@
 //! Keeps the memory of the last large result that was dropped, for the next large result.
 //!
-//! The system zeroes each new page and maps it on its first touch, so a large result takes several times as long in new
+//! The system zeroes each new page and maps it at its first use, so a large result takes several times as long in new
 //! memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not zeroed,
 //! since the next result overwrites all of its bytes.
 
@@ -13,14 +13,14 @@ use std::{
 /// The size in bytes from which memory is kept. The allocator itself reuses smaller memory.
 const LARGE: usize = 1 << 20;
 
-/// The buffer that is kept; empty if there is none. Clones share the buffer.
+/// The buffer that is kept. Empty if none is. Clones of the pool share the buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
 
 impl HostPool {
-    /// Takes `len` bytes with arbitrary values. Fails if they cannot be allocated.
+    /// Takes `len` bytes with arbitrary values. Fails if the memory cannot be allocated.
     ///
-    /// Reuses the kept buffer if at least half of the buffer is needed.
+    /// Reuses the kept buffer if `len` is at least [`LARGE`] and between half of the buffer's size and all of it.
     pub(crate) fn take(&self, len: usize) -> Result<PooledBytes, Error> {
         let kept = if len < LARGE { None } else { self.kept(len) };
         let bytes = match kept {
@@ -40,7 +40,7 @@ impl HostPool {
     }
 }
 
-/// Memory that, if it is large, becomes its pool's kept buffer when it is dropped.
+/// Memory taken from a pool. When it is dropped, it replaces the pool's kept buffer if it is large.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,

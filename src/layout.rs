@@ -1,12 +1,12 @@
 //! Axes: sizes with strides.
 
-/// The size of the largest unit in bytes: that of the largest element, and of the largest vector that a shader loads or
-/// stores at once, `vec4<u32>`.
+/// The size of the largest unit in bytes. The largest element (complex128) has this size, and so has the largest vector
+/// that a shader loads or stores at once, `vec4<u32>`.
 pub(crate) const MAX_UNIT: usize = 16;
 
-/// Where to split an axis of `positions` positions: in the middle, which for 64 positions or more is rounded down to a
-/// multiple of 32, so that the second half keeps the alignment of the first. `None` below 2 positions, which cannot be
-/// split.
+/// Where to split an axis of `positions` positions: in the middle. For 64 positions or more, the middle is rounded down
+/// to a multiple of 32, so that the second half keeps the alignment of the first. `None` for fewer than 2 positions,
+/// which cannot be split.
 pub(crate) fn middle(positions: usize) -> Option<usize> {
     match positions / 2 {
         0 => None,
@@ -15,7 +15,8 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
     }
 }
 
-/// One dimension: the number of its positions, and the distance between neighbouring positions in the source.
+/// One dimension: the number of its positions, and the distance between neighbouring positions, usually in the source.
+/// The user of an axis says what the distance counts: units, elements, bytes, or the slices of a scatter's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {
     pub(crate) size: usize,
@@ -28,8 +29,8 @@ pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = A
     axes.map(|(&size, &stride)| Axis { size, stride })
 }
 
-/// `at + count · stride`. Wraps instead of overflowing: loops also compute positions outside of the source, but do not
-/// use them.
+/// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside of the
+/// source, which they do not use.
 pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }

@@ -1,4 +1,4 @@
-// The README is the documentation only with the feature `gpu`, which its examples need.
+// The README is the documentation only with the feature `gpu`, because its examples need that feature.
 #![cfg_attr(feature = "gpu", doc = include_str!("../README.md"))]
 #![cfg_attr(
     not(feature = "gpu"),
@@ -16,7 +16,7 @@
 // | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
 // | `plan` | an operation on known shapes, independent of a device |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
-// | `ops` | all calls of an operation in one file; `options` gathers their options |
+// | `ops` | each operation with all its calls in one file; `options` collects their options |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |

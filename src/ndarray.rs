@@ -1,7 +1,7 @@
 //! Conversions from ndarray's slices, arrays and views, and of results to ndarray's arrays.
 //!
-//! An array of ndarray is a strided view of memory, like a [`View`]. Whether its elements are copied first depends on
-//! how they are arranged:
+//! An array of ndarray is a strided view of memory, like a [`View`]. How its elements are arranged decides whether
+//! they are copied first:
 //!
 //! | elements | conversion |
 //! |---|---|
@@ -17,9 +17,9 @@ use ndarray::{
 };
 use std::{borrow::Cow, cmp::Reverse};
 
-/// ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
+/// Converts ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
 ///
-/// Bounds outside a dimension are clamped, whereas ndarray panics, and dimensions without an item stay whole.
+/// Bounds outside a dimension are clamped, where ndarray panics. Dimensions without an item stay whole.
 ///
 /// ```
 /// use ndarray::s;
@@ -77,7 +77,7 @@ impl From<SliceInfoElem> for SliceItem {
     }
 }
 
-/// Copies nothing. Fails with [`Error::Length`] if the length of `data` no longer matches `shape`.
+/// Moves the data without a copy. Fails with [`Error::Length`] if the length of `data` no longer matches `shape`.
 impl<T> TryFrom<Array<T>> for ArrayD<T> {
     type Error = Error;
 
@@ -88,7 +88,7 @@ impl<T> TryFrom<Array<T>> for ArrayD<T> {
     }
 }
 
-/// Copies nothing if the array is in row-major order.
+/// Allocates nothing if the array is in row-major order.
 impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     fn from(array: ArrayBase<OwnedRepr<T>, D>) -> Self {
         let array = match array.is_standard_layout() {
@@ -97,7 +97,7 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
         };
         let shape = array.shape().to_vec();
         let elements = array.len();
-        // A sliced array may own more memory than its elements take.
+        // A sliced array may own memory before and after its elements.
         let (mut data, first) = array.into_raw_vec_and_offset();
         let first = first.unwrap_or(0);
         data.truncate(first + elements);
@@ -106,8 +106,8 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     }
 }
 
-/// The memory of an array, and the array as a view of this memory. If there are gaps between elements, the memory of a
-/// copy instead.
+/// Returns the memory of an array, and the array as a view of this memory. If there are gaps between elements, copies
+/// the elements and returns the memory of the copy.
 pub(crate) fn memory<T: Element>(array: ArrayViewD<'_, T>) -> Result<(Cow<'_, [T]>, View), Error> {
     match dense(&array)? {
         Some((memory, view)) => Ok((Cow::Borrowed(memory), view)),
@@ -118,8 +118,8 @@ pub(crate) fn memory<T: Element>(array: ArrayViewD<'_, T>) -> Result<(Cow<'_, [T
     }
 }
 
-/// The memory of an array, and a slice of the array as a view of this memory. If there are gaps between elements, the
-/// memory of a copy of the slice instead.
+/// Returns the memory of an array, and a slice of the array as a view of this memory. If there are gaps between
+/// elements, copies the slice and returns the memory of the copy.
 pub(crate) fn sliced<'a, T: Element>(
     array: ArrayViewD<'a, T>,
     spec: &SliceSpec,
@@ -133,7 +133,7 @@ pub(crate) fn sliced<'a, T: Element>(
     }
 }
 
-/// The memory of an array, and the array as a view of this memory. `None` if there are gaps between elements.
+/// Returns the memory of an array, and the array as a view of this memory. `None` if there are gaps between elements.
 fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
     let mut once = array.clone();
     for axis in 0..array.ndim() {
@@ -181,13 +181,14 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
     let (zeros, ()) = Array::collect(array.shape(), |_| Ok(()))?;
     let mut selected = ArrayD::try_from(zeros)?;
     selected.assign(&array);
-    // `shape` may lack or add dimensions of size 1, which does not change the order of the data.
+    // Compared with the shape of `selected`, `shape` may lack or add dimensions of size 1. The order of the data is
+    // the same.
     let Array { data, .. } = selected.into();
     Ok(Array { shape, data })
 }
 
-/// The positions that a view of one dimension selects, as ndarray writes them: from the lowest to the highest, with a
-/// negative step if they are reversed.
+/// The positions that a view of one dimension selects, as ndarray writes them: a range from the lowest to the
+/// highest, with a negative step if the order is reversed.
 fn range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();

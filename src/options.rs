@@ -1,4 +1,4 @@
-//! The options of the operations, each with TensorFlow's defaults.
+//! The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 //!
 //! ```
 //! use wgslice::options::{GatherOptions, NegativeIndex, OutOfRange};

@@ -1,8 +1,8 @@
-//! Pairs: which unit of the source goes to which unit of the destination. Nested dimensions number the pairs, each with
-//! a stride in the source and one in the destination.
-//! A copy has a view of the source and a view of the destination, which is the whole result of a slice, or the part of
-//! an array that an update writes. Four passes turn the two views into few dimensions and large units. No pass changes
-//! which byte goes where, and only the first pass changes the order of the pairs.
+//! Pairs: which unit of the source goes to which unit of the destination. Nested dimensions number the pairs. Each
+//! dimension has a stride in the source and one in the destination. A copy has a view of the source and a view of the
+//! destination. The latter is the whole result of a slice, or the part of an array that an update or a gradient writes.
+//! Four passes turn the two views into few dimensions and large units. No pass changes which byte goes where, and only
+//! the first pass changes the order of the pairs.
 //!
 //! | pass | effect | example |
 //! |---|---|---|
@@ -13,8 +13,9 @@
 //!
 //! A typical slice of rank 4 or 5 has one or two dimensions left.
 //!
-//! The destination is a slice: all positions of a dimension lie between two neighbouring positions of the next outer
-//! dimension. So the pairs ascend by destination, and their two halves write to disjoint parts of the destination.
+//! The destination is a slice of a row-major array, never a transposed view: a dimension reaches less far than one step
+//! of the next outer dimension. So the pairs are in ascending order of their destinations, and the two halves of the
+//! pairs write to disjoint parts of the destination.
 
 #[cfg(feature = "gpu")]
 use crate::layout::span;
@@ -24,7 +25,7 @@ use crate::{
     view::View,
 };
 
-/// One dimension: the number of its positions, and the distances between neighbouring positions.
+/// One dimension of the pairs: the number of its positions, and the distances between neighbouring positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PairAxis {
     pub(crate) size: usize,
@@ -52,9 +53,9 @@ impl PairAxis {
 pub(crate) struct Pairs {
     /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The number of the first pair's unit in the source.
+    /// The first pair's unit in the source, counted from 0.
     pub(crate) from: usize,
-    /// The number of the first pair's unit in the destination.
+    /// The first pair's unit in the destination, counted from 0.
     pub(crate) to: usize,
     /// The dimensions, outermost first. Empty if there is a single pair.
     pub(crate) axes: Vec<PairAxis>,
@@ -62,9 +63,9 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Pairs the elements, of `element` bytes each, of two views that have the same shape and are not empty. `dest` is
-    /// a slice of an array. The unit is chosen so that `whole` elements fill a whole number of units: a caller that
-    /// also writes the elements between pairs passes the number of all elements, others pass 0, which sets no
-    /// condition.
+    /// a slice of an array. The unit is chosen so that `whole` elements fill a whole number of units. A caller that
+    /// also writes the elements between pairs passes the number of elements of the whole destination. Others pass 0,
+    /// which sets no condition.
     pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -155,7 +156,7 @@ impl Pairs {
         self.unit *= factor;
     }
 
-    /// The same pairs of bytes, in units that are `factor` times smaller.
+    /// Returns the same pairs of bytes, in units that are `factor` times smaller.
     #[cfg(feature = "gpu")]
     pub(crate) fn narrowed(&self, factor: usize) -> Self {
         let mut pairs = self.clone();
@@ -206,7 +207,7 @@ impl Pairs {
         Some([half(0, middle), half(middle, outer.size - middle)])
     }
 
-    /// The number of the last unit of the destination that is written.
+    /// The last unit of the destination that is written, counted from 0.
     #[cfg(feature = "gpu")]
     pub(crate) fn last(&self) -> usize {
         let reach = self.axes.iter().map(|axis| (axis.size - 1) * axis.to);
@@ -256,8 +257,8 @@ mod tests {
         all
     }
 
-    /// After all passes each byte goes where the two views say, in ascending order. The same holds for the pairs of
-    /// both halves together and for pairs of smaller units.
+    /// After all passes each byte goes where the two views say, in ascending order of destinations. The same holds for
+    /// the pairs of the two halves in turn, and for pairs of smaller units.
     #[test]
     fn passes_keep_the_pairs() {
         for (spec, value) in [

@@ -15,14 +15,14 @@ use std::{
     thread,
 };
 
-/// The waker of calls that poll or block, rather than await: it need not be woken.
+/// The waker of calls that poll or block instead of awaiting. Nothing needs to wake them.
 pub(crate) static POLLING: &Waker = Waker::noop();
 
 /// A value that a device delivers when it has finished its work, such as the [`Report`](crate::Report) of a gather. On
 /// the CPU the value is there at once.
 ///
-/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones stand for the same value. To drop it
-/// costs nothing: the work is done all the same.
+/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones stand for the same value. Dropping it
+/// costs nothing and does not cancel the work.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, Backend};
@@ -38,10 +38,10 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 ///
 /// # The report of recorded commands
 ///
-/// Request the report after the commands were submitted. A report that is requested before says that no tuple was out
-/// of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten
-/// before; if the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices
-/// empty.
+/// Request the report after the commands were submitted. A report that is requested earlier says that no tuple was
+/// out of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be
+/// overwritten until then. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves
+/// its indices empty.
 #[derive(Clone)]
 pub struct Pending<T> {
     /// The device that the value comes from. `None` if the value is there, or comes from a thread.
@@ -51,7 +51,7 @@ pub struct Pending<T> {
 }
 
 enum State<T> {
-    /// The device has not been asked for the value. Holds the function that asks it; `None` once the function has been
+    /// The value has not been requested. Holds the function that begins to read it; `None` once the function has been
     /// taken out to be called.
     #[cfg(feature = "gpu")]
     Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
@@ -73,8 +73,8 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that a device delivers. `start` begins to read it at the first request: most reports are dropped without
-    /// one, and a future takes longer to make.
+    /// A value that a device delivers. The first request calls `start`, which begins to read the value. The future is
+    /// not made before, because that takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
     pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
         gpu: &Gpu,
@@ -87,7 +87,8 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that `work` makes on a thread of its own. A browser has no such thread, and `work` is done at once.
+    /// A value that `work` makes on a thread of its own. A browser has no such thread: there this call does `work`
+    /// itself.
     #[cfg(feature = "gpu")]
     pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
     where
@@ -101,7 +102,8 @@ impl<T: Clone> Pending<T> {
             let shared = Arc::new(Shared::default());
             let done = Arc::clone(&shared);
             let run = move || {
-                // A panic resumes in the thread that asks for the value, which would otherwise wait for ever.
+                // A panic is handed to the thread that asks for the value. Without this, that thread would wait
+                // forever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 = Some(made);
@@ -133,13 +135,14 @@ impl<T: Clone> Pending<T> {
     ///
     /// # Errors
     ///
-    /// An error of the device. For the report of a gather or a scatter whose policy is
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a tuple was out of range,
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
+    /// An error of the device. For a report under [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a
+    /// tuple was out of range: [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
+    /// [`CropError::Outside`](crate::error::CropError::Outside) or
     /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange).
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
-        // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
+        // The first `now` submits the copy that reads the value back. `Gpu::poll` runs the callback of a copy that is
+        // done.
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.gpu.as_ref().filter(|_| now().is_pending()) {
             gpu.poll()?;
@@ -150,8 +153,8 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// Waits until the device is done, and returns the value. Browsers do not allow blocking: there this is an
-    /// [`Error::WouldBlock`] unless the value is there, so await the value instead.
+    /// Waits until the device is done, and returns the value. In a browser, which does not allow blocking, this is an
+    /// [`Error::WouldBlock`] unless the value is there. Await the value there instead.
     ///
     /// # Errors
     ///
@@ -160,7 +163,7 @@ impl<T: Clone> Pending<T> {
         #[cfg(feature = "gpu")]
         match &self.gpu {
             Some(gpu) if gpu.may_block() => return gpu.wait_until(|context| self.advance(context)),
-            // A thread makes the value. In a browser there are no threads, so the value is already known.
+            // The value is already known, or a thread makes it. In a browser there are no threads, so it is known.
             #[cfg(not(target_arch = "wasm32"))]
             None => return pollster::block_on(self.clone()),
             _ => {}

@@ -3,9 +3,9 @@
 //! The CPU and the GPU run the same plan. Every operation moves `count` rows of `run` units. In the source,
 //! neighbouring units of a row are `step` units apart. The rows of a slice or a gather fill the result in order, and a
 //! [`Map`] says where each row begins in the source. The rows of a scatter fill `updates` in order, and the map says
-//! where each row goes. The map of an update says where each row begins and where it goes. A gradient is a single row,
-//! the whole result, and its map says which units come from `dy`. Each kind of map is written once in Rust (`ops/`) and
-//! once in WGSL (`shaders/`); all operations share the code that moves the units of a row.
+//! where each row goes. The map of an update says where each row begins and where it goes. A gradient has a single row,
+//! the whole result, and its map says which units come from `dy`. `ops/` makes the maps. Each kind of map is walked by
+//! one file in Rust (`cpu/`) and one in WGSL (`shaders/`).
 
 use crate::{
     layout::Axis,
@@ -26,7 +26,8 @@ pub(crate) struct Rows {
     pub(crate) count: usize,
     /// The number of units of a row; at least 1.
     pub(crate) run: usize,
-    /// The distance between neighbouring units of a row in the source, in units.
+    /// The distance between neighbouring units of a row in the source, in units. Negative if the row is read backwards,
+    /// 0 if one unit repeats.
     pub(crate) step: isize,
 }
 
@@ -59,8 +60,9 @@ impl Rows {
     }
 
     /// Splits each unit into `factor` smaller ones. If the units of a row are contiguous in the source, rows stay as
-    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row, and the caller adds
-    /// the returned axis to its map: it numbers the new rows within an old row, with a stride in old units.
+    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row. The caller then
+    /// adds the returned axis to its map. This axis numbers the new rows within an old row, and its stride counts old
+    /// units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -78,15 +80,14 @@ impl Rows {
     }
 }
 
-/// Where rows begin in the source, or where they are written. Operations that locate rows in the same way share a
+/// Where rows begin in the source, where they are written, or both. Operations that locate rows in the same way share a
 /// variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
     /// Which unit of the value goes to which unit of the destination. `None` if the slice is empty.
     StridedSliceUpdate(Option<Pairs>),
-    /// Which unit of `dy` goes to which unit of the result. `None` if the slice is empty, so that the result is all
-    /// zeros.
+    /// Which unit of `dy` goes to which unit of the result. `None` if the slice is empty: then the result is all zeros.
     StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
     Crop(crop::Map),
@@ -137,7 +138,7 @@ pub struct Plan {
     pub(crate) shape: Vec<usize>,
     /// The size of an element in bytes.
     pub(crate) element: usize,
-    /// The shape of the source: `input`, `value`, `dy`, `params` or `updates`.
+    /// The shape of the source: `input`, `value`, `dy`, `params`, `x` of a crop, or `updates`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,
@@ -174,19 +175,20 @@ impl Plan {
         }
     }
 
-    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient,
-    /// `params` of a gather, `updates` of a scatter.
+    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params` of a
+    /// gather, `x` of a crop, `updates` of a scatter.
     pub fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.element
     }
 
-    /// Whether the result is the source, byte for byte.
+    /// Whether the plan is a slice or a view whose result is the source, byte for byte. Always false for other
+    /// operations.
     pub fn is_identity(&self) -> bool {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// The byte of the source where the result begins, or `None` if the result is not one contiguous part of the
-    /// source.
+    /// The byte of the source where the result of a slice begins, if the result is one contiguous part of the source.
+    /// Otherwise, and for all other operations, `None`.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.map {
             Map::StridedSlice(map) if map.axes.is_empty() && self.rows.step == 1 => {
@@ -225,7 +227,8 @@ impl Plan {
         (rows, Cow::Owned(map))
     }
 
-    /// Whether no element can be read: the source is empty, or an indexed dimension of a gather has size 0.
+    /// Whether no element of the source can be read: the source is empty, or an indexed dimension of a gather or a crop
+    /// has size 0.
     #[cfg(feature = "gpu")]
     pub(crate) fn reads_nothing(&self) -> bool {
         let nowhere = match &self.map {
@@ -237,7 +240,8 @@ impl Plan {
         nowhere || self.source_bytes() == 0
     }
 
-    /// The shapes and the policy of the index tuples of a gather or a scatter. `None` for plans without indices.
+    /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for plans without
+    /// indices.
     pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
@@ -272,7 +276,7 @@ impl Plan {
             .map_or(0, |tuples| tuples.integers() * index.bytes())
     }
 
-    /// How negative and out-of-range indices are treated. The default for plans without indices.
+    /// How the plan treats negative and out-of-range indices. [`Policy::default`] for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> Policy {
         self.tuples()
@@ -304,7 +308,7 @@ impl Tuples<'_> {
     }
 }
 
-/// One line: the operation, its shapes, and its rows and units.
+/// Prints one line: the operation, its shapes, and its rows and units.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rows {

@@ -1,4 +1,4 @@
-//! The report of a gather or a scatter: which index tuples were out of range.
+//! The report of a gather, a crop or a scatter: which index tuples were out of range.
 
 use crate::{
     Error, Plan,
@@ -18,13 +18,13 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts an out-of-range tuple, given its number. Calls must be in ascending order of these numbers.
+    /// Counts the out-of-range tuple with the number `tuple`. Calls must be in ascending order of these numbers.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);
     }
 
-    /// Adds what a check of other tuples found. Either check may have had the tuples of lower numbers.
+    /// Adds what a check of other tuples found. Those may have lower or higher numbers.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -33,18 +33,20 @@ impl Missing {
     }
 }
 
-/// Which index tuples of a gather or a scatter were out of range.
+/// How many index tuples of a gather, a crop or a scatter were out of range, and which was the first. The tuple of a
+/// crop is a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The number of tuples, including those out of range.
+    /// The number of tuples, including those out of range. 0 if the result has no elements.
     pub tuples: usize,
-    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, and a scatter dropped their
-    /// updates.
+    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for the
+    /// elements outside, and a scatter dropped their updates.
     pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<InvalidIndex>,
-    /// The shape that the tuples index: the shape of `params`, or of the array that is scattered into.
+    /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
+    /// scattered into.
     pub shape: Vec<usize>,
 }
 
@@ -53,7 +55,7 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// [`GatherError::OutOfRange`] with the values of the report.
+    /// [`GatherError::OutOfRange`] with the values of the report, also for a crop or a scatter.
     pub fn into_result(self) -> Result<Self, Error> {
         match self.first {
             None => Ok(self),
@@ -70,7 +72,7 @@ impl Report {
 
 impl Plan {
     /// Makes the report from what the CPU or a device found. Under [`OutOfRange::Error`] an out-of-range tuple is an
-    /// error. `tuple` returns the indices of a tuple, given its number.
+    /// error. `tuple` returns the integers of a tuple, given its number.
     pub(crate) fn report(
         &self,
         missing: Missing,
@@ -84,7 +86,7 @@ impl Plan {
                 shape: self.source.clone(),
             });
         };
-        // The flips of a box have no part in where it reaches.
+        // The tuple of a box ends with flips, which do not affect where the box reaches. The report leaves them out.
         let length = match &self.map {
             Map::Crop(map) => map.first_begin() + map.extents.len(),
             _ => tuples.depth,

@@ -2,8 +2,8 @@
 
 use crate::Error;
 
-/// The largest number of elements of a shape: even elements of 16 bytes, the largest type, then take at most
-/// `isize::MAX` bytes.
+/// The largest number of elements of a shape. Elements of the largest type, 16 bytes, then take at most `isize::MAX`
+/// bytes.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
 /// The number of elements of `shape`, or [`Error::ShapeTooLarge`].
@@ -53,7 +53,8 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
-/// Row-major strides of `shape` in elements. `shape` must have passed [`elements`], so that no product overflows.
+/// Row-major strides of `shape` in elements. A dimension of size 0 counts as one of size 1. `shape` must have passed
+/// [`elements`], so that no product overflows.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -80,8 +81,8 @@ pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item =
     1 << all_bits.trailing_zeros()
 }
 
-/// `number`, or `rank + number` if `number` is negative. `None` if the sum is negative too. The caller checks that the
-/// result is not too large.
+/// `number`, or `rank + number` if `number` is negative. `None` if this sum is still negative. The caller checks that
+/// the result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

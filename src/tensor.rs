@@ -1,4 +1,4 @@
-//! [`Tensor`], values on a backend's device.
+//! [`Tensor`]: values on a backend's device.
 
 #[cfg(feature = "gpu")]
 mod buffer;
@@ -21,8 +21,8 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
-/// Cloning a tensor, or slicing all of it, copies nothing. Only the methods that work in place change a tensor, such as
-/// [`Tensor::slice_update`] and [`Tensor::slice_into`]; they leave other tensors that shared its memory unchanged.
+/// Cloning a tensor, or slicing all of it, copies nothing. Only methods that work in place change a tensor, such as
+/// [`Tensor::slice_update`] and [`Tensor::slice_into`]. Other tensors that shared its memory stay unchanged.
 ///
 /// ```
 /// use wgslice::{options::GatherNdOptions, slice, Backend};
@@ -86,7 +86,7 @@ impl Tensor {
         }
     }
 
-    /// The shape.
+    /// The size of each dimension, the outermost first. Empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -121,9 +121,10 @@ impl Tensor {
     /// result and lives on the same device. If no other tensor shares the memory of `dest`, no memory is allocated, and
     /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
     ///
-    /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
-    /// tensor), or on the CPU holds bytes given to [`Tensor::from_bytes`], `dest` gets new memory. So `dest` may be a clone
-    /// of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
+    /// No other tensor changes. `dest` gets new memory if it shares its memory with another tensor (a clone, or a
+    /// slice of all of a tensor), or if it is on the CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest`
+    /// may be a clone of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares
+    /// the memory.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -143,9 +144,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`SpecError`](crate::error::SpecError); [`Error::DestMismatch`] for a
-    /// `dest` whose shape or element type is not that of the result: after these errors `dest` is unchanged. Or an
-    /// error of the device, which leaves the values of `dest` unspecified.
+    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`SpecError`](crate::error::SpecError);
+    /// [`Error::DestMismatch`] for a `dest` whose shape or element type is not that of the result. After these errors
+    /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
         let plan = Plan::slice(&self.shape, spec, self.dtype)?;
@@ -192,8 +193,8 @@ impl Tensor {
         Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
     }
 
-    /// Reads the values back into existing memory: to allocate new memory for a large result can take longer than to
-    /// transfer the result from the device.
+    /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
+    /// transferring the result from the device.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -261,7 +262,7 @@ impl Tensor {
         })
     }
 
-    /// The bytes of the elements: borrowed on the CPU, read back from a GPU.
+    /// The bytes of the elements, in row-major order: borrowed on the CPU, read back from a GPU.
     ///
     /// # Errors
     ///
@@ -313,7 +314,7 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    /// The bytes of this tensor as elements of another type, in a shape of as many bytes.
+    /// The bytes of this tensor as elements of another type, in a shape that takes the same number of bytes.
     pub(crate) fn as_type(&self, dtype: DType, shape: &[usize]) -> Self {
         Self::new(&self.backend, dtype, shape, self.storage.clone())
     }

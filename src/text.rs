@@ -1,4 +1,4 @@
-//! Formatting that messages share.
+//! Formatting that messages have in common.
 
 use std::fmt;
 

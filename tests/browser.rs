@@ -18,7 +18,8 @@ use wgslice::{
 
 const STRICT: OutOfRange = OutOfRange::Error;
 
-/// All strict calls of tensors, on a table of 4 rows of 2. The last four change a tensor or make one from updates.
+/// Makes every call of tensors with `OutOfRange::Error`, on a table of 4 rows of 2. The last three are scatters: one
+/// makes a tensor from updates, and two change the table.
 fn strict_calls(
     table: &mut Tensor,
     ids: [i32; 2],
@@ -93,7 +94,8 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     pollster::block_on(tensor.to_array_async()).unwrap().data
 }
 
-/// A strict call that cannot wait fails before it submits anything, also if all tuples are in range.
+/// Under `OutOfRange::Error`, a call that cannot wait fails before it submits anything, even if all tuples are in
+/// range.
 #[test]
 fn strict_calls_are_refused_where_nothing_may_wait() {
     for gpu in gpu_devices() {
@@ -110,7 +112,7 @@ fn strict_calls_are_refused_where_nothing_may_wait() {
     }
 }
 
-/// With late errors the report is the error, and a scatter with a tuple out of range leaves its tensor unchanged.
+/// With late errors the report gives the error, and a scatter with a tuple out of range leaves its tensor unchanged.
 #[test]
 fn late_errors_are_those_of_the_reports() {
     for gpu in gpu_devices() {
@@ -133,7 +135,8 @@ fn late_errors_are_those_of_the_reports() {
                 let report = pollster::block_on(report.unwrap());
                 assert_eq!(report.unwrap().out_of_range, 0, "{name} on {backend}");
             }
-            // Rows 3 and 1 took [1, 2] and [3, 4], then single elements of columns 0 and 1 took 1, 3 and 2, 4.
+            // Rows 3 and 1 increase by [1, 2] and [3, 4]. Then two elements of column 0 increase by 1 and 3, and two of
+            // column 1 by 2 and 4.
             let expected = [3.5, 3.5, 5.5, 11.5, 4.5, 5.5, 8.5, 9.5];
             assert_eq!(values(&table), expected, "{backend}");
         }
@@ -170,7 +173,7 @@ fn calls_that_would_wait_name_another() {
     }
 }
 
-/// A plan gives the result of its operation's call with host values, also where nothing may wait.
+/// A plan gives the result of its operation's call with host values, even where nothing may wait.
 #[test]
 fn plans_run_on_host_values() {
     let mut backends = vec![Backend::cpu()];
@@ -251,7 +254,7 @@ fn plans_run_on_host_values() {
     }
 }
 
-/// Async runtimes move futures between threads.
+/// Requires that a future can move to another thread, as in async runtimes.
 fn sent<F: Future + Send>(future: F) -> F {
     future
 }

@@ -1,7 +1,7 @@
 //! Conversions between f16 and f32, and sums of bf16, as shaders compute them, against the crate `half`.
 //!
-//! The functions are cut out of `combine_subword.wgsl`. A scatter calls them only with sums of two halves, which are
-//! few of all f32 values.
+//! The functions are cut out of `combine_subword.wgsl`. A scatter converts to f16 only sums of two f16 numbers, which
+//! are few of all f32 values.
 
 use crate::harness::{
     gpu::{candidates, request_device},
@@ -30,7 +30,7 @@ const MAIN: &str = "
 /// A function of the shader and what it must return.
 struct Conversion {
     functions: &'static [&'static str],
-    /// The bits of the result, in WGSL.
+    /// The bits of the result, as a WGSL expression of `value`.
     result: &'static str,
     agrees: fn(value: u32, result: u32) -> bool,
 }
@@ -59,7 +59,8 @@ const F32_OF_F16: Conversion = Conversion {
     },
 };
 
-/// The sum of the two halves of a value. WGSL leaves open what a sum with a subnormal number, an infinity or a NaN is.
+/// The sum of the two bf16 numbers in a value. WGSL leaves open the result of a sum in which a subnormal number, an
+/// infinity or a NaN occurs.
 const SUM_OF_BF16: Conversion = Conversion {
     functions: &["rounded", "add_bf16"],
     result: "add_bf16(value >> 16u, value & 0xffffu)",
@@ -101,7 +102,8 @@ impl Conversion {
         })
     }
 
-    /// Compares the results of `count` values, `first + index * step`, a multiple of 65,536 if there are more.
+    /// Checks the results for the `count` values `first + index * step`. `count` is a multiple of 64, and above 65,536
+    /// a multiple of 65,536.
     fn check(
         &self,
         gpu: &Gpu,
@@ -150,7 +152,7 @@ impl Conversion {
     }
 }
 
-/// Each adapter with WebGPU's default limits, and its name.
+/// A device of each adapter with WebGPU's default limits, or the adapter's where these are worse, and its name.
 fn gpus() -> Vec<(String, Gpu)> {
     candidates()
         .into_iter()
@@ -163,8 +165,8 @@ fn gpus() -> Vec<(String, Gpu)> {
         .collect()
 }
 
-/// All f16 values, all sums of a bf16 and a zero, and the f32 values with any high half and a low half next to a point
-/// where rounding changes.
+/// All f16 values, all sums of a bf16 number and 0, and the f32 values with any high half and with a low half next to a
+/// point where rounding changes.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
     for (name, gpu) in gpus() {

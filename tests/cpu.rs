@@ -1,4 +1,4 @@
-//! The CPU executor, at the boundaries between its loops.
+//! The CPU path, at the boundaries between its loops.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
@@ -14,7 +14,7 @@ fn check(shape: &[usize], spec: &str) {
     check_slice_on_cpu(shape, &TfStridedSlice::try_from(&spec).unwrap());
 }
 
-/// Sizes around those of vectors, of fixed copies and of rows that use a vector loop.
+/// Run lengths around those of vectors, of fixed copies and of rows that use a vector loop.
 const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
 
 #[test]
@@ -22,7 +22,7 @@ fn every_step_at_every_run_length() {
     for run in RUNS {
         for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
             let width = run * 5 + 1;
-            // `run` units of each row, from an odd position, upwards and downwards.
+            // Selects `run` elements of each row: upwards from position 1, or downwards from the last position.
             let end = i64::try_from(run).unwrap() * step;
             let spec = if step > 0 {
                 format!(":, 1:{}:{step}", 1 + end)
@@ -38,7 +38,7 @@ fn every_step_at_every_run_length() {
     }
 }
 
-/// Pieces of every length from 1 byte on, at constant and at changing distances.
+/// Pieces of 1 to 39 elements and of lengths around powers of two, at constant and at changing distances.
 #[test]
 fn every_piece_length() {
     for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
@@ -50,7 +50,7 @@ fn every_piece_length() {
     }
 }
 
-/// Pixels of every width and count, flipped, and with reversed channels.
+/// Pixels of 1 to 6 channels, in rows of several lengths, flipped, and with reversed channels.
 #[test]
 fn pixels() {
     for channels in 1..=6 {
@@ -63,7 +63,7 @@ fn pixels() {
     }
 }
 
-/// Lengths at which another copy kernel takes over.
+/// Lengths around those at which another copy kernel takes over.
 #[test]
 fn long_pieces() {
     for bytes in [1023, 1024, 1025, 2111, 2112, 2113, 5000] {
@@ -265,7 +265,7 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Depths with and without a compiled loop, with batches and without.
+/// Tuples of depths with and without a compiled loop, with batches and without.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];

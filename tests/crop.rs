@@ -74,7 +74,7 @@ impl Given<'_> {
     }
 }
 
-/// The flips of `count` boxes, in which each combination of flips in `dims` dimensions occurs.
+/// Flips for `count` boxes, which go through the combinations of flips in `dims` dimensions.
 fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
     let flip = |at: usize| (at / dims) >> (at % dims) & 1 == 1;
     Some((0..count * dims).map(flip).collect())
@@ -100,7 +100,7 @@ fn begins_around_every_edge() {
     }
 }
 
-/// Elements of few and of many bytes, which kernels of all kinds move.
+/// Uncropped dimensions of few and of many bytes, which kernels of all kinds move.
 #[test]
 fn every_size_of_what_is_kept() {
     for (number, rest) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
@@ -244,7 +244,7 @@ fn nothing_to_read_or_to_write() {
     }
 }
 
-/// More bytes than one thread writes, and lines that parts of the result cut.
+/// Results of more bytes than one thread writes, in parts that cut lines.
 #[test]
 fn large_results() {
     for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
@@ -259,7 +259,7 @@ fn large_results() {
     }
 }
 
-/// A plan may have any number of boxes; explaining it needs no memory for them.
+/// A plan may have any number of boxes. Explaining the plan needs no memory for them.
 #[test]
 fn more_boxes_than_memory_can_be_explained() {
     let boxes = Boxes {

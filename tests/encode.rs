@@ -102,7 +102,7 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
     }
 }
 
-/// Buffers may begin at any byte offset. Units become as small as the offset requires.
+/// Slices of buffers may begin at any byte. Units become as small as these offsets require.
 #[test]
 fn every_offset_of_the_callers_buffers() {
     use wgpu::util::DeviceExt;
@@ -140,7 +140,7 @@ fn every_offset_of_the_callers_buffers() {
     }
 }
 
-/// Reports can be polled, waited for and awaited, also from an open pass.
+/// Reports of gathers, recorded in an open pass, can be polled, waited for and awaited.
 #[test]
 fn reports_arrive_later() {
     for gpu in gpu_devices() {
@@ -203,7 +203,7 @@ fn a_thousand_slices_in_one_submission() {
 }
 
 /// After a first recording, recording a slice allocates no device memory, according to wgpu's allocator. Recording
-/// gathers only allocates the memory that wgpu stages to clear 64 reports at once.
+/// gathers only allocates the memory with which wgpu clears 64 reports at once.
 #[test]
 fn recording_again_allocates_nothing() {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
@@ -260,7 +260,7 @@ fn recording_again_allocates_nothing() {
     }
 }
 
-/// Indices in a buffer without COPY_SRC work too. Only the tuple is missing from the report.
+/// Indices in a buffer without COPY_SRC work too. The report only lacks the indices of the first out-of-range tuple.
 #[test]
 fn a_report_without_the_tuple() {
     use wgpu::util::DeviceExt;
@@ -302,7 +302,7 @@ impl Wake for Woken {
     }
 }
 
-/// Every task is woken, also if a thread waits for the same report by blocking.
+/// Every task is woken, even if a thread waits for the same report by blocking.
 #[test]
 fn every_task_that_awaits_a_report_is_woken() {
     for gpu in gpu_devices() {

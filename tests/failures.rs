@@ -16,7 +16,7 @@ use wgslice::{
     slice,
 };
 
-/// Runs `work`, and fails if it takes so long that it must hang.
+/// Runs `work`. Panics if it takes so long that it must hang.
 #[track_caller]
 fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
@@ -45,8 +45,9 @@ fn all_is_well() {
     }
 }
 
-/// Gathers 2^48 bytes, one row of 2^25 bytes for each of 2^23 tuples: more than any address space has. It runs in its
-/// own process with 8 GiB, because lavapipe promises memory until there are no addresses left, which takes long.
+/// Gathers 2^48 bytes, one row of 2^25 bytes for each of 2^23 tuples: more than any address space has. The test runs in
+/// a process of its own with 8 GiB of addresses. Without this limit, lavapipe promises memory until no addresses are
+/// left, which takes long.
 #[cfg(target_os = "linux")]
 #[test]
 fn out_of_memory() {
@@ -95,7 +96,7 @@ fn out_of_memory() {
     }
 }
 
-/// Records a slice or a gather on the caller's buffers.
+/// Records a slice or a gather on the caller's buffers, and submits it.
 fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let buffer = || {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -122,8 +123,8 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     recorded
 }
 
-/// The limits of the caller's device may be too low for the shaders. Each time that is an error of this crate,
-/// and never reaches the device's error handler, which would panic.
+/// The limits of the caller's device may be too low for the shaders. This is always an error of the library, and never
+/// reaches the device's error handler, which would panic.
 #[test]
 fn a_device_that_refuses_the_shaders() {
     type Lower = fn(&mut wgpu::Limits);
@@ -146,7 +147,7 @@ fn a_device_that_refuses_the_shaders() {
             false,
             |limits| {
                 limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                // No storage buffer is left for uniforms.
+                // No storage buffer is left for uniforms, so they are in a uniform buffer.
                 limits.max_storage_buffers_per_shader_stage = 4;
             },
         ),
@@ -171,7 +172,7 @@ fn a_device_that_refuses_the_shaders() {
     all_is_well();
 }
 
-/// Too little space for immediates is no failure: uniforms are then in a buffer.
+/// Too little space for immediates is not a failure: uniforms are then in a buffer.
 #[test]
 fn few_immediates() {
     for adapter in adapters() {
@@ -237,7 +238,7 @@ fn a_device_that_costs_too_much_is_not_used() {
     all_is_well();
 }
 
-/// A submitted gather: its result, and its report, not read yet.
+/// Submits a gather. Returns its result and its report, which has not been read yet.
 fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let backend = Backend::from(gpu.clone());
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();

@@ -23,7 +23,7 @@ fn along(axis: isize, batch_dims: isize) -> GatherOptions {
     }
 }
 
-/// Checks one element size and one index type, chosen by the shape.
+/// Checks a gather at one element size and with one index type, which the shapes and the axis choose.
 #[track_caller]
 fn check(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
     let how = How::Gather(options);
@@ -68,7 +68,7 @@ fn batches() {
     check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
-    // The default axis is the number of batch dimensions, even if that number counts from the end.
+    // The default axis is `batch_dims` as given. If it is negative, it counts from the end of params.
     let none = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()
@@ -99,8 +99,8 @@ fn every_policy() {
     }
 }
 
-/// Rows of params that so many tuples point into that workgroups stage them: rows up to the longest that is staged, and
-/// others that are longer or not whole vectors; one segment of tuples or several.
+/// So many tuples point into each row of params that workgroups stage the row. Some rows are up to the longest that is
+/// staged; others are longer, or are not whole vectors. There are one or several segments of tuples.
 #[test]
 fn many_units_of_short_rows() {
     for (row, count) in [
@@ -122,7 +122,7 @@ fn many_units_of_short_rows() {
             let own = How::Gather(along(-1, 1));
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
         }
-        // Rows that begin at whole vectors, at none, and at some.
+        // Rows of which all, none or some begin at whole vectors.
         let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(along(2, 0)));
         let width = (row + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
@@ -291,7 +291,7 @@ fn tensors_are_selected_from() {
             rows.to_array::<u8>().unwrap().data,
             [2, 5, 1, 4, 2, 5, 1, 4]
         );
-        // The whole tensor is the tensor itself.
+        // The view of a whole tensor gives the tensor itself.
         assert_eq!(
             table
                 .view()

@@ -11,7 +11,7 @@ fn along(axis: isize) -> How {
     })
 }
 
-/// Indices into an axis of this size: from two before its beginning to two after its end.
+/// Indices into an axis of this size, from -2 to `size` + 1.
 fn indices(count: usize, size: usize) -> Vec<i64> {
     let size = size as i64;
     (0..count as i64).map(|n| n * 7 % (size + 4) - 2).collect()

@@ -66,8 +66,8 @@ fn unaligned_rows() {
     }
 }
 
-/// Rows of a few bytes, of which an invocation takes 8 or 16 at once. The last invocation gets all of its rows or any
-/// smaller number, and rows are missing at every place.
+/// Short rows, of which an invocation packs 8 or 16 at once. The last invocation gets all of its rows or fewer, and
+/// rows at every place are out of range.
 #[test]
 fn short_rows() {
     for (start, run) in (1..=7).enumerate() {
@@ -196,7 +196,7 @@ fn params_are_views() {
             check_gathering(number, params, indices, how);
         }
     }
-    // Batches of a view: batch strides of any sign.
+    // Batches of a view, with batch strides of either sign.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
         let how = How::GatherNd(GatherNdOptions {
@@ -285,7 +285,7 @@ fn a_dimension_beyond_32_bits() {
     }
 }
 
-/// An empty view, and one whose indexed dimensions are not empty but whose slices are.
+/// An empty view can be gathered from without tuples, but not with tuples.
 #[test]
 fn empty_views() {
     let nothing = wgslice::View::new(&[4, 3]).unwrap();
@@ -415,8 +415,8 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// Enough rows for several windows of params on a software adapter: rows in one window, rows across two, and rows with
-/// a step beyond any window, in both directions; tuples that are read four at a time, and longer tuples.
+/// Enough rows that a software adapter reads them from several windows of params. Rows lie in one window or across two,
+/// or have a step beyond any window, in both directions. Tuples are read four at a time, or are longer.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {

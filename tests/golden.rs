@@ -13,7 +13,7 @@ fn run(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
-/// Errors for which TensorFlow has several texts. For the others the text is compared.
+/// The tags of errors for which TensorFlow has several texts. For other errors the text is compared.
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
 /// The difference between outcome and expectation, if any.
@@ -41,7 +41,7 @@ fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
                 // there is no result of TensorFlow to compare with.
                 ("index_depth_unsupported", None, _) => None,
                 ("out_of_range", Some(want), 1..) => first_difference(want, tensor),
-                // A gather along an axis of size 0 gives only zeros.
+                // The file has no result for a gather along an axis of size 0. The result would be only zeros.
                 ("out_of_range", None, 1..) => {
                     let position = tensor.data.iter().position(|&got| got != 0);
                     position.map(|position| format!("element {position} is not 0"))
@@ -274,7 +274,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&error("out_of_range", Some(tensor())), &outcome(0)).is_some());
     assert!(difference(&error("index_depth_unsupported", None), &outcome(0)).is_none());
     assert!(difference(&error("index_depth", None), &outcome(0)).is_some());
-    // An axis of size 0 gives only zeros.
+    // Without `zero_fill` the axis has size 0, and only zeros are right.
     assert!(difference(&error("out_of_range", None), &outcome(1)).is_some());
 
     let found = wgslice::reference::slice(&[0], &[1], &[], &[]).unwrap_err();

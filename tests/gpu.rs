@@ -140,7 +140,7 @@ fn indices_on_another_device_are_named() {
     }
 }
 
-/// The report of tensors can be awaited, and equals the one that is waited for.
+/// Reports of gathers from tensors can be awaited, and are the same as those that a thread waits for.
 #[test]
 fn reports_of_tensors_are_awaited() {
     for gpu in gpu_devices() {
@@ -157,7 +157,7 @@ fn reports_of_tensors_are_awaited() {
     }
 }
 
-/// The report has the tuple that was gathered, even if its tensor has changed since.
+/// The report has the tuple that was gathered, even if the tensor of indices has changed since.
 #[test]
 fn reports_of_indices_that_are_written_over() {
     for gpu in gpu_devices() {
@@ -174,7 +174,7 @@ fn reports_of_indices_that_are_written_over() {
     }
 }
 
-/// A lost device is an error, not a hang, and another can be opened.
+/// A lost device is an error, not a hang, and another device can be opened.
 #[test]
 fn a_lost_device_is_an_error() {
     let Ok(gpu) = Gpu::open(&AdapterOptions::default()) else {
@@ -194,7 +194,7 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// Pipelines are made with the caller's pipeline cache, since the cache of another device makes them fail.
+/// Pipelines are made with the caller's pipeline cache: with the cache of another device they fail.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
@@ -273,7 +273,7 @@ fn tiles_fit_in_little_workgroup_memory() {
     }
 }
 
-/// Entries beyond the reach of the shaders' offsets are gathered correctly.
+/// Slices of params beyond the reach of the shaders' offsets are gathered correctly.
 #[test]
 fn entries_beyond_the_reach_of_offsets() {
     let params: Vec<u8> = (0..=250).cycle().take(3 * 2001).collect();

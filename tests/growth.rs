@@ -1,6 +1,6 @@
-//! Whether the time per byte is the same in large tensors as in small ones, and in many dimensions as in few,
-//! on the CPU and the best adapter. Other work of the machine disturbs times, so `cargo test` leaves it out;
-//! `bash tests/run-large` runs it. Needs 3 GB of memory.
+//! Checks that the time per byte is the same in large tensors as in small ones, and in many dimensions at most twice
+//! that in few, on the CPU and the best adapter. Other work of the machine disturbs times, so `cargo test` leaves these
+//! tests out; `bash tests/run-large` runs them. They need 3 GB of memory.
 
 use std::time::{Duration, Instant};
 use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions};
@@ -24,7 +24,8 @@ fn devices() -> Vec<(String, Option<Gpu>)> {
     devices
 }
 
-/// Device memory shared by all compared plans, because its location changes times by some percent.
+/// A source and a destination that all compared plans share, because the location of memory changes times by some
+/// percent.
 enum Memory {
     Host(Vec<u8>, Vec<u8>),
     Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
@@ -53,7 +54,7 @@ impl Memory {
         Self::Device(Box::new(gpu.clone()), buffer(), buffer())
     }
 
-    /// Runs a plan on every source, one after the other.
+    /// Runs a plan on one part of the memory after the other, each as long as the plan's source. Returns the time.
     fn run(&mut self, plan: &Plan) -> Duration {
         let (source_bytes, result_bytes) = (plan.source_bytes(), plan.result_bytes());
         let begin = Instant::now();
@@ -81,8 +82,8 @@ impl Memory {
         begin.elapsed()
     }
 
-    /// The best nanoseconds per byte of each result. Measured in turn, so that a drift of the machine affects
-    /// all alike.
+    /// The best nanoseconds per byte of each plan's result. The plans run in turn, so that a drift of the machine
+    /// affects all alike.
     fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
         let bytes = match self {
             Self::Host(source, _) => source.len(),
@@ -107,7 +108,8 @@ fn plan(shape: &[usize], spec: &str) -> Plan {
     Plan::slice(shape, &spec, DType::U32).unwrap()
 }
 
-/// Other work of the machine may disturb one comparison, but not three.
+/// Compares the times of plans up to three times, because other work of the machine may disturb one comparison, but not
+/// three. Panics if `apart` of the times is never within `allowed`.
 #[track_caller]
 fn assert_within(
     allowed: f64,
@@ -130,15 +132,15 @@ fn spread(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max) / least
 }
 
-/// A gigabyte at once, or as several tensors one after the other, so that neither comes from a cache.
+/// Moves a gigabyte at once, or as several tensors one after the other, so that neither comes from a cache.
 ///
-/// Rows of the result are shorter than rows of the source. With equal rows, lavapipe's time depends on the
-/// location of both.
+/// Rows of the result are shorter than rows of the source. With equal rows, lavapipe's time depends on the location of
+/// source and result.
 #[test]
 fn a_byte_takes_as_long_up_to_a_gigabyte() {
     for (device, gpu) in devices() {
         let mut memory = Memory::new(gpu.as_ref(), 1024 * MIB);
-        // Lavapipe takes a fifth longer per byte of 16 MiB: half a millisecond for each dispatch.
+        // On 16 MiB, lavapipe takes a fifth longer per byte, because each dispatch costs half a millisecond.
         let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
             64
         } else {

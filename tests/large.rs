@@ -1,5 +1,5 @@
-//! Tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter.
-//! Needs 16 GB of memory and some minutes, so `cargo test` leaves it out; `bash tests/run-large` runs it.
+//! Tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter. The tests need 16
+//! GB of memory and some minutes, so `cargo test` leaves them out; `bash tests/run-large` runs them.
 
 #![cfg(target_pointer_width = "64")]
 
@@ -9,7 +9,7 @@ use wgslice::{
     slice,
 };
 
-/// More than 2^32 bytes, and not a multiple of anything.
+/// A length in bytes above 2^32, and odd.
 const LONG: usize = (1 << 32) + 87_654_321;
 
 const GIB: usize = 1 << 30;
@@ -123,10 +123,10 @@ fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     fastest.unwrap_or_default()
 }
 
-/// The time per byte is the same on both sides of a limit.
+/// Above a limit, the time per byte is at most 15 % longer than below it.
 ///
-/// Rows of the result are shorter than rows of the source. With equal rows, the alignment of source and result
-/// decides whether all rows or none are equally aligned, which changes lavapipe's time by half at any size.
+/// Rows of the result are shorter than rows of the source. With equal rows, the alignment of source and result decides
+/// whether all rows or none are equally aligned, which changes lavapipe's time by half at any size.
 #[test]
 fn no_cliff_at_any_limit() {
     const ALLOWED: f64 = 1.15;

@@ -1,5 +1,5 @@
-//! Plans that cannot be cut to fit a device are an error that names the limit. Tested on wgpu's noop backend,
-//! which needs no driver, and copies but runs no shader.
+//! Plans that cannot be cut to fit a device are an error that names the limit. Most tests use wgpu's noop backend,
+//! which needs no driver. It makes copies, but runs no shader.
 
 use crate::harness::gpu::noop;
 use wgslice::{
@@ -9,7 +9,7 @@ use wgslice::{
     slice,
 };
 
-/// Only limits below the size of a single unit cannot be met by cutting the work.
+/// Work is cut to meet limits on sizes, unless a limit is below the size of a single unit.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|_| {}).with_dispatch_bytes(8);
@@ -60,7 +60,7 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
     assert!(said.contains("--device cpu"), "{said}");
 }
 
-/// Scratch memory is rounded up to a power of two, which may be longer than a binding.
+/// Scratch memory is rounded up to a power of two, which may exceed the limit on bindings.
 #[test]
 fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
     let backend = Backend::from(noop(|limits| limits.max_storage_buffer_binding_size = 640));
@@ -121,7 +121,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
         "{}",
         auto.reason()
     );
-    // So does `auto_for_plan` for work that would pay for a GPU: a billion scalars of a small table.
+    // So does `auto_for_plan` for work that would be worth a GPU: a billion scalars of a small table.
     let scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 30, 1],
@@ -131,7 +131,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     .unwrap();
     let auto = Backend::auto_for_plan(&scalars, &options);
     assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
-    // For a few scalars it does not look for a GPU.
+    // For a few scalars `auto_for_plan` does not look for a GPU.
     let few = Plan::gather_nd(
         &[1 << 20],
         &[1 << 10, 1],
@@ -173,7 +173,7 @@ fn software_adapters_are_a_choice() {
     assert_eq!(open(SoftwareAdapters::Allow).is_ok(), !there.is_empty());
 }
 
-/// `explain` agrees with what the rule records.
+/// `explain` describes what would be recorded for a plan.
 #[test]
 fn plans_are_explained() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1 << 20);
@@ -214,7 +214,8 @@ fn plans_are_explained() {
     );
 }
 
-/// Few or long contiguous rows are copied, which needs no usage STORAGE. Other rows need dispatches, and so STORAGE.
+/// Few or long contiguous rows are copied, which does not need the buffer usage STORAGE. Other rows need dispatches,
+/// and so STORAGE.
 #[test]
 fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.

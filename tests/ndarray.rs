@@ -1,5 +1,5 @@
-//! ndarray in and out, against ndarray itself: all its slices of small arrays, and arrays of every layout on
-//! every device.
+//! Arrays of ndarray as arguments and results, compared with what ndarray itself makes of them: all slices of small
+//! arrays, and arrays of every layout on every device.
 
 use crate::harness::devices;
 use ndarray::{
@@ -47,7 +47,7 @@ fn every_slice_of_small_arrays() {
     }
 }
 
-/// Bounds with which ndarray panics: a range is clamped before it is walked, and a single index is an error.
+/// Bounds at which ndarray panics. Here a range is clamped before it is walked, and a single index outside is an error.
 #[test]
 fn bounds_outside_the_array() {
     let x = Array1::from_iter(0..5);
@@ -185,7 +185,7 @@ fn every_layout_on_every_device() {
     });
 }
 
-/// TensorFlow's ellipsis, and its errors in its order, for views with and without gaps.
+/// TensorFlow's ellipsis, and its errors in the order of its checks, for views with and without gaps.
 #[test]
 fn the_slices_that_ndarray_lacks() {
     let x = Array3::from_shape_vec((2, 3, 8), (0..48).collect::<Vec<i32>>()).unwrap();
@@ -270,7 +270,7 @@ fn gathers_take_any_layout() {
     ));
 }
 
-/// The result of ndarray's `select`, for views of every layout.
+/// Gathers from views of every layout give the result of ndarray's `select`.
 #[test]
 fn gathers_along_every_axis_of_every_layout() {
     layouts(|name, view| {
@@ -297,7 +297,7 @@ fn gathers_along_every_axis_of_every_layout() {
     });
 }
 
-/// Conversions keep the values, also of an array that views only a part of its memory.
+/// Conversions keep the values, even of an array that views only a part of its memory.
 #[test]
 fn arrays_become_one_another() {
     let x = ndarray::array![[1, 2, 3], [4, 5, 6]];

@@ -39,7 +39,7 @@ fn every_range_of_small_dimensions() {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
                     let found = Backend::cpu().slice((&data, &shape), &spec).unwrap();
-                    // Saturated bounds are just as far outside.
+                    // Bounds of ±100 are just as far outside as those of 64 bits, and do not overflow.
                     let near = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
                         found.data,

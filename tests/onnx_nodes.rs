@@ -38,7 +38,7 @@ impl Array {
         named.unwrap_or_else(|| panic!("{}", self.dtype))
     }
 
-    /// Little-endian, like the tests.
+    /// The bytes of the elements, little-endian as in the file.
     fn bytes(&self) -> Vec<u8> {
         let (pairs, _) = self.hex.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();

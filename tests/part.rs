@@ -1,5 +1,6 @@
-//! Parts of slices, views and gathers: each reads its box of the source and nothing else, the box is the smallest, and
-//! all parts of a partition of the result, put together, are the reference's result.
+//! Parts of slices, views and gathers. Each part reads nothing outside of its box of the source, and the box is the
+//! smallest unless a tuple is out of range. The parts of a partition of the result, put together, are the reference's
+//! result.
 
 use std::ops::Range;
 use wgslice::{
@@ -54,7 +55,7 @@ fn policies(indexing: Indexing) -> (OutOfRange, NegativeIndex) {
 }
 
 impl Known {
-    /// `None` if the case is an error.
+    /// Plans a case. `None` if the case is an error without a result.
     fn of(mut case: Case, dtype: DType) -> Option<Self> {
         let name = if case.tensors.contains_key("params") {
             "params"
@@ -153,7 +154,7 @@ impl Known {
             .into_iter()
             .map(Option::unwrap_or_default)
             .collect();
-        // The box also covers what tuples out of range would read in the other dimensions.
+        // If tuples are out of range, the box also covers what they would read in the other dimensions.
         if expected.data.contains(&0) {
             let within = |(inner, outer): (&Range<usize>, &Range<usize>)| {
                 inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end

@@ -1,4 +1,4 @@
-//! Prepared plans record what the plan does, and devices say which plans they can run.
+//! Prepared plans give the results of their plans, and devices say which plans they can run.
 
 use crate::harness::{
     elements,
@@ -114,7 +114,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
     ]
 }
 
-/// Records a prepared plan with its own buffers, and compares the result and the report with the CPU's.
+/// Records a prepared plan with new buffers, and compares the result and the report with the CPU's.
 fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
     let plan = prepared.plan();
     let bytes = |len: usize| -> Vec<u8> {
@@ -179,8 +179,8 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     }
 }
 
-/// Prepared plans are recorded at prepared offsets (multiples of 256) and at others, twice in a row, with other bytes.
-/// The devices with low limits need several windows.
+/// Prepared plans are recorded at prepared offsets (multiples of 256) and at another, with other bytes each time. The
+/// devices with low limits need several windows.
 #[test]
 fn what_is_prepared_gives_the_results_of_the_plan() {
     for gpu in gpu_devices() {
@@ -231,7 +231,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
     }
 }
 
-/// A prepared plan has the errors of the plan.
+/// A prepared plan gives the errors of its plan.
 #[test]
 fn what_is_prepared_checks_its_buffers() {
     for gpu in gpu_devices() {
@@ -257,7 +257,7 @@ fn what_is_prepared_checks_its_buffers() {
     }
 }
 
-/// `supports` refuses what recording would refuse, before anything is compiled.
+/// `supports` refuses, before anything is compiled, what recording would refuse.
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
@@ -340,7 +340,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     );
 }
 
-/// The error of wgpu is the source of this crate's.
+/// wgpu's error is the source of the library's.
 #[test]
 fn errors_of_the_device_have_a_source() {
     let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 1);
@@ -356,7 +356,7 @@ fn errors_of_the_device_have_a_source() {
     assert!(gpu.supports(&plan).unwrap_err().source().is_none());
 }
 
-/// A buffer of the caller becomes a tensor without a copy, and is written in place.
+/// A buffer of the caller becomes a tensor without a copy, and updates of the tensor are written into the buffer.
 #[test]
 fn buffers_of_the_caller_as_tensors() {
     for gpu in gpu_devices() {
@@ -414,7 +414,7 @@ fn buffers_of_the_caller_as_tensors() {
     }
 }
 
-/// A device with the wanted features and limits takes the paths of one that this crate opens.
+/// A device with the wanted features and limits takes the paths of one that the library opens.
 #[test]
 fn a_device_with_what_is_wanted() {
     for adapter in adapters() {
@@ -428,7 +428,7 @@ fn a_device_with_what_is_wanted() {
     }
 }
 
-/// Everything that this crate makes on a device has a label. The labels of operations have their names.
+/// Everything that the library makes on a device has a label. The labels of what an operation makes contain its name.
 #[test]
 fn everything_has_a_label() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());

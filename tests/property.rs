@@ -92,7 +92,7 @@ fn random_crops() {
     check(Operation::Crop, 150, all);
 }
 
-/// gather_nd and gather from any view, under any policy, at some element size.
+/// Gathers from any view, under any policy, at some element size.
 #[test]
 fn random_gathers_of_views() {
     check(Operation::GatherNd, 200, of_a_view);
@@ -100,7 +100,7 @@ fn random_gathers_of_views() {
     check(Operation::GatherElements, 100, of_a_view);
 }
 
-/// Every begin, end and stride around a short axis, exhaustively.
+/// Every begin and end around a short axis, with short strides.
 #[test]
 fn every_range_of_a_short_axis() {
     for size in 0..4usize {
@@ -125,7 +125,7 @@ fn every_range_of_a_short_axis() {
     }
 }
 
-/// Every width of the shaders' loads and packed stores, and widths below.
+/// Rows aligned for every width of the shaders' loads and packed stores, and for widths below.
 #[test]
 fn rows_of_many_alignments() {
     let all = TfStridedSlice {

@@ -1,8 +1,8 @@
 //! The public interface is the one that `tests/public_api.txt` lists, so that a change to it is seen in review.
 //!
-//! The list is made from the source, with all features, and has a line for each name at its public path: modules,
-//! types with their fields and variants, traits, macros, constants, methods with their signatures, and implemented
-//! traits. Of what macros of the crate generate only the names of types are listed.
+//! The list is made from the source, with all features, and has a line for each name at its public path: modules, types
+//! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits. Of
+//! what the crate's macros generate, only the names of types are listed.
 //!
 //! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` writes the list anew.
 
@@ -55,12 +55,12 @@ fn the_root_has_few_names() {
     );
 }
 
-/// The source of the crate.
+/// The parsed source of the crate, and the list that is made from it.
 struct Crate {
     folder: PathBuf,
-    /// The items of all files, each with the module that its file is.
+    /// The items of all files, each with the path of the module that its file is.
     items: Vec<(String, Item)>,
-    /// The public types and the paths that they have in the list.
+    /// The names of public items, with the paths that they have in the list.
     public: BTreeMap<String, String>,
     list: Vec<String>,
 }
@@ -117,7 +117,8 @@ impl Crate {
         }
     }
 
-    /// Lists, as items of module `path`, the names that `tree`, the rest of a `pub use`, exports from module `from`.
+    /// Lists the names that a `pub use` exports from module `from`, as items of module `path`. `tree` is what remains
+    /// of the `pub use`.
     fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
         match tree {
             UseTree::Path(tree) if tree.ident == "crate" => {
@@ -253,7 +254,7 @@ impl Crate {
     }
 }
 
-/// Reads the files of a module's folder.
+/// Reads the files of a module's folder, and of the folders in it, into `items`.
 fn read_files(folder: &Path, module: &str, items: &mut Vec<(String, Item)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -307,14 +308,14 @@ fn has(attrs: &[Attribute], written: &str) -> bool {
     attrs.iter().any(|attr| text(&attr.meta) == written)
 }
 
-/// Whether an item is there for this repository's own tests alone.
+/// Whether an item exists only for this repository's own tests.
 fn is_for_tests(attrs: &[Attribute]) -> bool {
     attrs
         .iter()
         .any(|attr| text(&attr.meta).contains("test-seams"))
 }
 
-/// Source text with the usual spaces.
+/// The source text of tokens, with the usual spaces.
 fn text(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (from, to) in [

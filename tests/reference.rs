@@ -1,4 +1,5 @@
-//! The reference on single cases, each with the result of TensorFlow 2.21.
+//! The reference on single cases. Where TensorFlow has the operation and the policy, the results are those of
+//! TensorFlow 2.21, unless a comment says otherwise.
 //!
 //! The tables are text: the arguments, and the result as `(shape) [values]` or `kind: message`. Inputs count up
 //! from 0; the value of a scalar input is 7.
@@ -40,7 +41,7 @@ fn outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
     }
 }
 
-/// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
+/// Formats the result of a gather. The numbers of bad rows follow the values, as in `(2,) [1,0] bad [1]`.
 fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
     match result {
         Ok(found) => {
@@ -54,7 +55,7 @@ fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
     }
 }
 
-/// `(2,3) [0,1,2,3,4,5]`.
+/// Formats a shape and values as `(2,3) [0,1,2,3,4,5]`.
 fn show(shape: &[usize], values: &[impl ToString]) -> String {
     let comma = if shape.len() == 1 { "," } else { "" };
     format!("({}{comma}) [{}]", list(shape), list(values))
@@ -68,7 +69,7 @@ fn list(values: &[impl ToString]) -> String {
         .join(",")
 }
 
-/// The integers of `[1,2]`.
+/// Parses integers from a text such as `[1,2]`.
 fn integers(text: &str) -> Vec<i64> {
     let inside = text.trim_start_matches('[').trim_end_matches(']');
     inside

@@ -8,7 +8,7 @@ use wgslice::{
 };
 use wgslice_vectors::{Case, Operation, Tensor};
 
-/// A case with indices from two before the beginning of the axis to two after its end.
+/// A case with indices from -2 to the size of the axis plus 1.
 fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
     let filled = |shape: &[usize], value: &dyn Fn(i64) -> i64| Tensor {
         shape: shape.to_vec(),
@@ -38,7 +38,7 @@ fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) 
     case
 }
 
-/// Element size, index type and policy alternate by the number of the case.
+/// Element size, index type and policy depend on the number of the case.
 #[test]
 fn every_axis() {
     let shape = [4, 5, 6];
@@ -65,7 +65,7 @@ fn many_dimensions() {
     }
 }
 
-/// More rows than a block of the smallest limits holds: rows are cut, along each dimension.
+/// More rows than a block holds under the lowest limits, so that rows are cut into blocks, along each dimension.
 #[test]
 fn many_rows() {
     for (axis, sizes) in [(0, [300, 3]), (1, [130, 7])] {
@@ -99,7 +99,7 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Under this policy a single bad index keeps the array unchanged.
+/// Under `OutOfRange::Error` a single bad index keeps the array unchanged.
 #[test]
 fn an_index_out_of_range_changes_nothing() {
     let options = ScatterElementsOptions {
@@ -146,7 +146,7 @@ fn shapes_that_do_not_match_are_errors() {
     );
 }
 
-/// One dimension more than shaders can walk is an error that names the limit; the CPU walks any number.
+/// Shaders cannot walk this many dimensions, which is an error that names the limit. The CPU walks any number.
 #[test]
 fn more_dimensions_than_shaders_walk() {
     let options = ScatterElementsOptions {

@@ -21,7 +21,7 @@ const UPDATE: ScatterOptions = ScatterOptions {
     ..ADD
 };
 
-/// Adding and updating, into zeros and in place.
+/// Checks adding and updating, into zeros and in place.
 fn check_all(
     shape: &[usize],
     (indices, indices_shape): (&[i64], &[usize]),
@@ -70,14 +70,14 @@ fn what_does_not_fit() {
     check(&[3, 4], &[1, 1, 1], &[1, 3], &[1]);
     check(&[3, 4, 2], &[0; 18], &[3, 3, 2], &[3]);
     check(&[], &[0], &[1, 1], &[1]);
-    // No updates, but zeros are written.
+    // There are no updates, but zeros are written.
     check(&[4], &[], &[0, 1], &[0]);
     check(&[3, 4], &[], &[0, 1], &[0, 4]);
     check(&[0], &[], &[0, 1], &[0]);
     check(&[2, 0], &[], &[3, 0, 1], &[3, 0, 0]);
 }
 
-/// Slices of every length, the short ones sharing words, and many rows for each.
+/// Slices of every length, of which short ones share words, and many rows for each.
 #[test]
 fn slices_of_every_length() {
     for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
@@ -223,7 +223,8 @@ fn many_floats_are_added_in_order() {
     }
 }
 
-/// Indices with which some slices get more rows than one invocation sorts, in every order. -1 is dropped.
+/// Names, numbers of slices, and indices with which some slices get more rows than one invocation sorts, in various
+/// orders. Index -1 is dropped.
 fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
     let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
     let mut descending = ascending(1500, 500);
@@ -302,7 +303,7 @@ fn long_lists_of_several_blocks_are_added_in_order() {
     }
 }
 
-/// A strict device with these limits.
+/// A strict device with small workgroups and WebGPU's other default limits, changed by `limits`.
 #[cfg(feature = "gpu")]
 fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
@@ -332,13 +333,13 @@ fn the_longest_lists_are_added_in_order() {
     }
 }
 
-/// Sums of halves, which are rounded after every row, have the bits of the CPU on every device.
+/// Sums of 16-bit floating-point numbers, which are rounded after every row, have the bits of the CPU on every device.
 #[test]
 fn halves_are_added_in_order() {
     let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();
     let halves = |count: usize, seed: u32, mask: u16| -> Vec<u8> {
         let bits = floats(count, seed).into_iter().map(f32::to_bits);
-        // Any bits except infinities and NaNs.
+        // The mask clears some bits of the exponent, so that no number is an infinity or a NaN.
         let halves = bits.map(|bits| u16::try_from(bits >> 7 & 0xffff).unwrap() & mask);
         halves.flat_map(u16::to_ne_bytes).collect()
     };
@@ -376,7 +377,7 @@ fn every_combination_of_tensorflows_table() {
         (Combine::Sub, [0, -2, 20, -70, 40]),
         (Combine::Max, [0, 10, 20, 100, 40]),
         (Combine::Min, [0, 5, 20, 30, 40]),
-        // ONNX's.
+        // This combination is ONNX's.
         (Combine::Mul, [0, 350, 20, 3000, 40]),
     ];
     for backend in devices().iter().map(|device| &device.backend) {
@@ -443,8 +444,8 @@ fn nans_and_zeros_of_minimum_and_maximum() {
     }
 }
 
-/// Elements that matter for a combination: random ones, and for minimum and maximum every kind of number. For
-/// arithmetic the numbers are near 1, so that it neither overflows nor gives NaNs.
+/// Elements that can show the faults of a combination: random ones. For minimum and maximum there is every kind of
+/// floating-point number. For arithmetic these numbers are near 1, so that it neither overflows nor gives NaNs.
 fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
     let mut state = seed;
     let mut next = || {
@@ -552,7 +553,7 @@ fn the_reference_combines() {
     let (a, b) = (pair(1.0, 2.0), pair(3.0, 4.0));
     let product = combined(Combine::Mul, DType::Complex64, a, b);
     assert_eq!(product, pair(-5.0, 10.0));
-    // 1 + 2^-11 is halfway between two halves, and 1 is the even one.
+    // 1 + 2^-11 is halfway between two f16 numbers, and 1 is the even one.
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c00, 0x1000), 0x3c00);
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c01, 0x1000), 0x3c02);
     assert_eq!(combined(Combine::Max, DType::I8, 0xff, 1), 1);
@@ -571,7 +572,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Without an order the sum is one of the possible sums. If all are equal, it is that one.
+/// Without an order the sum is one of the possible sums, which are all equal here.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -588,7 +589,7 @@ fn fast_sums() {
     }
 }
 
-/// Types that WGSL cannot add are an error, and the CPU may take over with a fallback.
+/// Adding a type that WGSL cannot add is an error, unless a fallback lets the CPU take over.
 #[test]
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {

@@ -1,4 +1,4 @@
-//! slice: blocks by begin and size, against the reference. They are planned as strided_slices.
+//! slice: blocks by begin and size, against the reference. Blocks are planned as strided slices.
 
 use crate::harness::{devices, kind};
 use wgslice::{DType, Plan, SliceSpec, View, reference};

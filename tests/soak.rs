@@ -1,5 +1,5 @@
-//! Threads work on a device for minutes, and neither the memory of the process nor that of the device grows. `cargo test`
-//! leaves it out; `bash tests/run-soak` runs it.
+//! Threads work on a device for minutes, and neither the memory of the process nor that of the device grows. `cargo
+//! test` leaves this test out; `bash tests/run-soak` runs it.
 //!
 //! The times and sizes are printed as a table.
 
@@ -17,13 +17,13 @@ use worker::{Shared, Worker};
 
 const THREADS: usize = 4;
 
-/// The most bytes of a worker's tensor.
+/// About the most bytes of a matrix that a worker uploads.
 const MOST: usize = 256 << 10;
 
 const SAMPLES: u32 = 60;
 
-/// The number of first samples that are not compared. In that time caches of plans and of the driver's and the
-/// allocator's memory still fill.
+/// The number of first samples that are not compared. Until then, caches of plans, of the driver and of the allocator
+/// still fill.
 const WARM_UP: usize = 15;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ struct Sample {
     resident: u64,
     /// The memory that the device's allocator has given out, in KiB: tensors, buffers that the pool keeps, and staging.
     device: u64,
-    /// The objects that wgpu knows.
+    /// The numbers of objects in wgpu's report.
     buffers: usize,
     bind_groups: usize,
     pipelines: usize,

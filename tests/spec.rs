@@ -117,7 +117,7 @@ fn assert_caret(error: &ParseError, text: &str) {
 
 #[test]
 fn a_problem_of_a_long_text_shows_a_line_of_it() {
-    // The text, the line that is shown, and the caret's place in it.
+    // The text, the line that is shown, and the caret's place in it in characters.
     let cases = [
         (
             "1,".repeat(60) + "x" + &",1".repeat(60),
@@ -256,7 +256,7 @@ fn shapes_that_cannot_be_addressed() {
         let error = slice![..].view(&shape).unwrap_err();
         assert_eq!(error, Error::ShapeTooLarge { shape });
     }
-    // Large dimensions with a small product.
+    // Large dimensions whose product can still be addressed.
     assert_eq!(
         slice![0, 5..].view(&[1 << 40, 1 << 10]).unwrap().shape(),
         [1019]

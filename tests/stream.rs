@@ -1,5 +1,5 @@
-//! Slices of host data, streamed in pieces and sliced during the upload. Against the reference, on every device
-//! and with little memory, so that there are many pieces.
+//! Slices of host data that are streamed in pieces or sliced during the upload, against the reference, on every device.
+//! Some streams have so little memory that there are many pieces.
 
 use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const SPECS: [&str; 10] = [
 
 const SHAPE: [usize; 3] = [9, 40, 15];
 
-/// A source, the expected slice of it, and its shape.
+/// A source, and the shape and the bytes of a slice of it.
 fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
     let input = elements(SHAPE.iter().product());
     let encoded = TfStridedSlice::try_from(spec).unwrap();
@@ -97,7 +97,7 @@ fn long_rows_on_the_way_to_the_device() {
     }
 }
 
-/// No byte between two pieces is fetched, and the held memory is bounded.
+/// Every piece fetches one range of the source. The ranges do not overlap.
 #[test]
 fn only_what_is_needed_is_fetched() {
     let source = vec![7u8; 1 << 20];
@@ -229,7 +229,7 @@ mod fallback {
             )
             .unwrap();
         assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));
-        // A caller's mistake is no reason to fall back.
+        // A caller's mistake is not a reason to fall back.
         let error = backend.slice((&[1u32], &[1]), &slice![9]).unwrap_err();
         assert!(matches!(error, Error::Spec(_)));
     }

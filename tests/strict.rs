@@ -20,12 +20,12 @@ use wgslice::{
 /// The work that a bug is tested with.
 type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
 
-/// Reversed rows that do not fill a workgroup.
+/// Reverses rows that do not fill a workgroup.
 fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
     sliced(backend, &[37, 24], "::-1, :")
 }
 
-/// Parts of several tiles in workgroup memory.
+/// Transposes a matrix in parts of several tiles in workgroup memory.
 fn transposed(backend: &Backend) -> Result<Vec<u8>, Error> {
     transposed_of(backend, DType::F32, [40, 70])
 }
@@ -44,7 +44,7 @@ fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Err
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Many rows for few slices, with this combination. Row `n` goes to slice `slice(n)`, one of seven.
+/// Scatters many rows to few slices, with this combination. Row `n` goes to slice `slice(n)`, one of seven.
 fn scattered<T>(
     backend: &Backend,
     combine: Combine,
@@ -110,11 +110,11 @@ fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// A bug: lines of shaders with their replacements, and the fault to be found.
+/// A bug: pieces of shaders with their replacements, and the fault to be found.
 struct Bug {
     name: &'static str,
     work: Work,
-    /// Whether work is tiled as on a GPU.
+    /// Whether work is tiled as on a hardware GPU.
     hardware: bool,
     edits: &'static [(&'static str, &'static str)],
     wrong: Wrong,
@@ -382,7 +382,7 @@ fn every_bug_is_found() {
     }
 }
 
-/// Mistakes in the order of long lists that break no rule of WGSL give other sums.
+/// Mistakes that change the order of long lists give other sums, although they break no rule of WGSL.
 #[test]
 fn rows_in_another_order_give_other_sums() {
     let expected = many_added_in_order(&Backend::cpu()).unwrap();
@@ -406,7 +406,7 @@ fn rows_in_another_order_give_other_sums() {
         ("uniforms.tiles * TOGETHER", "2u * TOGETHER"),
     ];
     assert_eq!(sums(two), expected);
-    // And two at a time, for which one workgroup takes a second turn.
+    // Lists are also linked two at a time, for which one workgroup takes a second turn.
     let few = &[
         ("const TOGETHER: u32 = 64u", "const TOGETHER: u32 = 2u"),
         ("if local < TOGETHER", "if local < 2u"),
@@ -445,7 +445,7 @@ fn rows_in_another_order_give_other_sums() {
         // Slices of longer lists are not found, or taken for others.
         &[("own += u32(", "own += 0u * u32(")],
         &[("step >>= 1u", "step = 0u")],
-        // Noted lists are lost.
+        // Lists that were noted are lost.
         &[("if length <= MOST {", "if true {")],
         &[("if list.unsorted != 0u {", "if false {")],
     ];
@@ -455,8 +455,8 @@ fn rows_in_another_order_give_other_sums() {
     assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);
 }
 
-/// Bytes of odd lengths lie at different places of words in the source, in the tile and in the result. Mistakes there
-/// are no faults, but give other results.
+/// Bytes of odd lengths lie at different places of words in the source, in the tile and in the result. A strict device
+/// does not report mistakes there, but they give other results.
 #[test]
 fn misplaced_bytes_are_seen() {
     let transpose: Work = |backend| transposed_of(backend, DType::U8, [67, 71]);
@@ -495,7 +495,8 @@ fn misplaced_bytes_are_seen() {
     }
 }
 
-/// With clamped indices the missing guard overwrites the last elements. With dropped accesses it has no effect.
+/// With clamped indices the missing guard overwrites the last elements. With dropped accesses its absence has no
+/// effect.
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {
     let expected = reversed(&Backend::cpu()).unwrap();

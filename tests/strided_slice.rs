@@ -1,4 +1,4 @@
-//! strided_slice: shapes and steps chosen for their plans.
+//! strided_slice: shapes and steps that lead to different plans.
 
 use crate::harness::{Device, SIZES, Sizes, check_slice, devices, elements, to_bytes};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
@@ -40,8 +40,8 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Rows that begin at any byte: those that end with a vector of the result, and those that share one with the
-/// next row.
+/// Rows that begin at any byte: those that end with a vector of the result, and those that share a vector with the next
+/// row.
 #[test]
 fn unaligned_rows() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
@@ -96,10 +96,10 @@ fn rows_close_to_one_another() {
 }
 
 /// So many short rows that workgroups stage those that lie in one line. Lines are longer than the rows of a workgroup,
-/// but no multiple of them.
+/// but not a multiple of them.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    // Rows of one byte and of two. The size of the source is a multiple of a vector.
+    // Enough rows for elements of one byte and of two. Each line of the source is a multiple of 16 elements.
     for rows in [6000usize, 3000] {
         for skipped in [0, 1, 3, 14] {
             for step in 3..=4 {
@@ -113,7 +113,7 @@ fn workgroups_of_rows_close_to_one_another() {
                 check(&[3, end.next_multiple_of(4), 4], &spec);
             }
         }
-        // Rows that begin two bytes apart.
+        // Rows that begin two elements apart.
         check(&[2, 2 * rows], ":, 1::2");
     }
     // Stretches that end with the last vector that is staged, and others that end behind it.
@@ -173,8 +173,8 @@ fn more_workgroups_than_one_dimension_holds() {
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
-    // With tiny windows that would be a million dispatches. In those, other cases take several dimensions of
-    // workgroups on a strict device too.
+    // Devices with tiny windows would need a million dispatches, and are left out like strict ones. With tiny windows,
+    // other cases take several dimensions of workgroups, on a strict device too.
     let takes = |device: &&Device| device.takes(input.len(), expected.len());
     for device in devices().iter().filter(takes) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
@@ -227,7 +227,7 @@ fn into_a_tensor_that_is_there() {
             assert_eq!(dest.shape(), expected.shape());
             if backend.is_cpu() {
                 let kept = dest.bytes().unwrap().as_ptr() == before;
-                // A slice of the whole tensor shares its memory.
+                // A slice of the whole tensor shares the tensor's memory, so the old memory is not kept.
                 assert_eq!(kept, spec != slice![wgslice::spec::Ellipsis], "{}", what());
             }
         }
@@ -268,7 +268,7 @@ fn what_others_hold_is_not_written() {
     }
 }
 
-/// A tensor that cannot receive the result is an error that explains itself, and is unchanged.
+/// A tensor that cannot receive the result gives an error that explains itself, and stays unchanged.
 #[test]
 fn tensors_that_do_not_fit_the_result() {
     for Device { backend, .. } in devices() {

@@ -47,7 +47,7 @@ fn empty_slices_take_any_value() {
     check(&[4, 3], "2:2, 1", &[0]);
 }
 
-/// Every element size, step and alignment: neighbouring bytes do not change.
+/// All element sizes, with many steps and alignments. Neighbouring bytes do not change.
 #[test]
 fn patterns() {
     for spec in [
@@ -151,7 +151,7 @@ fn a_tensor_changes_alone() {
             [1, 2, 3, 4, 5, 6],
             "{backend}"
         );
-        // The value is the tensor itself.
+        // The value shares the tensor's memory.
         let reversed = tensor.slice(&slice![.., ..; -1]).unwrap();
         let copy = tensor.clone();
         tensor.slice_update(&slice![..; -1], &copy).unwrap();

@@ -2,7 +2,7 @@
 //! expected values.
 //!
 //! The strict devices have no textures. The plans between padded rows and tensors are slices and updates like any
-//! other, which other tests run there.
+//! others, which other tests run there.
 
 use crate::harness::{
     read_buffer::read_buffer,
@@ -81,7 +81,7 @@ fn every_format() {
     }
 }
 
-/// Rows of every size around multiples of 256 bytes.
+/// Rows of lengths around multiples of 256 bytes, and of a few bytes.
 #[test]
 fn widths_around_256_bytes() {
     for gpu in gpus() {
@@ -175,8 +175,9 @@ fn boxes_levels_layers_and_orders() {
     }
 }
 
-/// Crop, flip, every second row and column, BGRA to RGBA without alpha, and channels first, in one encoder with the
-/// caller's buffers, at an offset; a mask becomes the alpha of another texture in the same submission.
+/// A crop with a flip, every second row and column, BGRA as RGB and channels first. It is recorded into one encoder
+/// with the caller's buffer at an offset. In the same submission, a channel of the result becomes the alpha of another
+/// texture.
 #[test]
 fn recorded_into_the_callers_encoder() {
     for gpu in gpus() {

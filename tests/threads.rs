@@ -1,4 +1,4 @@
-//! The bound on threads: results have the same bits on any number, and no operation uses more.
+//! The bound on threads: results have the same bits under any bound, and no operation uses more threads than its bound.
 
 use wgslice::{
     Backend, DType, Plan,
@@ -10,7 +10,7 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// Even the smallest results are cut into parts for this many threads. Operations without vectors run on random cases.
+/// Even the smallest results are cut into parts for this many threads. Random cases add the operations without vectors.
 #[test]
 fn every_case_has_the_same_result_on_any_number_of_threads() {
     let vectors = parse(include_str!("vectors/seed1.jsonl")).map(|case| case.unwrap());
@@ -32,7 +32,7 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     }
 }
 
-/// A number of bytes that is worth 69 threads.
+/// A size in bytes that is worth 69 threads.
 const LARGE: usize = 128 << 20;
 
 #[test]
@@ -47,7 +47,7 @@ fn no_operation_uses_more_threads_than_the_bound() {
         Plan::scatter_nd(&wide, &[wide[0], 1], &wide, scatter, DType::F32),
     ];
     let plans = plans.map(Result::unwrap);
-    // A pool is never exceeded.
+    // No operation uses more threads than its pool has.
     for pool in [3, 64] {
         with_at_most(pool, || {
             for (plan, threads) in plans

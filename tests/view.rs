@@ -70,7 +70,7 @@ fn transposes_in_tiles() {
         let some = [slice("1:, 1:-1"), transpose(&[1, 0]), slice("..., ::-2")];
         check(&[rows, near], &some);
     }
-    // A plane of the result begins at any place in a word.
+    // Planes of the result begin at any place in a word.
     check(&[3, 37, 29], &[transpose(&[0, 2, 1])]);
     check(&[3, 37, 29], &[transpose(&[2, 0, 1]), slice("::-1, 1:")]);
     check(&[3, 36, 28], &[transpose(&[2, 0, 1]), slice("::-1, :, 2:")]);

@@ -1,4 +1,4 @@
-//! What `writes` is made of: cases, devices, and the roof on the CPU.
+//! Parts of the benchmark `writes`: cases, devices, and copies on the CPU, which are its roof.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Throughput};
@@ -27,7 +27,7 @@ pub(crate) const fn case<What>(
     }
 }
 
-/// Scattered index tuples into dimensions of these sizes, the same on every run.
+/// The indices of `rows` scattered index tuples into dimensions of these sizes, the same on every run.
 pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let depth = sizes.len();
@@ -36,19 +36,19 @@ pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
         .collect()
 }
 
-/// A number of rows, or the 64th part of it where everything runs once.
+/// Returns `rows` with `--bench`. Otherwise everything runs only once, and this returns a 64th of `rows`, rounded up.
 pub(crate) fn once_smaller(rows: usize) -> usize {
     let bench = std::env::args().any(|argument| argument == "--bench");
     if bench { rows } else { rows.div_ceil(64) }
 }
 
-/// Configures ten samples, of `bytes` bytes each.
+/// Configures ten samples and a throughput of `bytes` bytes for each iteration.
 pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
     group.sample_size(10);
     group.throughput(Throughput::Bytes(bytes));
 }
 
-/// The roof on the CPU: `bytes` bytes, copied by one thread and by two.
+/// Measures the roof on the CPU: `bytes` bytes, copied by one thread and by two.
 pub(crate) fn copies(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -72,7 +72,7 @@ pub(crate) fn copies(
     });
 }
 
-/// The measured GPU.
+/// Opens the GPU to measure and prints its name, or prints why there is none.
 pub(crate) fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => {
@@ -86,7 +86,7 @@ pub(crate) fn gpu() -> Option<Gpu> {
     }
 }
 
-/// A buffer of whole units.
+/// Creates a buffer of at least `bytes` bytes, in whole units of 16 bytes.
 pub(crate) fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -98,7 +98,7 @@ pub(crate) fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     })
 }
 
-/// Records, submits and waits.
+/// Records commands, submits them, and waits until they are done.
 pub(crate) fn run(gpu: &Gpu, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     record(&mut encoder);

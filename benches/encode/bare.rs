@@ -1,20 +1,20 @@
-//! The minimal wgpu commands of the kind that are recorded.
+//! Minimal wgpu commands of the kind that wgslice records.
 //!
-//! They set the pipeline, the bind groups and 128 bytes of params for every dispatch, as a recorder must that
-//! does not know the rest of the pass. Their shader does almost nothing.
+//! They set the pipeline, the bind groups and 128 bytes of `Params` for every dispatch, as a recorder that does not
+//! know the rest of the pass must. Their shader does almost nothing.
 
 use wgpu::{BufferUsages, ComputePass};
 
 /// The size in bytes of the shader's struct `Params`.
 const PARAMS: u32 = 128;
 
-/// A pipeline and the bind groups of every dispatch.
+/// A pipeline, and the bind groups that all its dispatches share.
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
     buffers: wgpu::BindGroupLayout,
-    /// The report of a gather, at a different offset for each dispatch.
+    /// The report of a gather, bound at a dynamic offset. `None` for a slice.
     report: Option<wgpu::BindGroup>,
-    /// The params on devices without immediates.
+    /// `Params` in a uniform buffer, bound at a dynamic offset. `None` if immediates hold it.
     params: Option<wgpu::BindGroup>,
 }
 

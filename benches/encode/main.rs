@@ -1,9 +1,9 @@
-//! Host time to record operations, beside minimal wgpu commands of the same kind.
+//! Host time to record operations, and for comparison that to record minimal wgpu commands of the same kind.
 //!
-//! Every figure is for the number of operations in the name of its group, `finish` included: milliseconds for
-//! 1000 are microseconds for one. Unless a name says "submitted", submission and device time are excluded. They
-//! follow each measurement, so that resources of the commands are freed as in a program. All slices are small:
-//! on a software adapter the device runs on the measured cores.
+//! Every figure is for the number of operations in the name of its group, `finish` included: milliseconds for 1000 are
+//! microseconds for one. Unless a name says "submitted" or "submission", submission and device time are excluded: the
+//! commands are submitted and waited for after each measurement, so that their resources are freed as in a program.
+//! All slices are small, because on a software adapter the device runs on the measured cores.
 
 mod bare;
 mod rig;
@@ -18,7 +18,7 @@ use wgslice::{
     slice,
 };
 
-/// Operations per figure.
+/// The number of operations that a figure of the first group is for.
 const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
@@ -198,7 +198,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     bench.finish();
 
-    // Like a program that computes one result at a time and then waits for all.
+    // `queued` is like a program that computes one result at a time and then waits for all of them.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
     let queued = |record: &dyn Fn(&mut CommandEncoder)| {

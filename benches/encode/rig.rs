@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use wgpu::{BufferUsages, CommandEncoder, ComputePass};
 use wgslice::Gpu;
 
-/// The size of each buffer: 32 x 32 elements of 4 bytes.
+/// The size of each buffer in bytes: 32 x 32 elements of 4 bytes.
 const BYTES: u64 = 32 * 32 * 4;
 
-/// A device with the resources of the minimal commands.
+/// A device, and the pipelines of the minimal commands for it.
 pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) slice: Bare,
     pub(crate) gather: Bare,
 }
 
-/// A pair of buffers, and the bind group of the minimal dispatch.
+/// A pair of buffers, and their bind group for the minimal dispatch of a slice.
 pub(crate) struct Pair {
     pub(crate) source: wgpu::Buffer,
     pub(crate) dest: wgpu::Buffer,
@@ -60,14 +60,15 @@ impl Rig {
         }
     }
 
-    /// Submits and waits.
+    /// Submits commands and waits until they are done.
     pub(crate) fn run(&self, commands: wgpu::CommandBuffer) {
         self.gpu.queue().submit([commands]);
         let wait = wgpu::PollType::wait_indefinitely();
         self.device().poll(wait).expect("the device");
     }
 
-    /// Times `record` on the output of `prepare`, without the time of `prepare` and of the submission.
+    /// Times `record` on the output of `prepare`, and `finish`. The times of `prepare` and of the submission are
+    /// excluded.
     pub(crate) fn measure<T>(
         &self,
         bencher: &mut Bencher<'_>,
@@ -87,7 +88,7 @@ impl Rig {
         bencher.iter_custom(|times| (0..times).map(|_| once()).sum::<Duration>());
     }
 
-    /// Times `record` within one pass.
+    /// Times `record` within one compute pass, as [`Rig::measure`] does.
     pub(crate) fn measure_pass(
         &self,
         bencher: &mut Bencher<'_>,

@@ -94,7 +94,8 @@ pub(crate) fn run(global: &Global, args: &Crop) -> Result<ExitCode, Failure> {
     )
 }
 
-/// Uploads an array. Integers are uploaded as indices of type `index` if they fit; other arrays are uploaded unchanged.
+/// Uploads an array. If `index` is given, integers are uploaded as indices: of type `index`, or as 64-bit integers if
+/// their element type needs them. Every other array is uploaded unchanged.
 fn upload(array: &Array, index: Option<DType>, backend: &Backend) -> Result<Tensor, Error> {
     let shape = array.shape();
     match (index, files::to_indices(array)) {

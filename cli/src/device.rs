@@ -1,7 +1,7 @@
 //! The backend that the global options select.
 //!
-//! Naming an adapter or a graphics API turns `auto` into `gpu`, so that the named adapter is used even if it is
-//! a software adapter, and is an error if it does not exist.
+//! Naming an adapter or a graphics API turns `auto` into `gpu`. The named adapter is then used even if it is a
+//! software adapter, and the command fails if it does not exist.
 
 use crate::{
     args::{DeviceChoice, Global},
@@ -10,7 +10,7 @@ use crate::{
 use std::num::NonZero;
 use wgslice::{Backend, Error, Plan};
 
-/// The device that the options select. `default` is the default without `--device`.
+/// Returns the device that the options select. `default` applies without `--device`.
 pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceChoice, Failure> {
     match (global.device.unwrap_or(default), named(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
@@ -30,12 +30,13 @@ pub(crate) fn named(global: &Global) -> Option<&'static str> {
     }
 }
 
-/// Whether the CPU may finish the work after this error: if the command chose the device.
+/// Returns whether the CPU may finish the work after this error: only after an error of the device, and only if the
+/// user left the choice of device to the command.
 pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Failure> {
     Ok(error.is_device_error() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// The backend of a command whose choice does not depend on its work.
+/// The backend of a command that chooses it without a plan.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
@@ -108,9 +109,10 @@ mod with_gpu {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
-    /// The adapters of this machine through every graphics API, best first.
+    /// The adapters of this machine, best first, through the graphics APIs that the options or the environment name,
+    /// else through all.
     pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
-        // The options name OpenGL as well: by default it is tried only if no other backend has an adapter.
+        // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
         options.backends = options
             .backends
@@ -119,7 +121,8 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Every adapter that fits and that its driver opens. A note explains each of the others.
+    /// Opens every adapter that fits. A note on stderr explains each that its driver refuses. If none is left, the
+    /// last refusal is the error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global)?;
         let mut backends = Vec::new();

@@ -10,13 +10,13 @@ pub(crate) const WRONG_RESULT: u8 = 1;
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The command line or an input file is wrong.
+    /// The command line or a file is wrong.
     #[error("{0}")]
     Usage(String),
     /// The library returned an error.
     #[error("{context}: {error}")]
     Refused {
-        /// The input in question, as the user knows it.
+        /// What the error is about, in words that the user knows: an input or an adapter.
         context: String,
         error: Box<Error>,
     },
@@ -69,7 +69,7 @@ impl Failure {
         Self::Device(problem.to_string())
     }
 
-    /// Adds the input in question to an error of the library.
+    /// Returns a function that adds `context` to an error of the library.
     pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
         move |error| Self::Refused {

@@ -1,6 +1,7 @@
 //! `wgslice info`: the devices of the machine, and the one that would be used.
 //!
-//! The device is opened as a run would open it, so that the answer is what a run would do.
+//! The device is opened, so that a driver that fails is noticed. With `--device auto` a run also compares costs, and
+//! may choose the CPU where this command shows a GPU.
 
 use crate::{
     args::{DeviceChoice, Global},
@@ -18,7 +19,7 @@ struct Info {
     cpu: Cpu,
     /// The requested device.
     asked: String,
-    /// The device that a run would use, and why. `None` if it would fail.
+    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` says why.
     device: Option<String>,
     reason: String,
 }
@@ -37,11 +38,11 @@ struct Adapter {
     limits: Limits,
     immediates: bool,
     fits: bool,
-    /// Why the adapter is not used.
+    /// Why the adapter is refused. `None` if it fits.
     refused: Option<&'static str>,
 }
 
-/// The limits that decide which arrays fit, by their names in wgpu.
+/// The limits that bound arrays and dispatches, by their names in wgpu.
 #[derive(Debug, Serialize)]
 struct Limits {
     max_buffer_size: u64,
@@ -93,7 +94,7 @@ impl Info {
                 print::line(format_args!("With --device {asked}: {device}"));
                 print::line(format_args!("  because {reason}"));
             }
-            // The error of the command gives the reason.
+            // The command ends with its error, which gives the reason.
             None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }

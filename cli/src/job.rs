@@ -1,4 +1,4 @@
-//! Commands that work on whole tensors: files in, one operation, a file out.
+//! Commands that work on whole tensors: they read files, run one operation and write a file.
 //!
 //! Every such command is a [`Job`]: the files it reads, its plan, which refuses invalid arguments before a
 //! device is opened, and the operation on tensors.
@@ -18,17 +18,18 @@ use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor};
 /// The inputs and the output of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
-    /// The arrays of values, in the operation's order. The result has the element type of the first.
+    /// The paths of the arrays of values, in the operation's order. All must have one element type, which the result
+    /// has too.
     pub(crate) values: &'a [&'a str],
     pub(crate) indices: Option<&'a str>,
     pub(crate) output: &'a Path,
     /// Whether to describe the work without doing it.
     pub(crate) explain: bool,
-    /// The words of the warning for the treatment of out-of-range tuples, if they are no error.
+    /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
     pub(crate) bad: &'static str,
 }
 
-/// The shapes and types of the inputs.
+/// The shapes of the inputs, and the element type of the values.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) dtype: DType,
@@ -71,14 +72,15 @@ impl Tensors {
         &self.values[at]
     }
 
-    /// The tensor of the indices.
+    /// The tensor of the indices. In a job without indices, the first of the values.
     pub(crate) fn indices(&self) -> &Tensor {
         self.indices.as_ref().unwrap_or(&self.values[0])
     }
 }
 
 impl Job<'_> {
-    /// Runs the job: `plan` on the shapes, then `work` on the tensors.
+    /// Runs the job: `plan` on the shapes, then `work` on the tensors. If the device fails and the user did not choose
+    /// it, the CPU does the work.
     pub(crate) fn run<M: Into<Made>>(
         self,
         global: &Global,

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
-        // An earlier error says more.
+        // An error of the command keeps its own exit code, which says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
         Err(unwritten) => {
             report(unwritten);
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 fn refused(error: &clap::Error) -> ExitCode {
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
-    // Clap prints its own messages, with colours.
+    // Clap prints messages that need no clipping itself, with colours.
     let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
         print::line_to_stderr(clipped);
         Ok(())
@@ -100,9 +100,9 @@ fn report(failure: Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list it first, and libwayland complains on
-/// stderr if there is none. So without a place for displays the layer is turned off, unless the user chooses a GPU by
-/// it.
+/// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list that GPU first. If there is no
+/// display, libwayland complains on stderr. So this turns the layer off where there is no place for displays, unless
+/// the user makes the layer choose a GPU.
 fn quiet_without_a_display() {
     let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
     if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {

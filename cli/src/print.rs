@@ -1,5 +1,6 @@
-//! Prints lines for people and programs. Unlike `println!`, this does not panic if nobody reads them: a line that
-//! cannot be written is remembered, and is an error at the end of the command, whose work has then been done.
+//! Prints lines for people and programs. Unlike `println!`, this does not panic if a line cannot be written. The first
+//! such error is kept until the command has done its work, and is then its error, unless the reader has stopped
+//! reading.
 
 use crate::failure::Failure;
 use std::{
@@ -19,7 +20,7 @@ pub(crate) fn line(text: impl fmt::Display) {
     }
 }
 
-/// Fails if a line could not be written to standard output.
+/// Fails if a line could not be written to standard output, unless its reader has stopped reading.
 pub(crate) fn all_written() -> Result<(), Failure> {
     if let Err(error) = io::stdout().flush() {
         let _ = UNWRITTEN.set(error);
@@ -27,7 +28,8 @@ pub(crate) fn all_written() -> Result<(), Failure> {
     UNWRITTEN.get().map_or(Ok(()), unwritten)
 }
 
-/// The failure to write to standard output. It is no failure if the reader has stopped reading, as `head` does.
+/// Turns an error of standard output into a failure. A reader that has stopped reading, as `head` does, causes no
+/// failure.
 pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::BrokenPipe => Ok(()),
@@ -42,7 +44,8 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A message whose long lines, which quote long input, show only their beginning and end.
+/// Shortens the lines of a message that are longer than 400 characters, because they quote long input, to their
+/// beginning and end.
 pub(crate) fn clipped(message: &str) -> String {
     const END: usize = 200;
     let line = |line: &str| {

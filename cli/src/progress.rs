@@ -31,7 +31,7 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     outcome
 }
 
-/// Runs `work`, and calls `show` if it takes long and standard error is a terminal.
+/// Runs `work`, and calls `show` if the work takes longer than `PATIENCE` and standard error is a terminal.
 fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     if !io::stderr().is_terminal() {
         return work();

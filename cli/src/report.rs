@@ -17,7 +17,7 @@ pub(crate) struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
     seconds: Times,
-    /// The number of pieces of a slice.
+    /// The number of pieces in which a slice was processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<usize>,
     /// The out-of-range tuples of a gather or scatter.

@@ -117,7 +117,7 @@ pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure
             },
         ),
         (None, shape) => {
-            // The argument parser requires one of them.
+            // The argument parser requires `--shape` or `--into`.
             let shape = shape.as_ref().map_or(&[][..], |shape| &shape.0);
             job.run(
                 global,

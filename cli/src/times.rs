@@ -7,8 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The stages of a run, in order. If the run goes piece by piece, their times are those of the host, while the device
-/// works. On the CPU nothing is uploaded or read back, and a memory-mapped file is read during the work.
+/// The stages of a run, in order. If a run goes piece by piece, the time of a stage is what the host spends on it,
+/// while the device works. On the CPU nothing is uploaded or read back, and a memory-mapped file is read during the
+/// work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -43,7 +44,7 @@ impl Stage {
 pub(crate) struct Times([Duration; Stage::ALL.len()]);
 
 impl Times {
-    /// Runs a stage under a bar that appears if it takes long.
+    /// Runs and times a stage, under a bar that appears if the stage takes long.
     pub(crate) fn measure<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let outcome = progress::shown(stage, work);

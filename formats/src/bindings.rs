@@ -1,14 +1,14 @@
-//! The places of a shader's buffers, numbered as wgpu numbers them.
+//! The buffers of a shader, in the order in which wgpu numbers their places.
 
 use naga::{AddressSpace, Module, ResourceBinding, StorageAccess};
 
-/// A buffer that the shader declares.
+/// A buffer that the shader declares, with its group and binding number.
 pub(crate) struct Buffer {
     pub(crate) binding: ResourceBinding,
     pub(crate) kind: Kind,
 }
 
-/// How a buffer is read and written. Some formats number the buffers of each kind separately.
+/// How a shader accesses a buffer. Some formats number the buffers of each kind separately.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Uniform,
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     ReadWrite,
 }
 
-/// All buffers in the order of their groups and bindings.
+/// All buffers that have a binding, sorted by group and then by binding number.
 pub(crate) fn buffers(module: &Module) -> Vec<Buffer> {
     let globals = module.global_variables.iter();
     let mut all: Vec<_> = globals

@@ -1,7 +1,7 @@
 //! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
 //!
-//! naga writes them, as it does inside wgpu, with the settings of wgpu 30. So other compilers than this machine's
-//! drivers can be asked what they make of a shader, without a device.
+//! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So compilers other than those of
+//! this machine's drivers can be tried on a shader, without a device.
 
 mod bindings;
 mod write;
@@ -11,20 +11,23 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
-/// A format, in a version of it. Where wgpu's settings depend on the device, the versions differ in them, too.
+/// A format in one of its versions. Where wgpu's settings depend on the device, the versions also differ in these
+/// settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// For Vulkan 1.1 on devices without `robustBufferAccess2`: indices are clamped.
+    /// For Vulkan 1.1 on devices without `robustBufferAccess2`: the shader clamps indices.
     SpirV13,
-    /// For Vulkan 1.3 on devices with `robustBufferAccess2`: the driver checks indices of buffers.
+    /// For Vulkan 1.3 on devices with `robustBufferAccess2`: the driver checks indices into buffers, and the shader
+    /// clamps only other indices.
     SpirV16,
     /// For OpenGL ES 3.1, the lowest version that has compute shaders.
     GlslEs31,
-    /// For OpenGL 4.5. From 4.3 there are compute shaders, but no `mix` of integers, which naga writes for `select`.
+    /// For OpenGL 4.5. Versions 4.3 and 4.4 have compute shaders, but no `mix` of integers, which naga writes for
+    /// `select`.
     Glsl45,
-    /// For FXC, the compiler that comes with Windows.
+    /// For FXC, the HLSL compiler that comes with Windows.
     Hlsl51,
-    /// For DXC.
+    /// For DXC, the newer HLSL compiler.
     Hlsl60,
     /// For Metal on macOS 11 and later.
     Msl23,
@@ -42,7 +45,7 @@ impl Format {
         Self::Msl23,
     ];
 
-    /// A name for a folder.
+    /// The name of the format and its version, for example for a folder: `spirv-1.3`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,7 +59,7 @@ impl Format {
         }
     }
 
-    /// The extension of files by which compilers know the format.
+    /// The file extension, without a dot, by which compilers recognize the format.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -68,7 +71,7 @@ impl Format {
     }
 }
 
-/// A valid shader with one compute entry point, `main`.
+/// A valid shader, whose compute entry point `main` can be written.
 #[derive(Debug)]
 pub struct Shader {
     module: Module,
@@ -76,11 +79,11 @@ pub struct Shader {
 }
 
 impl Shader {
-    /// Parses and validates WGSL that uses immediates and nothing else beyond WebGPU.
+    /// Parses and validates WGSL, which may use immediates but nothing else beyond WebGPU.
     ///
     /// # Errors
     ///
-    /// The compiler's message.
+    /// naga's message if the WGSL is not valid.
     pub fn parse(source: &str) -> Result<Self, String> {
         let module =
             naga::front::wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
@@ -90,11 +93,11 @@ impl Shader {
         Ok(Self { module, info })
     }
 
-    /// The shader in a format, with these values of its override constants.
+    /// Writes the shader in a format, with these values for its overrides.
     ///
     /// # Errors
     ///
-    /// Why the format cannot express the shader.
+    /// Why naga cannot write the shader in this format.
     pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
         let constants = constants
             .iter()
@@ -144,7 +147,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         }
     }
 
-    /// Two buffers in one place would be a fault of these settings, not of the shader.
+    /// If two buffers had the same place, the fault would be that of these settings, not of the shader.
     #[test]
     fn every_buffer_has_a_place_of_its_own() {
         let places = |format, words: &[&str]| {

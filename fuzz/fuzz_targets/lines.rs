@@ -1,4 +1,4 @@
-//! Any text as a vector file, which `wgslice verify` reads: it gives cases, or errors with their lines.
+//! Any text that is read as a vector file, as `wgslice verify` reads it, gives cases, or errors that name their lines.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ fn is_small(case: &Case) -> bool {
     elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
 }
 
-/// The product of all numbers of an argument.
+/// The product of the magnitudes of all numbers of an argument, where zero counts as 1.
 fn numbers(value: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
     let product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
@@ -39,7 +39,7 @@ fuzz_target!(|text: &str| {
             && is_small(&case)
             && at < 4
         {
-            // The expectation may be wrong, but nothing panics.
+            // The result that the case expects may be wrong, but nothing panics.
             let _ = check_all(&case, &call, &Backend::cpu());
         }
     }

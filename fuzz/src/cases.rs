@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use wgslice::{Backend, SliceSpec, spec::TfStridedSlice};
 use wgslice_vectors::{Call, Case, Operation, Step, Tensor, check_all, random::answered};
 
-/// The most elements of a tensor.
+/// The most elements of the array that a call begins with.
 const MOST: usize = 512;
 
 /// Runs a call in every way on the CPU.
@@ -49,7 +49,8 @@ fn encoded_steps(steps: &[Step]) -> Value {
     steps.iter().map(step).collect()
 }
 
-/// In most cases the shape of a slice, sometimes with a length changed; otherwise any shape.
+/// In most cases the shape of a slice of an array of this shape, otherwise any shape. Sometimes the first length
+/// becomes 1.
 fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
@@ -270,7 +271,7 @@ fn scatter(
     })
 }
 
-/// The shape with at most a few lengths changed, or one more.
+/// The shape with some lengths changed, and sometimes with one more.
 fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let mut near = shape.to_vec();
     for size in &mut near {
@@ -284,7 +285,7 @@ fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     Ok(near)
 }
 
-/// The shape, with lengths of 1 where there would be too many elements.
+/// The shape, with a length of 1 in place of each that would make more than `most` elements.
 fn bounded(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
     let mut elements = 1;
     for size in &mut shape {

@@ -1,10 +1,10 @@
-//! Shapes, bounds and indices, from the fuzzer's bytes. Most fit; some are at the ends of their types.
+//! Shapes, bounds and indices, from the fuzzer's bytes. Most are valid. Some are near the ends of their types.
 
 use arbitrary::{Result, Unstructured};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{Step, Tensor};
 
-/// Integers with which arithmetic in 64 or 32 bits overflows.
+/// Integers whose sums or products overflow 64 or 32 bits.
 const ENDS: [i64; 10] = [
     i64::MIN,
     i64::MIN / 2,
@@ -28,7 +28,7 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// An integer as from [`integer`], as a length.
+/// An integer from [`integer`], as a length.
 pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     let value = integer(u)?;
     Ok(match u.ratio(1, 8)? {
@@ -57,7 +57,7 @@ pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<u
     Ok(shape)
 }
 
-/// Consecutive values that every element type holds, so that a misplaced element shows.
+/// The values from 0 to 99, again and again: every element type holds them, and a misplaced element shows.
 pub fn tensor(shape: &[usize]) -> Tensor {
     let count = shape.iter().product();
     Tensor {
@@ -66,7 +66,7 @@ pub fn tensor(shape: &[usize]) -> Tensor {
     }
 }
 
-/// Indices of any size.
+/// A tensor of indices, each from [`integer`].
 pub fn indices(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Tensor> {
     let count = shape.iter().product();
     let data = (0..count).map(|_| integer(u)).collect::<Result<_>>()?;
@@ -89,7 +89,7 @@ fn mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
     })
 }
 
-/// A slice with some entries more or fewer than an array of this rank has dimensions.
+/// A slice of up to `rank + 2` entries, whose vectors sometimes differ in length.
 pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
     let entries = u.int_in_range(0..=rank + 2)?;
     Ok(TfStridedSlice {
@@ -104,7 +104,7 @@ pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
     })
 }
 
-/// A permutation of this rank, or nearly one.
+/// A permutation of this rank, sometimes with one number too many.
 pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     let mut permutation: Vec<usize> = (0..rank).collect();
     for at in 1..rank {

@@ -10,7 +10,7 @@ use wgslice::{
     },
 };
 
-/// The most bytes of a source or a result with which a plan is also run.
+/// A plan is also run if its source and its result have at most this many bytes each.
 const SMALL: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.

@@ -1,5 +1,5 @@
-//! Counts the memory accesses and operations of each kernel of a case, run by the interpreter; large dispatches are
-//! sampled.
+//! Counts the memory accesses and operations of each kernel of a case. The interpreter runs the kernels, but only some
+//! workgroups of a large dispatch.
 
 use crate::{
     cases::{Case, Work},
@@ -8,7 +8,7 @@ use crate::{
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
 use wgslice::Error;
 
-/// The number of workgroups of a dispatch that are run.
+/// Of a dispatch with more workgroups than this, only about this many are run, except in a scatter.
 const WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel, for each invocation unless noted.
@@ -16,32 +16,33 @@ const WORKGROUPS: u64 = 128;
 pub(crate) struct Counts {
     /// The pipeline's label.
     pub(crate) label: String,
-    /// Accesses to source and result.
+    /// Accesses to the source. `written` has the writes to the result.
     pub(crate) read: Traffic,
     pub(crate) written: Traffic,
-    /// Accesses to indices and to the scratch memory of a scatter.
+    /// All other accesses, such as those to indices and to the scratch memory of a scatter. Those to the report are
+    /// left out.
     pub(crate) other: Traffic,
-    /// Operations of a subgroup on values that differ between its invocations.
+    /// Operations of a subgroup whose results differ within a workgroup.
     pub(crate) operations: f64,
     /// The divisions among these operations.
     pub(crate) divisions: f64,
 }
 
-/// Accesses of an invocation to some buffers.
+/// The average accesses of an invocation to some buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
     pub(crate) accesses: f64,
     /// Bytes of the accesses.
     pub(crate) bytes: f64,
-    /// Different bytes that are accessed.
+    /// Different bytes that the dispatch accesses.
     pub(crate) useful_bytes: f64,
-    /// Sectors that instructions request.
+    /// Sectors that instructions request, summed over instructions.
     pub(crate) sectors: f64,
-    /// Different sectors that each workgroup requests.
+    /// Different sectors that each workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
-    /// Different sectors that are requested.
+    /// Different sectors that the dispatch requests.
     pub(crate) distinct_sectors: f64,
-    /// Cache lines that instructions request.
+    /// Cache lines that instructions request, summed over instructions.
     pub(crate) lines: f64,
 }
 
@@ -49,7 +50,7 @@ impl Counts {
     /// The counts of each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
     /// counted in its first dispatch.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
-        // All workgroups of a scatter are run, because its steps depend on the steps before.
+        // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
             Work::Scatter(..) => u64::MAX,
             _ => WORKGROUPS,
@@ -96,7 +97,7 @@ impl Counts {
         counts
     }
 
-    /// The accesses to all buffers.
+    /// The accesses to source and result, and the others.
     pub(crate) fn traffic(&self) -> [Traffic; 3] {
         [self.read, self.written, self.other]
     }
@@ -117,12 +118,12 @@ impl Traffic {
         }
     }
 
-    /// Different sectors over sectors that instructions request. The optimum is 1.
+    /// Different sectors over sectors that instructions request. The optimum is 1. `None` if there are no accesses.
     pub(crate) fn efficiency(&self) -> Option<f64> {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
-    /// The average bytes of an access.
+    /// The average bytes of an access. `None` if there are no accesses.
     pub(crate) fn width(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }

@@ -13,7 +13,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// A device without pipelines.
+    /// A new device, which counts as `counting` says. With `None` it counts nothing.
     pub(crate) fn new(counting: Option<Counting>) -> Self {
         let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan);
         info.name = "counting GPU".into();

@@ -1,6 +1,6 @@
-//! Estimates times from counts: for how long a kernel keeps a GPU's units busy, over the time in which memory transfers
-//! the kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck; it is 1 if memory is the
-//! bottleneck.
+//! Estimates times from counts. Each estimate is a ratio: for how long a kernel keeps a GPU's units busy, over the
+//! time in which memory transfers the kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck.
+//! It is 1 if memory is the bottleneck.
 //!
 //! | GPU | memory | instructions |
 //! |---|---|---|
@@ -8,11 +8,11 @@
 //! | MI300X | 5.3 TB/s at 2.1 GHz | 304 compute units, each an instruction of a wave of 64 lanes a clock; vector instructions, loads and stores counted in the code for GCN 5 |
 //! | H100 | 3.35 TB/s at 1.7 GHz | 528 schedulers, each an instruction of a warp of 32 lanes a clock, on integers in 2; all instructions counted in the code for RDNA 2 |
 //!
-//! In addition, on the H100 each of 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5 TB/s; each
-//! workgroup requests a sector from it once.
+//! The H100 has two more limits: each of its 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5
+//! TB/s. Each workgroup requests a sector from L2 once.
 //!
-//! The code is not compiled for NVIDIA, and not quite for the MI300X: estimates from instructions there are accurate to
-//! a factor of 1.5.
+//! No code is compiled for NVIDIA, and for the MI300X only that of a related architecture. Estimates from instructions
+//! are accurate to a factor of 1.5 on these GPUs.
 
 use crate::{amd::Path, count::Counts};
 
@@ -45,8 +45,9 @@ const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE: f64 = 128.0;
 
-/// Vector instructions for each operation that the interpreter counts, and the operations that a division counts for in
-/// addition to itself. They fit the kernels without loops: see the table.
+/// The vector instructions for each operation that the interpreter counts. A division counts for
+/// `OPERATIONS_PER_DIVISION` operations in addition to itself. Both numbers fit the kernels without loops: see the
+/// table.
 pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
 pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 
@@ -65,16 +66,18 @@ pub(crate) struct Times {
     pub(crate) h100_l2: f64,
 }
 
-/// The least vector instructions for each operation on a path that lanes take: kernels without loops have 0.41 or more.
+/// If a path has fewer vector instructions for each operation, lanes take a longer one. Kernels without loops have
+/// 0.41 or more.
 const LEAST_FOR_AN_OPERATION: f64 = 0.3;
 
-/// Whether lanes execute more than the counted path: it has loops, or they take a longer path.
+/// Whether lanes execute more than the counted path, because it has loops or because they take a longer path.
 pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
     path.loops || (path.vector as f64) < operations(counts) * LEAST_FOR_AN_OPERATION
 }
 
 /// Vector instructions that a lane executes: those on the counted path or, if lanes execute more, an estimate from the
-/// operations that the interpreter ran. If all lanes make the path's stores, it is at least that of the path.
+/// operations that the interpreter ran. If all lanes make the path's stores, the estimate is at least the number on
+/// the path.
 pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     let on_path = path.vector as f64;
     if !is_about(path, counts) {
@@ -86,7 +89,7 @@ pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     by_operations.max(if all_store { on_path } else { 0.0 })
 }
 
-/// Operations, with each division as several.
+/// Operations, where each division counts as several.
 pub(crate) fn operations(counts: &Counts) -> f64 {
     counts.operations + OPERATIONS_PER_DIVISION * counts.divisions
 }

@@ -1,4 +1,4 @@
-//! The demands of the shaders on GPUs, found without one.
+//! What the shaders demand of GPUs, found without a GPU.
 //!
 //! ```text
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
@@ -10,9 +10,9 @@
 //!
 //! # How it works
 //!
-//! A *case* is an operation on a shape: the benchmark's workloads, further shapes, and the workloads again in kernels
-//! modelled on other projects' (`cases`). The library records each case on a device of `strict-gpu` that reports to be
-//! a GPU (`device`). That device lists the pipelines that were requested, and runs them:
+//! A *case* is an operation on a shape. The cases are the benchmark's workloads, further shapes, and the workloads
+//! again in kernels modelled on those of other projects (`cases`). Each is recorded on a device of `strict-gpu` that
+//! poses as a GPU (`device`). The device keeps the requested pipelines, which are:
 //!
 //! - **Counted** (`count`): the device's interpreter runs some workgroups of each dispatch, and counts sectors,
 //!   lines and operations.
@@ -137,7 +137,7 @@ fn table(file: &str, names: &[&str]) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// The compiler's report for each family. None if RADV is not installed.
+/// The compiler's report for each family. Empty if RADV is not installed.
 fn reports() -> Result<Vec<Report>, String> {
     let compile = |family: Family| {
         let report = amd::compile(family, "cases")?;

@@ -65,7 +65,7 @@ pub enum Error {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is no `.npy` file of plain numbers, or such a file cannot store the array.
+    /// The file is not an `.npy` file of plain numbers, or such a file cannot store the array.
     #[error("{0}")]
     Invalid(String),
 }
@@ -77,18 +77,19 @@ impl Error {
 }
 
 impl Header {
-    /// Reads the header of a file, and leaves `file` at its first element. Whether the file has all elements is not
-    /// checked.
+    /// Reads the header of a file, and leaves `file` at its first element. Does not check whether the file has all
+    /// elements.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the file does not begin with the header of an array of plain numbers; [`Error::Io`].
+    /// [`Error::Invalid`] if the file does not begin with the header of an array of plain numbers, or if the header is
+    /// too long; [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut File) -> Result<Self, Error> {
         text::parse(&text(file)?)
     }
 
-    /// The bytes before the elements of a row-major array in this machine's byte order, in version 1.0 of the format.
-    /// Their number is a multiple of 64, as in NumPy's files.
+    /// Returns the bytes before the elements of a row-major array in this machine's byte order, in version 1.0 of the
+    /// format. The number of bytes is a multiple of 64, as in NumPy's files.
     ///
     /// # Errors
     ///
@@ -113,7 +114,7 @@ impl Header {
     }
 }
 
-/// The header's text.
+/// Reads what comes before the elements, and returns the header's text.
 fn text(file: &mut File) -> Result<Vec<u8>, Error> {
     let cut = |_| Error::invalid("the file ends within its header; copy or save it again");
     let mut start = [0; 8];

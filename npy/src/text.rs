@@ -121,7 +121,7 @@ fn unsupported(descr: &[u8]) -> Error {
 const SAVE_AS: &str = "save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, \
                        complex64 or complex128";
 
-/// Reads the text; `rest` is the part that is not read yet.
+/// Reads the text. `rest` is the part that is not read yet.
 struct Scan<'a> {
     rest: &'a [u8],
 }

@@ -3,12 +3,12 @@
 //! Two kinds of data outgrow one machine, and each half of this crate is for one of them:
 //!
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
-//!   chunks that its shard needs, slices or gathers them, and writes the shard under its key in one step. Tasks share
-//!   nothing, so they may be retried, run twice, or left for a later run.
+//!   chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
+//!   task needs the result of another, so tasks may be retried, run twice, or left for a later run.
 //! - **A table** with a tensor in each row. Scalar functions for SQL slice and gather columns of tensors, whose shape is
 //!   part of the column's type.
 //!
-//! Both run as queries: in this process by DataFusion, or unchanged on a Ballista cluster.
+//! Jobs and SQL both run as queries: in this process by DataFusion, or unchanged on a Ballista cluster.
 //!
 //! | module | content |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The log on standard error: warnings, and with `--verbose` also the engines' messages.
+//! The log on standard error: warnings, and with `--verbose` also messages of this crate and the engines about
+//! progress.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::{
@@ -8,7 +9,8 @@ use std::{
 
 struct Stderr;
 
-/// The module of Ballista that logs the error of a query, which the command itself prints.
+/// The module of Ballista that logs the errors of queries. The command prints these errors itself, so the module's
+/// messages are logged only with `--verbose`.
 const PRINTED_BY_COMMAND: &str = "ballista_core::execution_plans::distributed_query";
 
 impl Log for Stderr {
@@ -16,7 +18,7 @@ impl Log for Stderr {
         metadata.target() != PRINTED_BY_COMMAND || log::max_level() > LevelFilter::Warn
     }
 
-    /// One line: milliseconds since 1970, level, module and message.
+    /// Writes one line: milliseconds since 1970, level, module and message.
     fn log(&self, record: &Record<'_>) {
         if !self.enabled(record.metadata()) {
             return;
@@ -24,14 +26,15 @@ impl Log for Stderr {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
-        // An error of standard error itself cannot be reported anywhere.
+        // If standard error cannot be written, there is nowhere to report that.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
     }
 
     fn flush(&self) {}
 }
 
-/// Starts the log. `verbose` is 0 for warnings, 1 for the engines' messages, 2 and more for details.
+/// Starts the log. `verbose` is 0 for warnings and errors only, 1 for informational messages too, and 2 or more for
+/// debug messages too.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::Warn,

@@ -18,12 +18,13 @@ use wgslice_scale::engine::Engine;
 
 const ROWS: usize = 150;
 
-/// Bytes that differ from their neighbours, such that rows differ too.
+/// Bytes that differ from their neighbours. Rows of them differ too.
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// `image`: bytes of [5, 4, 3]; `wide`: floats of [6]; `ids`: [3] from 0 to 4; `pairs`: [2, 2] into [5, 4].
+/// A table with the columns `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6]; `ids`, three indices from 0
+/// to 4; `some`, the same with null rows; and `pairs`, two index tuples into shape [5, 4].
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -90,7 +91,7 @@ impl Fixture {
         }
     }
 
-    /// The result of `SELECT … FROM the table`, in the order of its rows.
+    /// The result of `SELECT what FROM` the table, in the order of the table's rows.
     async fn select(&self, what: &str) -> Result<RecordBatch, String> {
         let path = self.folder.path().join("t.parquet");
         run(
@@ -558,7 +559,7 @@ async fn a_null_within_a_tensor_is_an_error_with_its_row() {
         error.contains("the tensor in row 6 of the batch has a null within"),
         "{error}"
     );
-    // The rows before the null element are no error.
+    // Without the row of the null element there is no error.
     let result = run(&engine, &query("WHERE id < 6")).await.unwrap();
     assert_eq!(result.column(0).null_count(), 1);
 }
@@ -747,7 +748,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
             "with permuted dimensions",
         ),
     ] {
-        // Each file has another name, since the engine may keep the schema of a file.
+        // Each file has a different name, since the engine may keep the schema of a file.
         let path = folder.path().join(format!("{}.parquet", metadata.len()));
         write_extension(&path, 10, &[2, 3], metadata);
         let error = run(

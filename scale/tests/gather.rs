@@ -95,7 +95,7 @@ fn operation(
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
         let of_indices = random.within(0, 1) * shape.len() as i64;
-        // -0 would not count from the end.
+        // A 0 cannot count from the end, since -0 is 0.
         let batch_dims = if of_indices > batch as i64 {
             batch as i64 - of_indices
         } else {

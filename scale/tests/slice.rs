@@ -285,7 +285,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         .collect();
     assert_eq!(read(&result), (vec![10, 20], expected));
 
-    // A folder that is no array is never removed, even with --overwrite.
+    // A folder that is not an array is never removed, even with --overwrite.
     let foreign = folder.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("thesis.txt"), "years of work").unwrap();

@@ -177,7 +177,7 @@ fn an_index_out_of_range_is_found_in_its_file() {
             "SELECT gather(v, i, '', id * 10) FROM 'parts/'",
             "in row 2370, ",
         ),
-        // These rows are of no file.
+        // These rows do not come from a file.
         (
             "SELECT gather(first, i) FROM (SELECT i, first_value(v) AS first FROM 'parts/' GROUP BY i) AS t",
             " of the batch, ",
@@ -260,7 +260,7 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
 #[test]
 fn the_memory_of_a_query_does_not_grow_with_its_table() {
     let folder = TempDir::new().unwrap();
-    // 400 MB of images, of 1 MB each.
+    // Four files of 100 images of 1 MiB each.
     let size = 1 << 20;
     let image: Vec<u8> = (0..size).map(|i| (i % 253) as u8).collect();
     let rows = 100;

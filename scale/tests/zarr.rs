@@ -27,7 +27,7 @@ pub(crate) struct Known {
     pub(crate) elements: Vec<Vec<u8>>,
 }
 
-/// The types of elements of the tests, with a fill value and its bytes.
+/// The element types of the tests, each with a fill value and its bytes.
 fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
     [
         ("uint8", json!(7), vec![7]),
@@ -245,7 +245,7 @@ pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// The contents of all files of a folder, by their names.
+/// The contents of all files in a folder and its subfolders, by their paths in the folder.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fn visit(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -296,7 +296,7 @@ pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
     (record, Prepared::of(&text).unwrap())
 }
 
-/// Runs a job that is not done on two threads.
+/// Runs, on two threads, a job that is not done.
 pub(crate) fn run(job: &Job, how: How) -> Result<Summary, Error> {
     let (record, prepared) = open(job, how);
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -1,4 +1,5 @@
-//! Runs a plan on host values: the one place that chooses the device by the costs, and falls back to the CPU.
+//! Runs a plan on host values: chooses the device by the costs, and falls back to the CPU. Elsewhere only `stream`
+//! does the same, piece by piece.
 
 use super::Backend;
 use crate::{Array, Element, Error, Indices, Plan, Report};
@@ -10,20 +11,20 @@ use crate::{
     shape::{check_elements, check_length},
 };
 
-/// The host values of a plan, each of the length that the plan needs.
+/// The host values that a plan runs on. Each argument has the length that the plan needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Inputs<'a, T> {
-    /// The input of a slice, the params of a gather, the updates of a scatter, the value of an update, or the `dy` of a
-    /// gradient.
+    /// The input of a slice or a crop, the params of a gather, the updates of a scatter, the value of an update, or
+    /// the `dy` of a gradient.
     pub(crate) source: &'a [T],
-    /// The index tuples of a gather or a scatter.
+    /// The index tuples of a gather, a crop or a scatter. `None` for other plans.
     pub(crate) indices: Option<Indices<'a>>,
-    /// The array that the plan changes a copy of.
+    /// The array of which an in-place plan changes a copy. `None` for other plans.
     pub(crate) dest: Option<&'a [T]>,
 }
 
 impl<'a, T: Element> Inputs<'a, T> {
-    /// The values of a plan that needs no others.
+    /// The inputs of a plan that needs neither indices nor a destination.
     pub(crate) fn of(source: &'a [T]) -> Self {
         Self {
             source,
@@ -32,7 +33,8 @@ impl<'a, T: Element> Inputs<'a, T> {
         }
     }
 
-    /// Checks that each has the length and the elements that the plan needs.
+    /// Checks that each argument has as many elements as the plan needs, and elements of its size. Also checks the
+    /// element type if a scatter computes with it.
     #[cfg(feature = "gpu")]
     fn check(&self, plan: &Plan) -> Result<(), Error> {
         check_elements("source", &plan.source, self.source.len())?;
@@ -64,7 +66,7 @@ impl<'a, T: Element> Inputs<'a, T> {
 }
 
 impl Backend {
-    /// Runs a plan on host values, on the device that [`Backend::device_for`] chooses. If that fails with an error of
+    /// Runs a plan on host values, on the device that [`Backend::device_for`] chooses. If this fails with an error of
     /// the device and the backend has a fallback, the CPU runs the plan.
     pub(crate) fn run<T: Element>(
         &self,
@@ -110,13 +112,14 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. Every
-    /// operation on host values is a plan, such as [`Backend::gather`] of [`Plan::gather`], and chooses its device and
-    /// falls back to the CPU in the same way.
+    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. Each
+    /// blocking call on host values has a plan: that of [`Backend::gather`] comes from [`Plan::gather`], for example.
+    /// The device and the fallback are chosen as in those calls.
     ///
-    /// `source` are the values that [`Plan::source_bytes`] names. `indices` are those of a gather, a crop (in the order
-    /// of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a plan changes
-    /// [in place](Plan::is_in_place): the result is a changed copy. Other plans ignore `indices` and `dest`.
+    /// `source` are the values whose size [`Plan::source_bytes`] gives. `indices` are those of a gather, a crop (in
+    /// the order of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a plan changes [in
+    /// place](Plan::is_in_place): the result is a changed copy of it. Plans that do not need `indices` or `dest`
+    /// ignore them.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, Backend, DType, Indices, Plan};
@@ -134,8 +137,9 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are not
-    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; those of the operation.
+    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are
+    /// not of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; the errors of the
+    /// operation.
     pub async fn run_async<T: Element>(
         &self,
         plan: &Plan,
@@ -183,13 +187,13 @@ impl Backend {
         report.wait()
     }
 
-    /// Uploads the values, and submits the plan.
+    /// Uploads the values to the device, and submits the plan.
     fn submit<T: Element>(
         &self,
         plan: &Plan,
         inputs: Inputs<'_, T>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
-        // The caller waits for the report before it hands out the result.
+        // With late errors no call here waits: the caller waits for the report before it hands out the result.
         let backend = self.clone().with_late_errors();
         let source = backend.upload((inputs.source, &plan.source))?;
         let indices = plan.tuples().map(|tuples| {
@@ -205,8 +209,8 @@ impl Backend {
         Ok((tensor, report))
     }
 
-    /// Runs a slice as a stream, which uploads only the parts of the input that the slice needs, while the device works
-    /// on earlier parts.
+    /// Runs a slice as a stream. While the device works on earlier parts, the host uploads the next one: the bytes
+    /// that the slice needs, with the short gaps between them.
     #[cfg(not(target_arch = "wasm32"))]
     fn run_stream(
         &self,

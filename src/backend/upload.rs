@@ -1,4 +1,4 @@
-//! Moving host values to a backend's device.
+//! Uploads host values to a backend's device.
 
 use crate::{
     ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
@@ -36,7 +36,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
-    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass over the values.
+    /// Uploads a slice of host values as a tensor. Only the selected elements are copied. This takes one pass over
+    /// them, and two if an array of ndarray has gaps between its elements.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -78,7 +79,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
 
-    /// Takes `len` bytes of host memory with arbitrary values from the pool, and lets `fill` write their values.
+    /// Takes `len` bytes of host memory from the pool, and lets `fill` write all of them, since they have arbitrary
+    /// values.
     pub(crate) fn host_storage(
         &self,
         len: usize,

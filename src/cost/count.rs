@@ -1,8 +1,9 @@
-//! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line.
+//! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
+//! row before.
 //!
 //! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
-//! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads the bytes
-//! that the host packs, and every other operation all of its arguments.
+//! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads only the
+//! bytes that the host packs. Every other operation uploads all of its arguments.
 
 use crate::{Plan, plan::Map, stream::Piece};
 
@@ -23,7 +24,8 @@ impl Plan {
         rows.count as f64 * (read + written as f64) + self.indices()
     }
 
-    /// The number of rows that begin in another cache line than the previous row, by the distance between rows.
+    /// The number of rows that begin in another cache line than the previous row, estimated from the distance between
+    /// the rows of a slice. In other operations every row counts.
     pub(super) fn starts(&self) -> f64 {
         let apart = match &self.map {
             Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
@@ -34,7 +36,7 @@ impl Plan {
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// [`Plan::starts`] on the CPU, which copies each line of a crop at once.
+    /// [`Plan::starts`] on the CPU, which copies all elements along the last cropped dimension of a box as one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let line = match &self.map {
             Map::Crop(map) => map.extents.last().map_or(1, |last| last.size.max(1)),
@@ -43,7 +45,7 @@ impl Plan {
         self.starts() / line as f64
     }
 
-    /// Whether index tuples say where rows lie in an array that is larger than caches.
+    /// Whether index tuples decide where rows lie, in an array that is larger than [`CACHED`].
     pub(super) fn is_far(&self) -> bool {
         let array = match &self.map {
             Map::Indexed(_) | Map::Crop(_) => self.source_bytes(),
@@ -53,7 +55,8 @@ impl Plan {
         array > CACHED
     }
 
-    /// The size of the index tuples in bytes, in 64-bit integers, the largest type: a plan does not know the type.
+    /// The size of the index tuples in bytes. A plan does not know their type, so they count as 64-bit integers, the
+    /// largest type.
     fn indices(&self) -> f64 {
         self.tuples()
             .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)
@@ -143,14 +146,14 @@ pub(super) mod tests {
         };
         assert_eq!(far(CACHED), [false; 2]);
         assert_eq!(far(CACHED + 1), [true; 2]);
-        // The next row of a slice is fetched ahead.
+        // The rows of a slice are never far, because the processor prefetches them.
         assert!(!plan(&[CACHED + 1], "::64").is_far());
     }
 
     #[test]
     fn unneeded_bytes_are_not_uploaded() {
         assert_eq!(plan(&[1000, 2000], ":, 500:1500").sent(), 1e6);
-        // The host packs the gaps of step 2, but not those of step 100.
+        // The host packs the elements that step 2 skips, but not those that step 100 skips.
         assert_eq!(plan(&[1000, 2000], ":, ::2").sent(), 1_999_999.0);
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);

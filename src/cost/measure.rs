@@ -6,13 +6,13 @@ use crate::{
 };
 use std::time::Instant;
 
-/// The number of bytes that a measurement moves: more than the caches of a core hold.
+/// The size in bytes of the arrays that are measured: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
 /// The size in bytes of a table that is larger than most caches.
 const FAR: usize = 64 << 20;
 
-/// The number of bytes of a result in new memory.
+/// The size in bytes of the result whose memory is new.
 const NEW: usize = 64 << 20;
 
 impl CostModel {
@@ -64,8 +64,8 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     let table = backend.upload((&vec![1u32; BYTES / 4], &shape))?;
     let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
     let whole = slice(&table)?;
-    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
-    // time counts as moving bytes, so that the device does not seem infinitely fast.
+    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. So at least a tenth of
+    // the large slice's time counts as moving bytes, and the device does not seem infinitely fast.
     let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
     let near = gather(backend, &table)?;
     drop(table);
@@ -90,7 +90,8 @@ const ROW: usize = 4 << 10;
 /// The number of scalars gathered from a table.
 const SCALARS: usize = 1 << 20;
 
-/// Measures how long a gather of scalars from all over a table takes, in seconds, and counts the bytes that it moves.
+/// Measures how long a gather of scalars from all over a table takes, in seconds. Returns this time and the number of
+/// bytes that the gather moves.
 fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     let shape = table.shape();
     let scattered: Vec<i32> = (0u32..)
@@ -110,7 +111,8 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     Ok((seconds, plan.moved()))
 }
 
-/// Measures how long a tiny slice of host values takes, in seconds, and the rate of new memory of the host.
+/// Measures how long a tiny slice of host values takes, in seconds, and the rate of new memory of the host, in bytes
+/// per second.
 fn probe_host() -> Result<(f64, f64), Error> {
     let cpu = Backend::cpu();
     let values = [1u32; 64];
@@ -136,7 +138,8 @@ fn probe_host() -> Result<(f64, f64), Error> {
     ))
 }
 
-/// Runs `work` four times and returns the shortest time in seconds: other work of the machine only makes a run longer.
+/// Runs `work` four times and returns the shortest time in seconds, because other work of the machine only makes a run
+/// longer.
 fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {

@@ -1,8 +1,8 @@
 //! How elements are combined: one rule for each [`Combine`] and element type.
 //!
-//! Integers wrap. Floating-point results are rounded after every row, to the nearest value and to even in a
-//! tie. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and
-//! maximum copy one of the two elements unchanged.
+//! Integers wrap. Floating-point results are rounded after every row, to the nearest value and, in a tie, to the even
+//! one. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and maximum copy
+//! one of the two elements unchanged.
 
 use crate::{DType, options::Combine};
 use bytemuck::{Pod, cast};
@@ -13,7 +13,8 @@ use std::{
 
 /// A way of combining two elements into one.
 pub(super) trait Rule: Copy + Sync {
-    /// The size in bytes of what is combined at once: an element, or one component of a complex number.
+    /// The size in bytes of what is combined at once: an element, or one component of a complex number that is combined
+    /// component by component.
     const BYTES: usize;
 
     /// Replaces each element of `old` by its combination with the element of `update` at the same place. `old` and
@@ -145,8 +146,9 @@ fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let half = match rest {
-        // The result is subnormal: n · 2^-24, and its bits are n. Values of `f32` from 0.5 to 1 are 2^-24 apart too, so
-        // adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum exceed those of 0.5 by n.
+        // The result is n · 2^-24 for n up to 1024, zero and subnormal values included, and its bits are n. Values of
+        // `f32` from 0.5 to 1 are 2^-24 apart too, so adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum
+        // exceed those of 0.5 by n.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
         // The value is rounded up if the 13 dropped bits are worth more than half of the last bit kept, or exactly half
         // and the last bit kept is 1.
@@ -214,7 +216,8 @@ mod tests {
         assert_eq!(f16_of_f32(-2.0f32.powi(-25)), 0x8000);
     }
 
-    /// A conversion to 16 bits gives what the crate `half` gives: the same bits or, of a NaN, one of the same sign.
+    /// Checks that a conversion to 16 bits gives what the crate `half` gives: the same bits or, for a NaN, a NaN of the
+    /// same sign.
     #[cfg(feature = "half")]
     fn compare(single: u32) {
         let number = f32::from_bits(single);
@@ -233,7 +236,8 @@ mod tests {
         );
     }
 
-    /// All values of 16 bits, and of `f32` those with all high halves and low halves next to where rounding changes.
+    /// Converts all 16-bit values to `f32`. Converts `f32` values with every high half, and with low halves next to
+    /// where rounding changes, to 16 bits.
     #[cfg(feature = "half")]
     #[test]
     fn conversions_agree_with_the_crate_half() {
@@ -255,7 +259,7 @@ mod tests {
         }
     }
 
-    /// All 2^32 values of `f32`.
+    /// Converts all 2^32 values of `f32` to 16 bits.
     #[cfg(feature = "half")]
     #[test]
     #[ignore = "two minutes without optimisation; bash tests/run-large runs it with"]

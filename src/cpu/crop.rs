@@ -1,8 +1,8 @@
 //! Runs crops line by line, in the order of the result.
 //!
-//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. Each
-//! element of a line comes with all dimensions of x below the cropped ones. Before any line is copied, one loop finds
-//! which part of each box has a source. The rest of a line becomes zeros.
+//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. Such
+//! an element includes all dimensions of x inside the cropped ones. Before any line is copied, one loop finds which
+//! part of each box has a source, that is, lies in x. The rest of each line becomes zeros.
 
 use super::{
     slice::LoopNest,
@@ -20,8 +20,8 @@ use crate::{
     report::Missing,
 };
 
-/// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside,
-/// and the first of them.
+/// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside of
+/// x or name an item that does not exist, and the first of them.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -70,7 +70,7 @@ struct Inside {
 }
 
 impl Inside {
-    /// The part of a box that begins at `begin` in a dimension of `size` positions.
+    /// The part that has a source, of a box that begins at `begin` in a dimension of `size` positions.
     fn of(extent: Extent, begin: i64, size: usize, flipped: bool, clamps: bool) -> Self {
         // An i128 holds the position of every element of every box.
         let (step, reach) = (extent.step as i128, extent.reach().cast_signed());
@@ -85,8 +85,8 @@ impl Inside {
         let inside = 0..end;
         let (mut from, mut to) = (0, extent.size as i128);
         if !inside.contains(&begin) || !inside.contains(&last) {
-            // The distances, in the direction of the step, from the box's begin to the first position of x and to just
-            // beyond the last.
+            // Counted in the direction of the step, the distances from the box's begin to the first position of x and
+            // to just beyond the last.
             let (before, after) = match step < 0 {
                 true => (begin - (end - 1), begin + 1),
                 false => (-begin, end - begin),
@@ -111,7 +111,7 @@ impl Inside {
         }
     }
 
-    /// The position in x of element `j`, or `None` if it has no source.
+    /// The position in x of element `j`, or `None` if this element has no source.
     fn position(&self, extent: Extent, j: usize) -> Option<usize> {
         let step = match self.flipped {
             true => extent.step.wrapping_neg(),
@@ -129,11 +129,12 @@ struct Crop<'a> {
     map: &'a Map,
     /// The cropped dimensions in x, with strides in units.
     axes: &'a [Axis],
-    /// The last cropped dimension. If none is cropped, a line is a single element.
+    /// The extent of a box in the last cropped dimension. If no dimension is cropped, its size is 1, and a line is a
+    /// single element.
     last: Extent,
-    /// The last cropped dimension in x.
+    /// The last cropped dimension in x, with its stride in units.
     last_axis: Axis,
-    /// The dimensions of x below the cropped ones, outermost first.
+    /// The dimensions of x inside the cropped ones that rows do not cover, outermost first.
     kept: Vec<Axis>,
     /// The size of one element of a line in bytes.
     piece: usize,
@@ -141,7 +142,7 @@ struct Crop<'a> {
     lines: usize,
     /// For each box, the unit of x where its item begins, or `None` if there is no such item.
     items: Vec<Option<usize>>,
-    /// For each box, the part that has a source, in each cropped dimension.
+    /// For each cropped dimension of each box, box by box, the part that has a source.
     inside: Vec<Inside>,
 }
 
@@ -222,8 +223,8 @@ impl<'a> Crop<'a> {
         threads.worth(bytes, lines + line.nest().pieces(bytes))
     }
 
-    /// The slice that copies `count` elements of a line, from unit 0 of the source. If x has fewer elements at this
-    /// step, since a box may be far larger than x, it copies only those.
+    /// The slice that copies `count` elements of a line, from unit 0 of the source on. A box may be far larger than x:
+    /// if x has fewer elements at this step, the slice copies only those.
     fn lines(&self, count: usize, flipped: bool) -> Line {
         let there = self.last_axis.size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
         let count = count.min(there);
@@ -256,8 +257,8 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`, in whole elements of lines. `nests` copy
-    /// whole lines, forwards and flipped.
+    /// Writes `dest`, the part of the result that begins at byte `first` and consists of whole elements of lines. The
+    /// two `nests` copy whole lines: the first forwards, the second flipped.
     fn part(&self, source: &[u8], nests: &[LoopNest<'_>; 2], first: usize, dest: &mut [u8]) {
         let line_bytes = self.last.size * self.piece;
         let (mut line, skip) = (first / line_bytes, first % line_bytes);
@@ -271,7 +272,8 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// Writes the elements of a line from element `first`, as many as `dest` holds.
+    /// Writes as many elements of a line as `dest` holds, from element `first` on. `line` counts the lines of all
+    /// boxes.
     fn line(
         &self,
         source: &[u8],

@@ -1,8 +1,9 @@
 //! How one piece is copied, by its size.
 //!
-//! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` costs as much as copying
-//! 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size. A piece of up to 16 bytes
-//! is moved as a whole; a longer one by 16-byte moves, the last of which may overlap the one before.
+//! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` takes as long as copying
+//! about 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size, or for a range of
+//! 16 sizes. A piece of up to 16 bytes is moved as a whole. A longer piece is moved by 16-byte moves, the last of which
+//! may overlap the one before.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
@@ -75,15 +76,16 @@ impl CopyKernel for Memcpy {
     }
 }
 
-/// The size in bytes of the largest piece that is copied by code compiled for its size. For larger pieces the call of
-/// `memcpy` takes less time than the copying itself.
+/// The size in bytes of the largest piece that is copied without `memcpy`. For larger pieces, calling `memcpy` takes
+/// less time than the copying itself.
 pub(super) const FIXED_MAX: usize = 128;
 
-/// The size in bytes from which `memcpy` of the C library on x86-64 uses string instructions, which reach the speed of
+/// From this size in bytes on, the C library's `memcpy` on x86-64 uses string instructions, which reach the speed of
 /// memory. Below this size, one call for each [`CHUNK`] bytes is faster than a single call: 1.5 times as fast for
 /// pieces of 1 KiB or more.
 const REP_MOVS: usize = 2112;
-/// A piece of fewer than [`REP_MOVS`] bytes is copied by calls of `memcpy` for at most this many bytes each.
+/// A piece of more than this many bytes, but fewer than [`REP_MOVS`], is copied by calls of `memcpy` for at most this
+/// many bytes each.
 const CHUNK: usize = 512;
 
 /// Work that [`with_copy_kernel`] compiles once for each [`CopyKernel`].

@@ -1,11 +1,10 @@
-//! Runs gathers, a block of groups at a time, in the order of the result.
-//! A group is the neighbouring rows of the result that have one tuple. In the source the group is a slice, or only a
-//! row, that begins where the tuple points.
+//! Runs gathers, a block of groups at a time, in the order of the result. A group is neighbouring rows of the result
+//! that share one tuple. In the source, the group is a slice, or only a row, that begins where the tuple points.
 //!
 //! The place of a group is the byte of the source where the group begins. For each block, one loop computes the places
-//! of all groups from their tuples, and a second loop copies the groups. The first loop is compiled for the depth of
-//! the tuples and the policy, the second for the size of the groups, and both keep many reads of scattered memory in
-//! flight.
+//! of all groups from their tuples, and a second loop copies the groups. The first loop is compiled for the policy and
+//! for tuples of 1, 2 or 3 integers, the second for the size of short contiguous groups. Both keep many reads of
+//! scattered memory in flight.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -29,8 +28,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The number of groups in a block. At the end of a block the processor waits for the reads in flight; a block has far
-/// more groups than there can be such reads, so that the wait is a small part of the time.
+/// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
+/// more groups than there can be reads in flight, so that the wait is a small part of the time.
 const BLOCK: usize = 1024;
 /// Stands for the place of a group whose tuple is out of range. No group begins at this byte, because no source is this
 /// long.
@@ -38,12 +37,12 @@ const NOWHERE: usize = usize::MAX;
 /// While a group of more than [`FIXED_MAX`] bytes is copied, the first byte of the group this many groups later is
 /// read, so that this many reads are in flight.
 const AHEAD: usize = 12;
-/// The size in bytes of the largest group that is never divided between threads. Larger groups may be, so that a few of
-/// them keep all threads busy.
+/// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
+/// even a few of them keep all threads busy.
 const WHOLE: usize = 4096;
 
-/// Writes the result of a gather to `dest`, with zeros for out-of-range tuples, and returns how many these are and the
-/// first of them.
+/// Writes the result of a gather to `dest`, with zeros for out-of-range tuples. Returns how many tuples are out of
+/// range, and the first of them.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -134,8 +133,8 @@ impl<'a> Group<'a> {
         (!contiguous).then(|| LoopNest::of(&self.rows, &self.map))
     }
 
-    /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each takes about 2
-    /// nanoseconds more than contiguous bytes of its size.
+    /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each group takes about
+    /// 2 nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
         threads.worth(bytes, 2 * (bytes / self.bytes()) + pieces)
@@ -194,8 +193,9 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples of the groups that
-    /// begin in this part are out of range, and the first, without tuples that an earlier group of the result has too.
+    /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples are out of range, and
+    /// the first of them. Only the groups that begin in this part count, and only if no earlier group of the result has
+    /// the same tuple.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
         let mut group = first / self.group;
@@ -223,8 +223,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         missing
     }
 
-    /// Adds the tuple of the group with number `group`, which is out of range, to `missing`, unless an earlier group
-    /// has the same tuple.
+    /// Adds the out-of-range tuple of the group with number `group` to `missing`, unless an earlier group has the same
+    /// tuple.
     fn count(&self, group: usize, missing: &mut Missing) {
         let first = if self.repeats {
             self.map.first_of_tuple(group * self.rows)
@@ -264,8 +264,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         place != [NOWHERE]
     }
 
-    /// Writes the places of groups `first`, `first + 1`, … to `places`, and [`NOWHERE`] for groups whose tuple is out
-    /// of range.
+    /// Writes the places of groups `first`, `first + 1`, … to `places`: bytes of the source, or [`NOWHERE`] for a group
+    /// whose tuple is out of range.
     fn resolve(&self, first: usize, places: &mut [usize]) {
         let stays = |axis: &Axis| axis.stride == 0;
         if !self.repeats {
@@ -325,8 +325,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Computes one place for [`Self::locate`]. Strides may be negative, so the sum over some of the integers may lie
-    /// outside of the source and wrap; the whole sum lies inside.
+    /// Computes one place for [`Self::locate`]. Strides may be negative, so a sum over only some of the integers may
+    /// lie outside of the source and wrap. The whole sum lies inside.
     #[inline(always)]
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
@@ -342,7 +342,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     }
 }
 
-/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Those at
+/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Groups at
 /// [`NOWHERE`], which lies beyond the source, become zeros.
 struct Groups<'a> {
     source: &'a [u8],

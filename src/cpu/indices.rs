@@ -3,9 +3,9 @@
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Indices<'a> {
-    /// 32-bit indices.
+    /// Signed 32-bit indices.
     I32(&'a [i32]),
-    /// 64-bit indices.
+    /// Signed 64-bit indices.
     I64(&'a [i64]),
     /// Unsigned 32-bit indices.
     U32(&'a [u32]),

@@ -1,22 +1,23 @@
 //! Transposing a few rows in registers.
 //!
-//! Interleaving splits a buffer into halves and takes elements from both in turn. Write the position of an element as
-//! the k bits of its row, followed by its column: interleaving moves the first bit to the end. So interleaving k times
-//! moves the whole row behind the column, which transposes 2ᵏ rows of any width:
+//! Interleaving splits a buffer into halves and takes elements from both in turn. Take 2ᵏ rows of any width, and write
+//! the position of an element as the k bits of its row followed by its column. Interleaving moves the first bit to the
+//! end. So interleaving k times moves all bits of the row behind the column, which transposes the rows:
 //!
 //! ```text
 //! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
 //! c0 c1 c2 d0 d1 d2   →   b0 d0 b1 d1 b2 d2   →   c1 d1 a2 b2 c2 d2
 //! ```
-//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. The number of rows that are
+//! The compiler turns the loop over the two halves into interleaves of 16-byte vectors. The number of rows that are
 //! transposed at once is the number of elements in a vector, so each column becomes one vector.
 
 use std::mem;
 
-/// The size in bytes of a vector register, which all x86-64 and ARM64 processors have.
+/// The size in bytes of a vector register. All x86-64 and ARM64 processors have registers of this size.
 pub(super) const VECTOR: usize = 16;
 
-/// Two buffers of the same length. Each interleaving takes the halves of one and writes to the other.
+/// Two buffers of the same length. After the first interleaving, which reads the caller's rows, each one reads the
+/// halves of one buffer and writes to the other.
 #[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);
 
@@ -72,7 +73,7 @@ fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Does in each block of `2 · HALF` elements what [`interleave()`] does in the whole of `from`.
+/// Does for each block of `2 · HALF` elements what [`interleave()`] does for the whole of `from`.
 fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
     let (blocks, _) = from.as_chunks::<2>();

@@ -13,13 +13,13 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source, a small multiple of
-    /// `unit`. One iteration moves several units.
+    /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source. `stride` is a small
+    /// multiple of `unit`, and a loop compiled for both moves the units.
     Strided { unit: usize, stride: isize },
 }
 
 impl Kernel {
-    /// The loop for rows of `axis.size` pieces of `bytes` bytes, `axis.stride` bytes apart in the source.
+    /// The loop for rows of `axis.size` pieces of `bytes` bytes, which begin `axis.stride` bytes apart in the source.
     pub(super) fn of(bytes: usize, axis: Axis) -> Self {
         if strided_load::supports(bytes, axis.size, axis.stride) {
             let (unit, stride) = (bytes, axis.stride);
@@ -30,7 +30,7 @@ impl Kernel {
     }
 
     /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance between them in bytes
-    /// of the source; row `i` begins at byte `at + i · pitch` of the source.
+    /// of the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
         self.blocks(PieceRows {
             source,

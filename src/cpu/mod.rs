@@ -2,23 +2,24 @@
 //!
 //! This path is the fallback on machines without a GPU and the comparison on machines with one. A result consists of
 //! pieces: bytes that are contiguous both in the source and in the result. In this module a row is pieces at a constant
-//! distance, and a kernel is a Rust loop that moves rows. A slice or a gather writes every byte of the result once.
-//! Large results are cut into parts of consecutive bytes, and each core takes the next part when it has finished one.
+//! distance, and a kernel is a Rust loop that moves rows. A slice or a gather writes every byte of the result, which
+//! need not be zero before. Large results are cut into parts, and each thread takes the next part when it has finished
+//! one.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
-//! | `transpose` | the tiles of a transposed slice, and which thread writes which |
+//! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
 //! | `tile` | how the pieces of a tile are moved, by their size |
 //! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
 //! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
 //! | `crop` | which part of each box has a source, and the lines of a box |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
 //! | `scatter` | the slice of each row of a scatter, and which thread combines it |
-//! | `combine` | how elements are added, multiplied, compared |
+//! | `combine` | how elements are added, subtracted, multiplied and compared |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
-//! | `strided_load`, `strided_store` | vectorized loops over units a small step apart |
+//! | `strided_load`, `strided_store` | vectorized loops over units that lie a small step apart |
 //! | `threads` | how many threads write a result, and which part each writes |
 
 mod combine;
@@ -93,18 +94,19 @@ impl Plan {
         Ok(())
     }
 
-    /// Runs a plan with indices on the CPU. `source` is the `params` of a gather or the `updates` of a
-    /// scatter. `dest` receives the result, or is the array that a scatter changes.
+    /// Runs a plan with indices on the CPU. `source` is the `params` of a gather, the `x` of a crop or the `updates` of
+    /// a scatter. `dest` receives the result, or is the array that a scatter changes.
     ///
-    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather has
-    /// nevertheless written its result, with zeros for these tuples, and a scatter has changed nothing.
+    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather or a crop
+    /// has nevertheless written its result, with zeros for what is out of range, and a scatter has changed nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Length`] if `source`, `indices` or `dest` does not have the length that the plan needs;
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) and
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) if a tuple is out of range and the plan's policy
-    /// makes that an error.
+    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
+    /// [`CropError::Outside`](crate::error::CropError::Outside) or
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) if a tuple is out of range and the plan's
+    /// policy makes that an error.
     pub fn run_cpu_with(
         &self,
         source: &[u8],
@@ -114,7 +116,7 @@ impl Plan {
         self.run_on_threads(source, indices, dest, Threads::default())
     }
 
-    /// [`Plan::run_cpu_with`] on a bounded number of threads. A plan without indices gets none.
+    /// [`Plan::run_cpu_with`] on a bounded number of threads. For a plan without indices, `indices` is empty.
     pub(crate) fn run_on_threads(
         &self,
         source: &[u8],

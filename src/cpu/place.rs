@@ -1,6 +1,7 @@
-//! Strided writes: the pieces of an update or a gradient, and for a gradient the zeros between them.
-//! [`Pairs`], which say what is copied where, are in ascending order of destinations. So one pass writes both the
-//! pieces and the zeros, and the two halves of the pairs, which different threads may copy, write to disjoint parts.
+//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces.
+//! [`Pairs`] say what is copied where, in ascending order of destinations. So one pass writes both the pieces and the
+//! zeros, and the two halves of the pairs write to disjoint parts of the destination and can be copied by different
+//! threads.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -13,15 +14,16 @@ use crate::{
     pairs::{PairAxis, Pairs, walk},
 };
 
-/// The number of bytes that are set to zero at once, before short pieces are written to them: less than a first-level
-/// cache, and enough for an efficient `memset`.
+/// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
+/// cache holds, and enough for an efficient `memset`.
 const FILL: usize = 4 << 10;
 
-/// The size in bytes of the buffer where units become contiguous before a strided store: it stays in the first-level
-/// cache.
+/// The size in bytes of the buffer where units become contiguous before a strided store: small enough to stay in the
+/// first-level cache.
 const STAGE: usize = 1 << 10;
 
-/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`: all of it if `pairs` is `None`.
+/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`, which is all of `dest` if `pairs`
+/// is `None`.
 pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
     if let Some(pairs) = pairs {
         let bytes = pairs.units() * pairs.unit;
@@ -29,8 +31,8 @@ pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most
     }
 }
 
-/// Copies the units of `pairs` from `source` to `dest` and sets the rest of `dest` to zero: all of it if `pairs` is
-/// `None`.
+/// Copies the units of `pairs` from `source` to `dest` and sets the rest of `dest` to zero, which is all of `dest` if
+/// `pairs` is `None`.
 pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
     match pairs {
         None => dest.fill(0),
@@ -75,7 +77,8 @@ enum StoreLoop {
     Repeat,
     /// The pieces of a row are contiguous in the destination, so the kernel of a slice moves them.
     Contiguous(Kernel),
-    /// Pieces of a single unit, a small step apart in the destination: one iteration stores several.
+    /// Pieces of a single unit, a small step apart in the destination. A loop compiled for the unit and the step stores
+    /// them.
     Strided,
     /// Pieces at any distance, each copied by itself.
     Each,
@@ -122,8 +125,8 @@ struct StoreRows<'a> {
     piece: usize,
     /// The number of pieces of a row, and the distances in bytes from one piece to the next.
     row: PairAxis,
-    /// The number of rows that are written in one call, a block, and the distances in bytes from one row to the next. A
-    /// block has several rows only if they are contiguous in the destination.
+    /// The number of rows of a block, which is written in one call, and the distances in bytes from one row to the
+    /// next. A block has several rows only if they are contiguous in the destination.
     block: PairAxis,
     /// The axes that number the blocks, outermost first, with strides in units.
     outer: &'a [PairAxis],
@@ -196,7 +199,7 @@ struct Store<'a, const ZEROS: bool> {
     source: &'a [u8],
     base: usize,
     dest: &'a mut [u8],
-    /// With `ZEROS`, the number of bytes at the beginning of `dest` that are already set to zeros or pieces; otherwise
+    /// With `ZEROS`, the number of bytes at the beginning of `dest` that already hold zeros or pieces. Otherwise
     /// unused.
     written: usize,
 }
@@ -239,8 +242,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         &mut self.dest[at..][..length]
     }
 
-    /// Returns the `length` bytes from byte `at` of the destination, of which the caller may write some. With `ZEROS`
-    /// these bytes and the gap before them are zero.
+    /// Returns the `length` bytes from byte `at` of the destination. The caller need not write all of them. With
+    /// `ZEROS` these bytes and the gap before them are zero, except where earlier pieces were written.
     #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -267,7 +270,7 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
         let source = self.source;
         let short = piece <= FIXED_MAX;
         // The number of pieces for one call of `some` or `all`. With `ZEROS`, short pieces are written into about
-        // `FILL` bytes that `some` has set to zero; a long piece is written by itself, after `all` has set the gap
+        // `FILL` bytes that `some` has set to zero, and a long piece is written by itself, after `all` has set the gap
         // before it to zero.
         let group = match (ZEROS, short) {
             (false, _) => row.size,
@@ -297,9 +300,10 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
     }
 }
 
-/// Calls `each` with the units of a row in order, one or more at a time: the number of the first unit in the row, and
-/// the contiguous bytes of these units. The row begins at byte `from` of the source. If its units are contiguous there,
-/// one call gets them all; otherwise they are copied to a buffer, [`STAGE`] bytes at a time.
+/// Calls `each` with the units of a row in order, one or more at a time. A call gets the number of its first unit,
+/// counted from the beginning of the row, and the contiguous bytes of its units. The row begins at byte `from` of the
+/// source. If its units are contiguous there, one call gets all of them. Otherwise they are copied to a buffer, at most
+/// [`STAGE`] bytes at a time.
 fn staged(
     source: &[u8],
     from: usize,

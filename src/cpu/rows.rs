@@ -12,19 +12,19 @@ pub(super) struct PieceRows<'a> {
     pub(super) at: usize,
     /// The number of pieces of a row, and the distance between them.
     pub(super) row: Axis,
-    /// The distance from one row of a block to the next.
+    /// The distance from the beginning of one row of a block to that of the next.
     pub(super) pitch: isize,
     /// The size of a block in the destination, in bytes.
     pub(super) block_bytes: usize,
-    /// The distance from one block to the next.
+    /// The distance from the beginning of one block to that of the next.
     pub(super) stride: isize,
     /// The destination, a whole number of blocks.
     pub(super) dest: &'a mut [u8],
 }
 
 impl PieceRows<'_> {
-    /// Calls `write` for each row, with the byte of the source where the row begins and the part of `dest` that the row
-    /// fills, `row_bytes` bytes.
+    /// Calls `write` for each row, with the byte of the source where the row begins and the `row_bytes` bytes of `dest`
+    /// that the row fills.
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
         let mut first = self.at;

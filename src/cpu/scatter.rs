@@ -1,5 +1,5 @@
-//! Runs scatters: each row is combined into its slice of the destination, the elements that the row's tuple points at,
-//! in ascending order of rows.
+//! Runs scatters: each row is combined into its slice of the destination, in ascending order of rows. A row's slice is
+//! the elements that its tuple points at.
 //!
 //! The place of a row is the number of its slice among the slices of the destination, in row-major order. The places of
 //! all rows are computed first, so that nothing is changed if the policy makes an out-of-range tuple an error. Then
@@ -27,8 +27,8 @@ use crate::{
 /// many slices.
 const NOWHERE: usize = usize::MAX;
 
-/// Combines the rows of `updates` into `dest`, except those whose tuple is out of range, and returns how many such
-/// tuples there are and the first of them. If there is one and the policy makes it an error, `dest` is not changed.
+/// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
+/// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
     rows: &Rows,
     map: &Map,
@@ -73,8 +73,8 @@ pub(super) fn run<I: Index>(
     missing
 }
 
-/// How many threads combine these rows. Slices lie scattered in the destination, so each row takes about 4 nanoseconds
-/// more than if they were contiguous.
+/// How many threads combine these rows. The slices lie scattered in the destination, so each row takes about 4
+/// nanoseconds more than if the slices were contiguous.
 fn count(rows: &Rows, threads: Threads) -> usize {
     threads.worth(rows.units() * rows.unit, 4 * rows.count)
 }
@@ -89,7 +89,8 @@ pub(super) fn explain(rows: &Rows, map: &Map, threads: Threads) -> String {
     format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
-/// Computes the places of `count` rows with `threads` threads: [`NOWHERE`] for rows whose tuple is out of range.
+/// Computes the places of `count` rows with `threads` threads. The place of a row whose tuple is out of range is
+/// [`NOWHERE`].
 fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
     let mut places = vec![0; count];
     let depth = map.axes.len();
@@ -124,10 +125,10 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     place
 }
 
-/// One thread's share of the destination, `dest`, and all rows of the scatter, of which only those whose
-/// slice lies in it are combined.
+/// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
+/// those whose slice lies in `dest`.
 struct Share<'a> {
-    /// The size in bytes of a slice, which is also that of a row.
+    /// The size in bytes of a slice and of a row, which have the same size.
     slice: usize,
     /// The number of the first slice in `dest`.
     first: usize,

@@ -6,15 +6,14 @@
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
 //! | group | blocks that the processor reads as one stream (see [`continues`]); otherwise one block | the kernel |
-//! | result | all groups | `groups`, one call for each axis |
+//! | result | all groups | `groups`, which calls itself at each position of an outer axis |
 //!
 //! The kernel runs the innermost axes, so that a short row does not cost a call of its own.
 //!
 //! Between groups, waiting for memory takes longer than the calls. The processor prefetches along a stream of cache
 //! lines, towards higher or lower addresses. A jump ends the stream, and starting the next takes several cache misses.
-//! So the axes outside of groups are walked in the direction in which the groups are read, and gaps of at most
-//! [`MAX_READ_THROUGH`] bytes are read too, if the source is larger than a cache, because reading the gap is faster
-//! than a jump.
+//! So the axes outside of groups are walked in the direction in which the groups are read. If the source is larger than
+//! a cache, gaps of at most [`MAX_READ_THROUGH`] bytes are read too, because reading such a gap is faster than a jump.
 
 use super::{
     kernel::Kernel,
@@ -25,7 +24,8 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
 use std::{hint::black_box, ops::Range};
 
-/// The number of bytes that reads may go back or skip without ending the processor's prefetch stream: four cache lines.
+/// The number of bytes by which reads may go back or skip ahead without ending the processor's prefetch stream: four
+/// cache lines.
 const PREFETCH_SLACK: usize = 256;
 /// The size in bytes of the largest gap that is faster to read than to jump over: reading these 32 cache lines along a
 /// stream takes about as long as the cache misses that follow a jump.
@@ -52,7 +52,7 @@ pub(super) struct LoopNest<'a> {
     group: Axis,
     /// The axes outside of groups, with strides in units.
     outer: &'a [Axis],
-    /// Whether a group is read towards higher addresses.
+    /// Whether the blocks of a group, or the rows of a single block, are read towards higher addresses.
     up: bool,
     /// Whether the outer axes are walked in the direction in which groups are read, rather than in the order of the
     /// result.
@@ -94,7 +94,7 @@ impl<'a> LoopNest<'a> {
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
         // If long rows are read against the direction of their group, every row ends the stream, whichever way the
-        // outer axes are walked; then the order of the result is kept. Strided loops read towards higher addresses for
+        // outer axes are walked. The order of the result is then kept. Strided loops read towards higher addresses for
         // either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
@@ -143,8 +143,8 @@ impl<'a> LoopNest<'a> {
         threads::explain(self.threads(bytes, threads), how)
     }
 
-    /// The number of pieces in `bytes` bytes of the result that are copied one by one: none if a strided loop moves
-    /// them.
+    /// The number of pieces in `bytes` bytes of the result that are copied one by one. 0 if a strided loop moves the
+    /// units.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
@@ -324,8 +324,8 @@ impl StreamPrefetcher {
         }
     }
 
-    /// Reads the gap between the previous group and the group that begins at byte `at`, if the stream runs from one to
-    /// the other, the gap is short, and the source is larger than a cache.
+    /// Reads the gap between the previous group and the group that begins at byte `at`, if the next group lies in the
+    /// direction of the stream, the gap is short, and the source is larger than a cache.
     fn arrive(&mut self, source: &[u8], at: usize) {
         if source.len() <= CACHED {
             return;
@@ -356,7 +356,7 @@ impl StreamPrefetcher {
 }
 
 /// Whether the processor reads the blocks at the positions of `group` as one stream. A block is rows at the positions
-/// of `block`; a row reaches over `row_bytes` bytes of the source. Strides are in bytes.
+/// of `block`. A row reaches over `row_bytes` bytes of the source. Strides are in bytes.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     let stride = group.stride.unsigned_abs();
     let onwards = (group.stride >= 0) == (block.stride >= 0);
@@ -377,7 +377,7 @@ fn in_bytes(unit: usize, axis: Axis) -> Axis {
     Axis { stride, ..axis }
 }
 
-/// The distance in the source from the first position of an axis to the last.
+/// The distance in the source from the first position of an axis to the last, in the unit of the stride.
 fn span(axis: Axis) -> usize {
     (axis.size - 1) * axis.stride.unsigned_abs()
 }
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn gaps_lie_between_groups() {
         let shape = &[3, 10, 5, 100];
-        // Each outermost position has 5000 bytes, of which bytes 601 to 1895 are read.
+        // Each outermost position has 5000 bytes. The bytes that are read lie among its bytes 601 to 1895.
         check(shape, ":, 1:4, 1:4, 1:96", 1896..5601);
         check(shape, ":, 3:0:-1, 1:4, 1:96", 1896..5601);
         check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);

@@ -13,7 +13,7 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
         return count >= 2 && stride == -unit.cast_signed() && [1, 2, 4, 8].contains(&unit);
     }
     match unit {
-        // A loop over bytes in ascending order needs a shuffle for each byte, which gains nothing, except at step 2.
+        // Except at step 2, a loop over bytes in ascending order needs a shuffle for each byte, which gains nothing.
         1 => stride == 2 || (-4..0).contains(&stride),
         2 => stride == -2 || distance == 4,
         4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
@@ -23,7 +23,8 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
     }
 }
 
-/// The least number of units in a row for which a vector loop gains more than its setup and its remainder cost.
+/// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.
+/// Shorter rows have loops only if they are reversed.
 const LONG_ROW: usize = 16;
 
 /// The loops for rows that [`supports`] accepts.
@@ -137,7 +138,7 @@ fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Writes the units of `source`, of `N` bytes each, to `dest` in reverse order. There are `C` to `2 · C` units; the
+/// Writes the units of `source`, of `N` bytes each, to `dest` in reverse order. There are `C` to `2 · C` units. The
 /// first `C` and the last `C`, which may overlap, are reversed separately.
 #[inline(always)]
 fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {

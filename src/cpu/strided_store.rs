@@ -1,8 +1,8 @@
-//! Loops that store units a small, fixed step apart, as the loops of `strided_load` read them.
+//! Loops that store contiguous units a small, fixed step apart: the counterpart of `strided_load`.
 //!
-//! A unit and the gap after it form one word or one array of a size that is a compile-time constant. The loop that
-//! stores the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into
-//! vector operations.
+//! A unit and the gap after it form one word or one array, whose size is a compile-time constant. The loop that stores
+//! the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into vector
+//! operations.
 
 /// Whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
 /// destination.
@@ -11,7 +11,7 @@ pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
 }
 
-/// The least number of units in a row for which a vector loop gains more than its setup and its remainder cost.
+/// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
 /// Writes `units`, contiguous units of `unit` bytes, to `dest`, where they begin `pitch` bytes apart: the first at the

@@ -1,11 +1,11 @@
 //! How many threads write a result, and which part each writes.
 //!
-//! To start a thread takes tens of microseconds, so the calling thread alone writes results that take less. Larger
+//! Starting a thread takes tens of microseconds. The calling thread therefore writes small results alone. Larger
 //! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
-//! not wait for others to start, and a core that is busy with other programs takes fewer parts.
+//! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
-//! The other threads are started for the result, or with the feature `rayon` belong to the pool that the calling thread
-//! is in. [`available`] and [`together`] are all that differs.
+//! The other threads are started for the result. With the feature `rayon` they belong to the pool that the calling
+//! thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
 
 use crate::text::counted;
 use std::{
@@ -14,22 +14,25 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The least work for each thread in nanoseconds: more than starting the thread takes.
+/// The smallest amount of work per thread, in nanoseconds, if there are several threads: more than starting one takes.
 const WORTH_NS: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// The largest size of a part in bytes. With larger parts, threads would wait longer for the last one to finish.
-/// Smaller parts would make sequential accesses too short for the processor to prefetch.
+/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
+/// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
+/// to prefetch.
 const PART: usize = 1 << 20;
-/// The least number of parts per thread, so that a slow thread can take fewer than the others.
+/// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
+/// take fewer parts than the others.
 const PARTS: usize = 4;
 
 /// The bound on the threads that write a result, the calling thread included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads {
-    /// `None` if it is the number of cores, or of the threads of the rayon pool.
+    /// The bound. `None` stands for the number of cores or, with rayon, the number of threads of the pool.
     most: Option<NonZero<usize>>,
-    /// Whether also the smallest result is worth all of them, so that tests with small data cut it.
+    /// Whether even small results are written by all threads, at most one per byte, so that tests with small data cut
+    /// them.
     #[cfg(any(test, feature = "test-seams"))]
     pub(crate) for_any_work: bool,
 }
@@ -52,7 +55,7 @@ impl Threads {
         let worth = work / WORTH_NS;
         #[cfg(any(test, feature = "test-seams"))]
         let worth = if self.for_any_work { bytes } else { worth };
-        // Asked for only if it matters: rayon would start its global pool to answer.
+        // `available` is called only if its answer matters, because rayon would start its global pool to answer.
         match (worth, self.most) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
             (worth, most) => worth.min(available(most)),
@@ -60,24 +63,25 @@ impl Threads {
     }
 }
 
-/// The number of threads that there may be if at most `most` are wanted.
+/// The number of threads that may be used: `most` or, without it, the number of cores.
 #[cfg(not(feature = "rayon"))]
 fn available(most: Option<NonZero<usize>>) -> usize {
-    /// The number of cores that this process may use. Cached, because the system call takes tens of microseconds.
+    /// The number of cores that this process may use. It is cached, because the system call takes tens of microseconds.
     static CORES: std::sync::LazyLock<NonZero<usize>> = std::sync::LazyLock::new(|| {
         std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
     });
     most.unwrap_or_else(|| *CORES).get()
 }
 
-/// The number of threads that there may be if at most `most` are wanted: no more than the pool has.
+/// The number of threads that may be used: at most `most`, and at most as many as the pool has.
 #[cfg(feature = "rayon")]
 fn available(most: Option<NonZero<usize>>) -> usize {
     let pool = rayon::current_num_threads();
     most.map_or(pool, |most| most.get().min(pool))
 }
 
-/// Calls `work` on `threads` threads, of which one is the calling thread. On fewer if the system starts no more.
+/// Calls `work` on `threads` threads, one of which is the calling thread. If the system does not start enough threads,
+/// calls `work` on fewer.
 #[cfg(not(feature = "rayon"))]
 fn together(threads: usize, work: impl Fn() + Sync) {
     use std::thread::{self, Builder};
@@ -91,8 +95,8 @@ fn together(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Calls `work` on `threads` threads, of which one is the calling thread. The others are those of its pool, or of the
-/// global pool if it is in none.
+/// Calls `work` `threads` times, once on the calling thread. The other calls run in the pool of the calling thread, or
+/// in the global pool if the calling thread belongs to no pool.
 #[cfg(feature = "rayon")]
 fn together(threads: usize, work: impl Fn() + Sync) {
     rayon::in_place_scope(|scope| {
@@ -103,7 +107,7 @@ fn together(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Describes how many threads do the work, and how they do it.
+/// Describes the work for `explain`: the number of threads, and `how` they do it.
 pub(super) fn explain(threads: usize, how: impl Display) -> String {
     format!(" on {}, {how}", counted(threads, "thread", "threads"))
 }
@@ -124,13 +128,14 @@ pub(super) fn spread(
     share(parts, threads, |(i, dest)| write(i * part, dest));
 }
 
-/// The size in bytes of the parts into which `threads` threads cut a result of `bytes` bytes: at most [`PART`], and
-/// small enough for [`PARTS`] parts per thread.
+/// The size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most [`PART`],
+/// and small enough for [`PARTS`] parts per thread.
 pub(super) fn part(bytes: usize, threads: usize) -> usize {
     bytes.div_ceil(threads * PARTS).min(PART)
 }
 
-/// The least number of parts into which `threads` threads cut a result. A single thread does not cut it.
+/// The number of parts into which a result should be cut for `threads` threads, or more. For a single thread the result
+/// is not cut.
 pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }
@@ -168,7 +173,7 @@ mod tests {
     use std::{cell::Cell, collections::HashSet, sync::Barrier, thread};
 
     thread_local! {
-        /// The most threads that parts were shared among by calls on this thread.
+        /// The largest number of threads that [`share`] was called with on this thread.
         pub(super) static MOST: Cell<usize> = const { Cell::new(1) };
     }
 
@@ -216,7 +221,7 @@ mod tests {
         });
     }
 
-    /// Everything that a backend does on the CPU has its bound.
+    /// Every operation of a backend on the CPU uses as many threads as the backend's bound.
     #[test]
     fn every_operation_has_the_bound_of_its_backend() {
         with_3_threads(|| {
@@ -290,7 +295,7 @@ mod tests {
         backend.upload((&X, &[16]))
     }
 
-    /// An argument that has to be brought into row-major order first.
+    /// Bringing an argument into row-major order uses as many threads as the backend's bound.
     #[cfg(feature = "ndarray")]
     #[test]
     fn arguments_in_another_order_have_the_bound() {

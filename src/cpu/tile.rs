@@ -4,9 +4,9 @@
 //! | pieces | how |
 //! |---|---|
 //! | of 1 or 2 bytes | read source row by source row, transposed in registers, written lane by lane |
-//! | of 4, 8 or 16 bytes | each by itself, in blocks of one cache line per lane |
+//! | of 4, 8 or 16 bytes | each by itself, in blocks that fill one cache line of each lane |
 //! | channels of pixels, contiguous in the source | transposed in registers directly from the source |
-//! | others | each by itself |
+//! | of other sizes | each by itself |
 
 use super::{
     interleave::{Buffers, VECTOR},
@@ -37,9 +37,10 @@ pub(super) struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// The largest numbers of bytes that a tile reads along the source and writes along a lane: several cache lines,
-    /// which the processor prefetches, and few enough that the tile stays in a cache. A tile of pieces of 4, 8 or 16
-    /// bytes, which need no interleaving, writes one cache line per lane, so that it can read further along the source.
+    /// The largest numbers of bytes that a tile reads along the source and writes along a lane, unless a single piece
+    /// is longer: several cache lines, which the processor prefetches, and few enough that the tile stays in a cache. A
+    /// tile of pieces of 4, 8 or 16 bytes, which need no interleaving, writes one cache line per lane, so that it can
+    /// read further along the source.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
@@ -57,8 +58,9 @@ impl Tiles<'_> {
     }
 }
 
-/// One tile: `count` pieces of a row for each lane. The pieces of the first lane begin at byte `at` of the source, and
-/// the other lanes follow along the near axis. The first `done` pieces of each lane are already written.
+/// One tile, or several tiles that follow each other along the row: `count` pieces of a row for each lane. The pieces
+/// of the first lane begin at byte `at` of the source, and the other lanes follow along the near axis. The first `done`
+/// pieces of each lane are already written.
 pub(super) struct Tile<'a, 'd> {
     pub(super) tiles: &'a Tiles<'a>,
     pub(super) source: &'a [u8],
@@ -68,7 +70,7 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) done: usize,
 }
 
-/// Moves the pieces of a tile into its lanes. Each line of the table at the top of this file is one implementation.
+/// Moves the pieces of a tile into its lanes. Each row of the table at the top of this file has one implementation.
 pub(super) trait MoveTile {
     fn move_tile(&mut self, tile: Tile<'_, '_>);
 }
@@ -97,8 +99,8 @@ impl MoveTile for LongPieces {
     }
 }
 
-/// Moves pieces of `N` bytes, several of which fill a vector: reads source rows into a buffer, transposes them, and
-/// writes the lanes from a second buffer.
+/// Moves pieces of `N` bytes, several of which fill a vector: reads source rows into a buffer, transposes these rows,
+/// and writes the lanes from a second buffer.
 pub(super) struct Interleaved<const N: usize> {
     /// The number of bytes of a lane that are written at once.
     span: usize,
@@ -143,8 +145,8 @@ impl<const N: usize> Interleaved<N> {
             Kernel::of(N, near).rows(source, at, near, tiles.row.stride, read);
         }
         let vectors = self.span / VECTOR;
-        // [`Self::MANY`] source rows are transposed at once. After the last of `count` rows these may include rows of
-        // an earlier tile that are still in `read`; their pieces are not copied to the lanes.
+        // [`Self::MANY`] source rows are transposed at once. The last transposition may include rows of an earlier tile
+        // that are still in `read` after the `count` rows. The pieces of those rows are not copied to the lanes.
         let rows = count.next_multiple_of(Self::MANY);
         let rows = self.read[..rows * columns * N].chunks_exact(columns * VECTOR);
         for (i, rows) in rows.enumerate() {
@@ -179,7 +181,7 @@ impl<const N: usize> MoveTile for Interleaved<N> {
     }
 }
 
-/// Moves each piece by itself, of `N` bytes, in blocks of `R` pieces per lane, which fill a cache line.
+/// Moves each piece of `N` bytes by itself, in blocks of `R` pieces per lane, which fill a cache line of the lane.
 pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
@@ -216,8 +218,8 @@ impl<const N: usize, const R: usize> Lines<N, R> {
         }
     }
 
-    /// Moves `count` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes,
-    /// with the near axis of any stride.
+    /// Moves `count` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes.
+    /// The near axis may have any stride.
     fn pieces(
         tiles: &Tiles<'_>,
         source: &[u8],
@@ -274,11 +276,11 @@ fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [
     &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
-/// Reads the cache lines of bytes `range` of each lane, which are about to be written, because the processor keeps many
-/// reads in flight, but few writes. `range` begins at 0 or where the range before ended.
+/// Reads the cache lines of bytes `range` of each lane, which are about to be written: the processor keeps many reads
+/// in flight, but few writes. `range` begins at 0 or where the range of the previous call for these lanes ended.
 ///
-/// A new page is written first: to read it would map the system's page of zeros, which the write would then replace on
-/// all cores, at many times the cost.
+/// A page that may be new, because the range enters it, is written first. Reading a new page would map the system's
+/// page of zeros, which the write would then replace on all cores, at many times the cost.
 fn touch(lanes: &mut [&mut [u8]], range: Range<usize>) {
     let mut touched = 0;
     for lane in lanes {
@@ -307,7 +309,7 @@ pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buff
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
     /// The size in bytes of a block: the pixels that fill one vector per channel.
     const BLOCK: usize = C * VECTOR;
-    /// The number of blocks that are transposed in one call: those that fit in 1 KiB, which stays in the first-level
+    /// The number of blocks that are transposed in one call: as many as fit in 1 KiB, which stays in the first-level
     /// cache.
     const SOME: usize = 1024 / Self::BLOCK;
 

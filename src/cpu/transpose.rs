@@ -4,13 +4,13 @@
 //! |---|---|
 //! | row | pieces along the innermost axis of the result, far apart in the source |
 //! | near axis | the axis along which pieces are nearest to each other in the source |
-//! | lane | the part of the result for one position of the near axis |
-//! | tile | some positions of the near axis by some pieces of a row: a few cache lines in each direction |
-//! | band | the same range of pieces in several lanes: the work that a thread takes at once |
+//! | lane | the contiguous part of the result for one position of the near axis |
+//! | tile | the pieces at some positions of the near axis and some of a row: a few cache lines in each direction |
+//! | band | the same range of pieces in several lanes, which one thread writes |
 //!
 //! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
-//! beside it. A tile reads each cache line of the source once and writes each cache line of the result once. The file
-//! `tile` moves the pieces of a tile.
+//! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. `tile.rs`
+//! moves the pieces of a tile.
 
 use super::{
     interleave::VECTOR,
@@ -22,7 +22,7 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Odometer};
 use std::iter;
 
-/// The same range of pieces in several lanes, which follow each other along the near axis.
+/// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct Band<'d> {
     /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
     at: usize,
@@ -34,8 +34,8 @@ struct Band<'d> {
 
 impl<'a> Tiles<'a> {
     /// The tiles of a slice with pieces of `piece` bytes, a row of them along `row`, whose stride is in bytes, at each
-    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help, because pieces are
-    /// nowhere nearer to each other in the source than along `row`, or because a row is shorter than a vector.
+    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help, because along no
+    /// axis pieces are nearer to each other in the source than along `row`, or because a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -84,8 +84,8 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // A band has the lanes of a whole number of tiles. Its bytes per lane are chosen so that the whole band has
-        // about the size that `threads::part` gives.
+        // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
+        // band has about the size that `threads::part` returns.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
@@ -106,8 +106,8 @@ impl<'a> Tiles<'a> {
 
     /// The number of leading positions of the near axis that get bands of their own, so that the tiles after them begin
     /// at a pair of cache lines, which the processor reads together. The plane begins at byte `at` of the source. 0 if
-    /// the number would differ from row to row, if pieces are not contiguous along the near axis, or if a tile is no
-    /// wider than a pair of cache lines.
+    /// the number would differ between positions of the row, if pieces are not contiguous along the near axis, or if a
+    /// tile is no wider than a pair of cache lines.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -177,8 +177,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest.len()` bytes of a lane to `dest`, from byte `skip` of the lane on. The first piece of the lane
-    /// begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the lane whose first piece begins at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);

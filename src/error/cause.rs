@@ -1,9 +1,9 @@
-//! The error of another crate that an error of this one comes from.
+//! The error of another crate that an [`Error`](crate::Error) comes from.
 
 use std::{error::Error, fmt, ops::Deref, sync::Arc};
 
-/// The error of wgpu that an [`Error`](crate::Error) comes from. It dereferences to that error; clones share it. Two
-/// causes are equal if their messages are.
+/// The error of another crate, usually of wgpu, that an [`Error`](crate::Error) comes from. A cause dereferences to
+/// that error, and clones share it. Two causes are equal if their messages are.
 ///
 /// ```
 /// use wgslice::error::Cause;

@@ -3,11 +3,11 @@
 use super::InvalidIndex;
 use crate::text::Shape;
 
-/// The boxes of a crop do not match, or reach outside.
+/// The boxes of a crop do not match the array `x`, or reach outside of their items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CropError {
-    /// `x` has too few dimensions.
+    /// `x` lacks the dimension of items, or a dimension for one of the sizes.
     #[error(
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
         Shape(x),
@@ -16,10 +16,10 @@ pub enum CropError {
     Rank {
         /// The shape of `x`.
         x: Vec<usize>,
-        /// The given sizes.
+        /// The given sizes of a box, one for each cropped dimension.
         sizes: Vec<usize>,
     },
-    /// The number of strides is not the number of sizes.
+    /// There are strides, but not one for each size.
     #[error(
         "strides are {strides:?}, but the sizes {} need one each: pass as many, or none if all are 1",
         Shape(sizes)
@@ -27,13 +27,13 @@ pub enum CropError {
     Strides {
         /// The given strides.
         strides: Vec<isize>,
-        /// The given sizes.
+        /// The given sizes of a box, one for each cropped dimension.
         sizes: Vec<usize>,
     },
     /// A stride of 0.
     #[error("the stride of dimension {dimension} of x is 0: it must be positive or negative")]
     StrideZero {
-        /// The dimension of `x`.
+        /// The dimension of `x`, counted from 0. Dimension 0 numbers the items and has no stride.
         dimension: usize,
     },
     /// `begins`, `box_indices` or `flips` does not have the needed shape.
@@ -51,7 +51,7 @@ pub enum CropError {
         found: Vec<usize>,
         /// The shape that it must have.
         needed: Vec<usize>,
-        /// The given sizes.
+        /// The given sizes of a box, one for each cropped dimension.
         sizes: Vec<usize>,
     },
     /// The number of boxes is not the number of items, and there are no box indices.
@@ -65,7 +65,7 @@ pub enum CropError {
         /// The size of the first dimension of `x`.
         items: usize,
     },
-    /// A box that is longer than a dimension of `x`, so that clamping cannot bring it inside.
+    /// Boxes that are longer than a dimension of `x`, so that clamping cannot bring them inside.
     #[error(
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
          so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero \
@@ -73,11 +73,11 @@ pub enum CropError {
         Shape(x)
     )]
     BoxSize {
-        /// The dimension of `x`.
+        /// The dimension of `x`, counted from 0.
         dimension: usize,
         /// The number of elements of a box in this dimension.
         size: usize,
-        /// The distance between them.
+        /// The distance between neighbouring elements of a box, in positions of the dimension.
         stride: isize,
         /// The shape of `x`.
         x: Vec<usize>,
@@ -89,9 +89,10 @@ pub enum CropError {
         Shape(x)
     )]
     Outside {
-        /// The first box that reaches outside: its box index, if it has one, and its begins.
+        /// The first box that reaches outside or has no item. Its integers are the box index, if there are box
+        /// indices, and then the begins.
         first: InvalidIndex,
-        /// The number of boxes that reach outside.
+        /// The number of boxes that reach outside or have no item.
         outside: usize,
         /// The number of all boxes.
         boxes: usize,

@@ -1,4 +1,4 @@
-//! Errors of gathers. Where several apply, the one that TensorFlow raises is returned, as for slices.
+//! Errors of gathers. If several apply, the one that TensorFlow raises is returned, as for slices.
 
 use super::InvalidIndex;
 use crate::text::Shape;
@@ -48,12 +48,12 @@ pub enum GatherError {
          it must be in [-{params_rank}, {params_rank})"
     )]
     Axis {
-        /// The given `axis`. Without one, `batch_dims`, which is then the axis.
+        /// The given `axis`. If none was given, `batch_dims`, which is then the axis.
         axis: isize,
         /// The rank of `params`.
         params_rank: usize,
     },
-    /// `batch_dims` of `gather` above the rank of `indices`, or above `axis`.
+    /// `batch_dims` of `gather` that is above `axis`, or outside `[-indices_rank, indices_rank]`.
     #[error(
         "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
          indices, and not above axis ({axis})"
@@ -66,7 +66,8 @@ pub enum GatherError {
         /// The rank of `indices`.
         indices_rank: usize,
     },
-    /// Indices of `gather_elements` that differ from `params` in rank, or are longer anywhere but along the axis.
+    /// Indices of `gather_elements` that differ from `params` in rank, or are longer than `params` in a dimension
+    /// other than the axis.
     #[error(
         "indices of shape {} must have as many dimensions as params {}, and no longer ones but \
          dimension {axis}, the axis",

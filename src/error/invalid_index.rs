@@ -7,12 +7,12 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidIndex {
     /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
-    /// `scatter_elements` each index is a tuple of one.
+    /// `scatter_elements` each index is a tuple of one integer, and for `crop` each box is a tuple.
     pub tuple: usize,
-    /// The coordinates of the tuple in the index tensor. For `gather_nd`, `scatter_nd` and `tensor_scatter_nd` they
-    /// leave out the last dimension, along which the integers of a tuple lie.
+    /// The coordinates of the tuple in the index tensor. For operations whose tuples lie along its last dimension,
+    /// such as `gather_nd` and `scatter_nd`, they leave out that dimension.
     pub position: Vec<usize>,
-    /// The integers of the tuple.
+    /// The integers of the tuple, for `crop` without the flips.
     pub index: Vec<i64>,
 }
 

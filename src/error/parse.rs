@@ -4,7 +4,8 @@ use std::fmt;
 
 /// A slice text that does not parse.
 ///
-/// Displayed with the text, or 100 characters of a longer one, and a caret under the offending character.
+/// The message shows the text, or the 100 characters around the error if the text is longer, with a caret under the
+/// offending character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     pub(crate) text: String,
@@ -24,7 +25,7 @@ impl ParseError {
     }
 }
 
-/// The most characters of the text that are displayed.
+/// The largest number of characters of the text that are displayed.
 const LINE: usize = 100;
 
 impl fmt::Display for ParseError {
@@ -39,7 +40,8 @@ impl fmt::Display for ParseError {
         let left_out = |at: usize| {
             (at == begin && begin > 0) || (at + 1 == begin + LINE && begin + LINE < length)
         };
-        // One line, so that the caret is under its character even if the text has line breaks.
+        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under
+        // its character.
         let shown = self.text.chars().enumerate().skip(begin).take(LINE);
         let line: String = shown
             .map(|(at, c)| match c {

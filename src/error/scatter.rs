@@ -36,7 +36,7 @@ pub enum ScatterError {
         /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// Updates that are not one slice for each index tuple.
+    /// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow refuses.
     #[error(
         "updates have shape {}, but with indices of shape {} into shape {} they must have all \
          dimensions of the indices but the last, of which there must be one, and then those of the \
@@ -63,8 +63,8 @@ pub enum ScatterError {
         /// The rank of the destination.
         rank: usize,
     },
-    /// Indices of `scatter_elements` that differ from the destination in rank, or are longer anywhere but along
-    /// the axis.
+    /// Indices of `scatter_elements` that differ from the destination in rank, or are longer than the destination in
+    /// a dimension other than the axis.
     #[error(
         "indices of shape {} must have as many dimensions as the destination {}, and no longer \
          ones but dimension {axis}, the axis",
@@ -79,7 +79,7 @@ pub enum ScatterError {
         /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// `scatter_elements` with updates of another shape than the indices.
+    /// `scatter_elements` with updates whose shape is not that of the indices.
     #[error(
         "updates have shape {}, but there must be one for each index: indices have shape {}",
         Shape(updates),

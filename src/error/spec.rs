@@ -1,7 +1,7 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice is one error here. If several apply, the one that TensorFlow raises is
-//! returned.
+//! Each error that TensorFlow raises for a slice has a variant here. If several apply, the one that TensorFlow raises
+//! is returned.
 
 use crate::text::Shape;
 
@@ -57,7 +57,7 @@ pub enum SpecError {
         /// Which dimension of the input, counted from 0.
         dimension: usize,
     },
-    /// A mask that does not fit 32 bits.
+    /// A mask that does not fit a signed 32-bit integer.
     #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
     Mask {
         /// The name of the mask.
@@ -68,7 +68,7 @@ pub enum SpecError {
     /// More than one ellipsis.
     #[error("the slice has more than one ellipsis: at most one can stand for the dimensions left")]
     MultipleEllipses,
-    /// An index or a range of a scalar, which has no dimension.
+    /// An index or a range for a scalar, which has no dimension.
     #[error("the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit")]
     ScalarInput,
     /// More indices and ranges than dimensions.
@@ -79,7 +79,7 @@ pub enum SpecError {
         /// The number of dimensions of the input.
         rank: usize,
     },
-    /// Stride 0.
+    /// A stride of 0.
     #[error("strides[{dimension}] is 0: a stride must be non-zero")]
     StrideZero {
         /// Which dimension of the input, counted from 0.
@@ -109,7 +109,7 @@ pub enum SpecError {
         /// The size of the dimension.
         size: usize,
     },
-    /// The gradient's input does not have the shape of the slice.
+    /// `dy`, the input of the gradient, does not have the shape of the slice.
     #[error(
         "dy has shape {}, but the slice has shape {}: they must be equal, nothing is broadcast",
         Shape(found),
@@ -134,7 +134,7 @@ pub enum SpecError {
         /// The number of dimensions of the input.
         rank: usize,
     },
-    /// A block that begins outside its dimension.
+    /// A block that begins outside its dimension, or that has elements in a dimension of size 0.
     #[error(
         "begin[{dimension}] is {begin}: the dimension has {count} elements, so it must be in \
          [0, {count}], and a dimension without elements has only the block of size 0"
@@ -147,7 +147,8 @@ pub enum SpecError {
         /// The size of the dimension.
         count: usize,
     },
-    /// The block that `begin` and `size` give, as in `tf.slice`, ends outside its dimension.
+    /// A block that ends outside its dimension, or whose size is negative and not -1. As in `tf.slice`, `begin` and
+    /// `size` give the block.
     #[error(
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
          must be at most what is left, or -1 for all of that"

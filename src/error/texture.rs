@@ -31,7 +31,7 @@ pub enum TextureError {
         /// The number of mip levels of the texture.
         levels: u32,
     },
-    /// A choice of channels that the format does not have, or that names one twice.
+    /// A choice of channels that names a channel twice, or one that the format does not have.
     #[error(
         "the channels are {chosen:?}, but the format has {channels}: each must be in [0, {channels}), and be named \
          at most once"
@@ -42,7 +42,7 @@ pub enum TextureError {
         /// The number of channels of the format.
         channels: usize,
     },
-    /// Channels chosen when the texels were already sliced or transposed.
+    /// Channels that are chosen after the texels were sliced or transposed.
     #[error(
         "channels are chosen of texels that are already a selection of shape {}: choose channels first, then slice \
          and transpose",
@@ -71,7 +71,7 @@ pub enum TextureError {
         /// The kind of texture.
         kind: &'static str,
     },
-    /// A tensor written to texels of another shape.
+    /// A tensor that is written to texels of another shape.
     #[error(
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",
         Shape(found),
@@ -83,7 +83,7 @@ pub enum TextureError {
         /// The shape of the texels.
         needed: Vec<usize>,
     },
-    /// A texture used with a backend or a tensor of the CPU.
+    /// A texture that is used with a backend or a tensor of the CPU.
     #[error(
         "the CPU has no textures: make a backend of the texture's device (Backend::from(Gpu::new(&device, &queue))), \
          and upload tensors there"

@@ -30,7 +30,7 @@ pub enum ViewError {
         /// The requested shape.
         to: Vec<usize>,
     },
-    /// A shape with another number of elements than the tensor has.
+    /// A shape whose number of elements is not that of the tensor.
     #[error(
         "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",
         Shape(from),
@@ -54,7 +54,7 @@ pub enum ViewError {
         /// The shape of the result.
         shape: Vec<usize>,
     },
-    /// A plan that cannot be run part by part in this way.
+    /// A plan that the called method cannot cut into parts.
     #[error(
         "a {operation} has no such parts: Plan::part takes slices and views, and Plan::part_with gathers"
     )]

@@ -42,8 +42,8 @@ pub struct AdapterOptions {
 pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
-    /// These options, with those that are `None` taken from wgpu's environment variables. Fails if `WGPU_BACKEND` names
-    /// no graphics API.
+    /// Returns these options, with wgpu's environment variables in place of those that are `None`. Fails if `backends`
+    /// is `None` and `WGPU_BACKEND` names no graphics API.
     fn with_environment(&self) -> Result<Self, Error> {
         let mut options = self.clone();
         if options.backends.is_none()
@@ -69,7 +69,7 @@ impl AdapterOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] if `WGPU_BACKEND` names no graphics API.
+    /// [`Error::NoAdapter`] if `backends` is `None` and `WGPU_BACKEND` names no graphics API.
     pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
         Ok(self.with_environment()?.search().await)
     }
@@ -77,7 +77,8 @@ impl AdapterOptions {
     async fn search(&self) -> Vec<Candidate> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
-            // OpenGL is searched only if the other APIs have no adapter: mostly it lists the same adapters again.
+            // OpenGL is searched only if the other APIs have no adapter, since it usually lists the same adapters
+            // again.
             None => match self.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
                 some => some,
@@ -91,7 +92,7 @@ impl AdapterOptions {
         let instance = wgpu::Instance::new(descriptor);
         #[cfg(not(target_arch = "wasm32"))]
         let adapters = instance.enumerate_adapters(backends).await;
-        // A browser hands out one adapter and cannot list all.
+        // A browser returns one adapter and cannot list all of them.
         #[cfg(target_arch = "wasm32")]
         let adapters = Vec::from_iter(
             instance

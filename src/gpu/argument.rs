@@ -8,7 +8,7 @@ use crate::{Error, Plan, ops::index::IndexType};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// An argument of a plan: its buffers, and its location in them.
+/// An argument of a plan: its name in error messages, its buffers, and where it lies in them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument<'a> {
     pub(super) name: &'static str,
@@ -18,9 +18,10 @@ pub(super) struct Argument<'a> {
     pub(super) passed: u64,
     /// The number of bytes that the plan needs.
     pub(super) needed: u64,
-    /// Whether the caller passed the buffers. Bind groups are kept only for these: see `groups`.
+    /// Whether bind groups of the buffers may be kept: see `groups`. False for the buffers of tensors, for the scratch
+    /// memory of scatters, and for buffers that no later recording uses.
     pub(super) callers: bool,
-    /// The tensor whose buffers they are.
+    /// The tensor that owns the buffers, if one does.
     pub(super) tensor: Option<&'a DeviceBytes>,
 }
 
@@ -64,7 +65,8 @@ impl<'a> Argument<'a> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` fit the plan, and that they share no buffer.
+    /// Checks that this argument and `dest` are long enough and end in whole words of their buffers, and that they
+    /// share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()?;
@@ -129,7 +131,8 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
-    /// what [`Argument::check`] checks, tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
+    /// what [`Argument::check`] checks, the tuples must begin at a multiple of 4 bytes and share no buffer with `dest`,
+    /// and all buffers need the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check_words()?;

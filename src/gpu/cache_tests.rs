@@ -151,8 +151,8 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.inner.texels.lock().unwrap(), []);
 }
 
-/// The second use of a group keeps it. A recording uses the group of the slice twice, and those of the update and of
-/// the gather once.
+/// A group is kept at its second use. A recording uses the group of the slice twice, and the groups of the update and
+/// of the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = noop(wgpu::Features::empty(), 8);
@@ -297,7 +297,7 @@ fn buffers_that_are_not_reused_are_freed() {
     assert_eq!(kept(), 32);
 }
 
-/// Allocations are simulated, so that they fail a given number of times.
+/// Simulates allocations that fail a given number of times.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = noop(wgpu::Features::empty(), 8);

@@ -6,7 +6,7 @@ use crate::Error;
 pub(crate) const VECTOR: usize = 16;
 
 /// The most workgroup memory that a shader uses for each invocation, in bytes. Workgroups of 256 then use up to 16 KiB,
-/// the least that WebGPU promises. wgpu also has devices with less: those of `downlevel_defaults` have 16,352 bytes.
+/// which WebGPU guarantees. wgpu also has devices with less: `downlevel_defaults` has 16,352 bytes.
 pub(crate) const INVOCATION_MEMORY: u32 = 64;
 
 /// The kind of adapter that runs the shaders.
@@ -19,9 +19,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). For a
-    /// GPU that allows fewer, or has too little workgroup memory, the largest power of two for which both are enough,
-    /// but at least 64, the most lanes of a tile. A device that does not allow 64 rejects the shaders.
+    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). If the
+    /// device allows fewer, or has too little workgroup memory for them, the largest power of two that it allows and
+    /// has memory for, but at least 64, which is [`MOST_LANES`](super::grid::MOST_LANES). A device that does not allow
+    /// 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -39,23 +40,23 @@ impl Kind {
 /// The limits of a dispatch on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
-    /// The most bytes of a binding.
+    /// The largest size of a binding in bytes.
     pub(crate) binding: u64,
-    /// Bindings begin at multiples of this many bytes.
+    /// Bindings begin at multiples of this many bytes of their buffers. A power of two.
     pub(crate) alignment: u64,
     /// The most workgroups in one dimension of a dispatch.
     pub(crate) groups: u32,
-    /// The most bytes of a result that one dispatch writes.
+    /// The most bytes of a result that one dispatch may write.
     pub(crate) dispatch: u64,
-    /// The largest offset that the shaders compute with, in units.
+    /// The largest offset that the shaders compute with, in units. A binding has no more units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
-    /// The number of invocations in a workgroup: a power of two, and at least the most lanes of a tile.
+    /// The number of invocations in a workgroup, from [`Kind::workgroup`]: a power of two, at least 64.
     pub(crate) workgroup: u32,
 }
 
-/// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be: each part is a
-/// range of a buffer of its own.
+/// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be. Each part is a
+/// range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
     /// Where each part begins in its buffer, in bytes.
@@ -96,7 +97,7 @@ impl Parts {
 /// the argument: see [`Parts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
-    /// The number of the part that is bound.
+    /// The number of the part that is bound, and of its buffer; the first is 0.
     pub(crate) part: usize,
     /// The offset of the binding in the part's buffer, in bytes.
     pub(crate) offset: u64,
@@ -105,8 +106,8 @@ pub(crate) struct Span {
 }
 
 impl Reach {
-    /// The largest multiple of the alignment of bindings, and of the largest vector, that is not above `offset`. How a
-    /// plan is cut depends only on the rest of the offset: from there on, everything lies as it would from 0 on.
+    /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. How a
+    /// plan is cut depends only on the remainder.
     pub(super) fn aligned(&self, offset: u64) -> u64 {
         // Both are powers of two.
         offset & !(self.alignment.max(VECTOR as u64) - 1)
@@ -126,7 +127,7 @@ impl Reach {
     }
 
     /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in the binding. `None` if the
-    /// bytes lie in several parts, or exceed the largest binding.
+    /// bytes lie in several parts, or if the binding would be too large.
     pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.
@@ -145,7 +146,7 @@ impl Reach {
         (bytes <= self.binding).then_some((span, within - offset))
     }
 
-    /// The error if even a single unit of a plan, `unit` bytes large, needs a larger binding than the device allows.
+    /// The error for a plan whose units, of `unit` bytes each, exceed the device's limits even one at a time.
     pub(super) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",

@@ -13,7 +13,7 @@ use crate::{
 };
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Whether `rows` rows of `bytes` contiguous bytes each are copied rather than dispatched.
+/// Whether `rows` rows of `bytes` contiguous bytes each are moved by copies rather than by a dispatch.
 fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     match kind {
         Kind::Software => rows <= 16 || bytes >= 16 << 10,
@@ -21,7 +21,8 @@ fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     }
 }
 
-/// Whether buffer copies replace a plan's dispatch on an adapter of this kind, if the buffers are [`copyable`].
+/// Whether buffer copies replace the dispatches of a plan on an adapter of this kind, provided that the buffers are
+/// [`copyable`].
 pub(super) fn is_copied(plan: &Plan, kind: Kind) -> bool {
     let Rows {
         unit,
@@ -83,7 +84,7 @@ pub(super) fn copy(
     }
 }
 
-/// Records commands that fill an argument with zeros.
+/// Records commands that fill an argument with zeros. It must consist of whole words.
 pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
     for piece in dest.slices(0, dest.needed) {
         encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));

@@ -1,8 +1,9 @@
 //! Records a plan as the commands that `route` decides on.
 //!
-//! Recording submits nothing and never waits. Buffers that wgpu would reject are an [`Error::Buffer`] before wgpu sees
-//! them. Once its pipelines are compiled and its buffers were recorded twice, recording a plan creates no device
-//! objects, apart from slots for uniforms and reports (`slots`).
+//! Recording submits nothing and never waits for the device. Buffers that do not fit a plan are an [`Error::Buffer`]
+//! before wgpu sees them. Once the pipelines of a plan are compiled and its buffers were recorded twice, recording it
+//! again creates no device objects, apart from slots for uniforms and reports (`slots`). Scatters and operations on
+//! tensors still create bind groups (`groups`).
 
 use super::{
     Gpu, Inner,
@@ -42,11 +43,11 @@ impl<'a> DeviceIndices<'a> {
     }
 }
 
-/// A plan to record, and what was prepared for it.
+/// A plan to record, and the works that were prepared for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
     pub(super) plan: &'a Plan,
-    /// The plan's works for the most frequent places of arguments; empty if nothing was prepared.
+    /// The plan's works for the usual places of its arguments. Empty if nothing was prepared.
     pub(super) prepared: &'a [Arc<Work>],
 }
 
@@ -63,9 +64,9 @@ impl Gpu {
     /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
     /// gradient; `dest` receives the result, or is updated.
     ///
-    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC` and `COPY_DST`,
-    /// and offsets that are multiples of 4, slices of long contiguous rows are recorded as buffer copies. Only the
-    /// bytes of the result are written.
+    /// The buffers must belong to this device and have the usage `STORAGE`. The offsets may be any. With `COPY_SRC` and
+    /// `COPY_DST`, and offsets that are multiples of 4, slices whose contiguous rows are few or long are recorded as
+    /// buffer copies. Only the bytes of the result are written.
     ///
     /// `source` and `dest` must be different buffers: wgpu does not allow a buffer to be read and written in the same
     /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
@@ -87,8 +88,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if not even a single unit, of 1 to
-    /// 16 bytes, fits the device's limits; [`Error::Pipeline`] if the device rejects the shader.
+    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if the plan has more dimensions than
+    /// a shader takes, or if not even a single unit, of 1 to 16 bytes, fits the device's limits; [`Error::Pipeline`] if
+    /// the device rejects the shader.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -100,8 +102,8 @@ impl Gpu {
         self.record(encoder, plan.into(), source, dest)
     }
 
-    /// [`Gpu::encode`] into an open pass. This saves time for many small slices, since a pass takes wgpu longer than a
-    /// dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
+    /// [`Gpu::encode`] into an open pass. Recording many small slices into one pass saves time, since a pass takes wgpu
+    /// longer than a dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
     ///
     /// # Errors
     ///
@@ -119,10 +121,10 @@ impl Gpu {
 
     /// Records a gather or a crop: reads `params` and `indices`, and writes the result to `dest`.
     ///
-    /// The tuples of a crop are those of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
+    /// For a crop, `indices` are the tuples of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
     ///
-    /// For tuples that are out of range, zeros are written. The report says later which tuples were out of range; under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
+    /// For tuples that are out of range, zeros are written. The report says later which tuples these were. Under
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) it is an error if there was any. The buffers must be as
     /// for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`,
     /// the report can name the first invalid tuple.
     ///
@@ -236,7 +238,7 @@ impl Gpu {
         Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
 
-    /// What is recorded for a task that is not empty. `arguments` are the source, the result and, for a gather or a
+    /// Returns the work of a task that is not empty. `arguments` are the source, the result and, for a gather or a
     /// scatter, the index tuples, which are of type `index`.
     pub(super) fn work_of(
         &self,
@@ -263,8 +265,8 @@ impl Gpu {
         }
     }
 
-    /// Records the dispatches of a work in one pass, although the work may have several. `arguments` are those of
-    /// [`Gpu::work_of`], and the scratch memory. The slots of reports are added to `counts`.
+    /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes.
+    /// `arguments` are those of [`Gpu::work_of`]. The slots of reports are added to `counts`.
     fn launch(
         &self,
         pass: &mut ComputePass<'_>,
@@ -354,7 +356,7 @@ impl Gpu {
     }
 }
 
-/// Opens a pass with the operation's name.
+/// Opens a pass that is labelled with the operation's name.
 pub(super) fn begin_pass<'a>(encoder: &'a mut CommandEncoder, plan: &Plan) -> ComputePass<'a> {
     encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
         label: Some(&format!("wgslice {}", plan.map.name())),

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
-/// `explain` computes the dispatches of a plan only if the plan has at most this many by estimate. Only a plan larger
-/// than any memory has more, and to compute them would take too long.
+/// `explain` computes the dispatches of a plan only if it estimates at most this many. Only plans on very large
+/// tensors, or with a small limit on dispatches, have more, and computing those would take too long.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {
     /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
-    /// their kernel. Assumes that each argument is the whole of one buffer.
+    /// the kernel of the first. Assumes that each argument is the whole of one buffer.
     pub fn explain(&self, plan: &Plan) -> String {
         format!("{plan}: {}", self.how(plan))
     }

@@ -4,7 +4,8 @@ use super::{Gpu, scope::scoped};
 use crate::{Error, error::Cause};
 
 impl Gpu {
-    /// Runs `work`, which error messages describe as `doing`. Fails if the device reports an error meanwhile.
+    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile, which browsers
+    /// never do.
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,
@@ -22,13 +23,13 @@ impl Gpu {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Whether a call may wait for the device. In a browser no call may.
+    /// Whether a call may wait for the device. False in a browser.
     pub(crate) fn may_block(&self) -> bool {
         self.inner.may_block
     }
 
-    /// Fails in a browser, which does not let a call wait for `what`; the error names the call to use `instead`. Comes
-    /// before anything is submitted.
+    /// Fails in a browser, where no call may wait for `what`. The error names the call to use `instead`. Callers check
+    /// this before they submit anything.
     pub(crate) fn check_may_block(
         &self,
         what: &'static str,
@@ -40,7 +41,7 @@ impl Gpu {
         }
     }
 
-    /// Waits for this submission. In a browser, which does not allow blocking, returns at once.
+    /// Waits for this submission, or returns at once in a browser, where no call may wait.
     pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),
@@ -48,7 +49,7 @@ impl Gpu {
         })
     }
 
-    /// Runs the callbacks of finished submissions, without waiting for others.
+    /// Runs the callbacks of finished submissions. Waits for none.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
     }
@@ -82,8 +83,8 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: impl Into<Caus
     }
 }
 
-/// Whether the device creates no buffer but reports no error: then it is lost. The callback for lost devices does not
-/// suffice: it may run only when all submitted work has ended, and on a caller's device this crate sets no callback.
+/// Whether the device creates no buffer but reports no error, as a lost device does. The callback for lost devices does
+/// not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's device.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

@@ -1,7 +1,7 @@
 //! Packs slices of host data straight into memory that the device reads.
 //!
 //! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
-//! rows are copied directly to it; all others are first collected in a buffer that stays in the cache.
+//! contiguous rows are copied directly to it. All others are first collected in a buffer that stays in the cache.
 
 use crate::{
     Error, Plan,
@@ -9,11 +9,11 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// The least size in bytes of a row that is copied directly: 64 cache lines, of which only the first and the last may
-/// be written in part.
+/// The size in bytes from which a row is copied directly: 64 cache lines of 64 bytes, of which only the first and the
+/// last may be written in part.
 const LONG_ROW: usize = 4 << 10;
 
-/// The size in bytes of the buffer in which shorter rows are collected: small enough for a core's second-level cache.
+/// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
 const BOUNCE: usize = 256 << 10;
 
 /// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the part's offset in the result in

@@ -3,28 +3,29 @@
 //! A row is cut into segments of equal length, of which the last may be shorter. A tile is one segment, except where
 //! the table says that a tile may span rows. 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together.
 //! A software adapter pays for every invocation, and is fastest if one invocation moves a whole tile. The shaders read
-//! the number of lanes and the length of tiles from the uniforms:
+//! the number of lanes and the length of tiles from the uniforms. Most kernels have these tiles:
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
 //! | software | from 4 bytes | 1 | 16 to 512, equal parts of a row |
-//! | GPU | from 4 bytes | as below | 4 for each lane, of one row or four |
+//! | GPU | from 4 bytes | as below | 4 for each lane, or 1 if rows are short; a lane then moves units of four tiles |
 //! | software | smaller | 1 | 64 words, which may span rows |
 //! | GPU | smaller | 64 | 4 words for each lane, which may span rows |
 //!
-//! Kernels that pack several short rows into a vector have a tile for each invocation.
+//! Kernels that pack several short rows into a vector have a tile for each invocation. `transpose`, `gather_units`,
+//! `row_words` and the kernels of scatters have tiles of their own.
 //!
 //! # Hardware GPUs
 //!
 //! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to
 //! each multiprocessor at all times (4.8 TB/s and 0.7 µs on a GPU with 132 of them), and an invocation loads nothing
-//! while it computes. So `rows_coalesced.wgsl` loads four units in each invocation before it stores the first, and the
-//! grid decides how many rows they belong to:
+//! while it computes. So each invocation of `rows_coalesced.wgsl` loads four units before it stores the first, and the
+//! grid decides to how many rows these units belong:
 //!
 //! - Enough neighbouring lanes share a row to load at least [`COALESCED`] bytes of it at once, or all of a shorter row.
-//!   Memory transfers sectors of 32 bytes, and cache lines have 128.
-//! - The four units belong to one row, which is looked up once; if rows are shorter than four times [`COALESCED`]
-//!   bytes, to four rows, so that lanes have equally many bytes in flight for all row lengths.
+//!   Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
+//! - The four units belong to one row, which is looked up once. If rows are shorter than four times [`COALESCED`]
+//!   bytes, the units belong to four rows, so that a lane has four units in flight for all row lengths.
 //! - Workgroups have 256 invocations if the device allows: a multiprocessor holds 2,048 invocations but only 16 to 32
 //!   workgroups, and starting a workgroup takes about the same time for any size.
 //!
@@ -32,15 +33,16 @@
 //!
 //! The machine code that lavapipe of Mesa 22.3 generates for the shaders shows the costs behind the numbers here:
 //!
-//! - Eight invocations run in lockstep, as the lanes of a vector. Each load and store is a loop over them of about 20
-//!   instructions a lane and a few more for each word, even for contiguous accesses. So accesses should be few and
-//!   wide: a copy ran at 3.8 GB/s by 4-byte words, at 8.2 by vectors of four of them, and at 13.4 by four 8-byte words.
+//! - Eight invocations run in lockstep, as the lanes of a vector. Each load and store is a loop over the lanes, with
+//!   about 20 instructions for each lane and a few more for each word, even if the accesses are contiguous. So accesses
+//!   should be few and wide: a copy ran at 3.8 GB/s by 4-byte words, at 8.2 GB/s by vectors of four such words, and at
+//!   13.4 GB/s by vectors of four 8-byte words.
 //! - Both sides of an `if` execute, even if all lanes agree: only pipeline constants remove code. A loop costs its
 //!   first iteration even if no lane enters it.
 //! - A division is eight scalar divisions.
-//! - Every eight invocations are a function call, and every workgroup is a task.
-//! - Eight lanes that each walk their own row keep eight cache misses in flight; lanes that share a row wait for one
-//!   after the other. Gathers of 512-byte rows ran at 8.5 and 4.6 GB/s.
+//! - Every eight invocations cost a function call, and every workgroup is a task of a thread.
+//! - Eight lanes that each walk their own row keep eight cache misses in flight, whereas lanes that share a row wait
+//!   for one miss after the other. Gathers of 512-byte rows ran at 8.5 GB/s and at 4.6 GB/s.
 //! - A segment that is shorter than its neighbours leaves lanes idle.
 
 use super::caps::{Kind, Reach};
@@ -50,11 +52,11 @@ use crate::plan::Rows;
 /// invocations of a multiprocessor then have 32 KiB in flight.
 const IN_FLIGHT: usize = 4;
 
-/// The least number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two of the
+/// The smallest number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two of the
 /// 32-byte sectors that memory transfers.
 const COALESCED: usize = 64;
 
-/// The most lanes of a tile: as many as the smallest workgroup has invocations.
+/// The most lanes of a tile that is not moved by a whole workgroup: as many as the smallest workgroup has invocations.
 pub(super) const MOST_LANES: usize = 64;
 
 /// The tiles and workgroups of a dispatch. Constructors return `None` if a device does not allow that many workgroups.
@@ -79,8 +81,8 @@ impl Grid {
         self.width | self.lanes_log2 << 16
     }
 
-    /// The grid for units smaller than 4 bytes, of which an invocation assembles one word after another. `head` is the
-    /// number of units that precede the first written unit in its word.
+    /// The grid for units smaller than 4 bytes: an invocation assembles them into words, one after the other. `head` is
+    /// the number of units that precede the first written unit in its word.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, 64),
@@ -103,9 +105,9 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The grid for kernels of a scatter that combine each slice with a list of rows. A lane walks the whole list,
-    /// which may be long, once for each of the lane's units. So on hardware a lane has only one unit, and more lanes
-    /// walk in parallel.
+    /// The grid for kernels of a scatter that combine each slice with a list of rows. For each of its units, a lane
+    /// walks the whole list, which may be long. So on hardware a lane has only one unit, and more lanes walk in
+    /// parallel.
     pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
         if reach.kind == Kind::Software {
             return Self::one_by_one(rows, reach);
@@ -115,12 +117,12 @@ impl Grid {
         Self::new(reach, 1, lanes, lanes, tiles)
     }
 
-    /// The grid for this many tiles, each of which one invocation moves.
+    /// The grid for `tiles` tiles, each of which one invocation processes.
     pub(crate) fn invocations(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, 1, 1, tiles)
     }
 
-    /// The grid for this many tiles, each of which one workgroup moves.
+    /// The grid for `tiles` tiles, each of which one workgroup processes.
     pub(crate) fn workgroups(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
     }
@@ -140,7 +142,7 @@ impl Grid {
         (grid, IN_FLIGHT / each)
     }
 
-    /// The grid for this many tiles of `segment` units and `lanes` lanes. Each invocation moves units of `each` tiles.
+    /// The grid for `tiles` tiles of `segment` units and `lanes` lanes. Each invocation moves units of `each` tiles.
     pub(super) fn new(
         reach: &Reach,
         each: usize,
@@ -170,8 +172,8 @@ fn equal(rows: &Rows, workgroup: usize) -> usize {
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits, since the
-/// uniforms hold the width in 16 bits. `None` if the grid would have to be larger.
+/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits, which is
+/// what the uniforms have for the width. `None` if no such grid is large enough.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

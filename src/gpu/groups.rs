@@ -1,11 +1,10 @@
-//! A cache of the bind groups of buffers that are recorded again.
+//! A cache of bind groups, for buffers that are recorded more than once.
 //!
 //! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
-//! references. So a group is kept only for buffers that recur: the first use of the buffers stores only a hash, and the
-//! second use stores the group. A group is dropped when it was not [used recently](Recent), or by
-//! [`Gpu::trim`](crate::Gpu::trim). Groups of tensors and of scratch memory are not kept, since they would keep memory
-//! alive that the pool frees. Operations on tensors are submitted one by one anyway, which takes longer than creating a
-//! group.
+//! references. So a group is kept only for buffers that recur: their first use stores only a hash, and their second use
+//! stores the group. A group is dropped when it was not [used recently](Recent), or by [`Gpu::trim`](crate::Gpu::trim).
+//! Groups of tensors and of the scratch memory of scatters are not kept, since they would keep alive memory that is
+//! otherwise freed. Operations on tensors are submitted one by one anyway, which takes longer than creating a group.
 
 use super::{
     maps::Op,
@@ -35,7 +34,8 @@ enum Entry {
     Kept(Key, wgpu::BindGroup),
 }
 
-/// The operation, which determines the layout, and for each binding the buffer, the offset and the size of its range.
+/// The operation, which determines the layout, and for each binding the buffer, and the offset and the size of the
+/// bound range in bytes.
 #[derive(Debug)]
 struct Key {
     op: Op,
@@ -52,7 +52,7 @@ impl Key {
 }
 
 impl Groups {
-    /// The group of these bindings for an operation, created by `make` if it is not kept.
+    /// Returns the group of these bindings for an operation: the kept one, or one that `make` creates.
     pub(super) fn get(
         &self,
         op: Op,

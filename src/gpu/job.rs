@@ -1,5 +1,5 @@
-//! The work of one dispatch: rows, the map of where each begins, and bindings, in the plan's units. A job does not name
-//! a kernel: the first kernel of the table in `kernels` that accepts a job runs it.
+//! The work of one dispatch: rows, the map of where each row begins, and bindings, all in the plan's units. A job does
+//! not name a kernel: the first kernel of the table in `kernels` that accepts a job runs it.
 
 use super::{
     caps::{Reach, Span, VECTOR},
@@ -11,7 +11,8 @@ use crate::plan::Rows;
 #[derive(Clone, Debug)]
 pub(crate) struct Job<'a> {
     pub(crate) reach: &'a Reach,
-    /// The rows of the result, or of the source if the job is of an update or a scatter.
+    /// The rows of the result or, for an update or a scatter, of the source. In the steps that read index tuples or
+    /// sort lists, a row is a single unit.
     pub(crate) rows: Rows,
     pub(crate) map: RowMap,
     /// Binding 0 of the shader: the source, or in the steps that prepare a scatter the array `head`.
@@ -21,7 +22,8 @@ pub(crate) struct Job<'a> {
     /// Bindings 2 and 3 of the shader, if it has them. In `scatter_nd.wgsl` they are the arrays `head` and `rows`. In
     /// every other shader binding 2 is the index tuples, and there is no binding 3.
     pub(crate) others: [Span; 2],
-    /// Whether the buffers of source and result are so long that bindings may be extended to whole vectors.
+    /// Whether the buffers of source and result consist of whole vectors, so that bindings may be extended to whole
+    /// vectors.
     pub(crate) whole_vectors: bool,
 }
 
@@ -29,14 +31,16 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
-    /// Where the job begins in the binding, in units: in a result at the first unit that is written, in a source at the
-    /// first unit of the first row. In the source of a gather, at the unit where the first row would begin if all its
-    /// indices were zero; this is negative if the unit lies before the binding.
+    /// Where the job begins in the binding, in units. In a result, this is the first unit that is written or, for a
+    /// scatter, the first unit of the first bound slice. In a source, it is the first unit of the first row. In the
+    /// source of a gather, it is where the first row would begin if its first index were the first that the dispatch
+    /// accepts and all others were zero; negative if that lies before the binding. In the step of a scatter that finds
+    /// slices, it is instead the number that `head` gives to the first row.
     pub(crate) base: i64,
 }
 
 impl Job<'_> {
-    /// The rows in vectors of one unit each, for kernels that do not combine the job's units to larger vectors.
+    /// The rows in vectors of one unit each, for kernels that do not join the job's units into larger vectors.
     pub(crate) fn units(&self) -> Vectors {
         Vectors {
             rows: self.rows,
@@ -48,11 +52,11 @@ impl Job<'_> {
     }
 
     /// Returns the bindings of source and result, in this order, extended to whole vectors. `None` if the bindings must
-    /// not be extended, or would then exceed the device's limits.
+    /// not be extended, if the extended ones would exceed the device's limits, or if bindings may begin within vectors.
     pub(crate) fn whole_spans(&self) -> Option<[Span; 2]> {
         let vector = VECTOR as u64;
-        // Shaders compute signed 32-bit addresses up to a vector beyond either end of a binding, so bindings are a
-        // vector shorter than the largest address.
+        // Shaders compute signed 32-bit byte addresses up to a vector beyond either end of a binding, so bindings must
+        // be a vector shorter than the largest address.
         let most = self
             .reach
             .binding
@@ -67,9 +71,9 @@ impl Job<'_> {
         fits.then_some(spans)
     }
 
-    /// The rows in the widest vectors, of up to 16 bytes, such that every row begins and ends with a whole vector. The
-    /// units of a row become vectors only if they are contiguous. If they are read backwards, they become 16-byte
-    /// vectors of a slice, or none: the kernels reverse the units only of these.
+    /// The rows in the widest vectors, of up to 16 bytes, such that every row begins and ends with a whole vector.
+    /// Units are joined only if those of a row are contiguous. Units that are read backwards are joined only in a
+    /// slice, and only to 16-byte vectors, since kernels reverse the units of no other vectors.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;
@@ -82,7 +86,7 @@ impl Job<'_> {
         if rows.step.abs() != 1 || backwards && !reverses {
             factor = 1;
         }
-        // There are no vectors of 8 bytes for scatters: the rows are in words, so words will do.
+        // Kernels that replace slices have no vectors of 8 bytes, so smaller units stay as they are.
         if matches!(
             self.map,
             RowMap::Scatter(Scatter {
@@ -126,8 +130,8 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// The number of vectors that precede the first written vector in its word of the result's binding, for words of
-    /// `bytes` bytes and vectors no larger than a word.
+    /// The number of vectors between the beginning of a block of the result's binding and the first written vector,
+    /// which lies in this block. Blocks have `bytes` bytes each, at least as many as a vector.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

@@ -2,13 +2,13 @@
 //! where they are stored.
 //!
 //! A slice is the part of the destination that an index tuple points at. A block is the part of the rows of updates
-//! that the scatter processes at once. In each block, a slice has a list of those rows that go to it. A link is the
-//! number of a row in the block plus one, or 0 for no row; each row has a link to the next row of its list.
+//! that the scatter processes at once. In each block, the rows that go to a slice form its list. Each row has a link to
+//! the next row of its list. A link is the number of a row in the block plus one, or 0 for no row.
 //!
-//! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
-//! invocation, a longer list that fits in workgroup memory by several, and even longer lists are linked anew, in order,
-//! many of them by a workgroup. So no invocation takes long, for any indices. Then, for each unit of a slice, one
-//! invocation walks the list.
+//! Invocations link rows in any order. If rows must be combined in order, a short list is sorted by one invocation, and
+//! a longer list that fits in workgroup memory by several. Even longer lists are linked anew, in order, by a workgroup
+//! that links many of them at once. So no invocation takes long, whatever the indices. Then, for each unit of a slice,
+//! one invocation walks the list.
 
 use super::caps::Kind;
 
@@ -16,18 +16,18 @@ use super::caps::Kind;
 pub(crate) const FOUR: usize = 4;
 
 /// The most rows of a list that is sorted in workgroup memory: `MOST` in `scatter_long_lists.wgsl`. A workgroup of 256
-/// sorts eight lists at once, whose links, of 4 bytes each, take 8 KiB.
+/// sorts eight lists at once. Their links, of 4 bytes each, take 8 KiB.
 pub(super) const MIDDLE: usize = 256;
 /// The number of invocations that sort a list together: `LANES` in `scatter_long_lists.wgsl`.
 pub(super) const MIDDLE_LANES: usize = 32;
 
-/// The most workgroups of the step that sorts longer lists. Usually there are no such lists, so there are few
-/// workgroups, but enough to keep a GPU busy: a GPU with 132 multiprocessors runs at most 1,056 workgroups of 256
-/// invocations at once.
+/// The most workgroups of the step that sorts longer lists. There are usually no such lists, so the number is small. It
+/// is still enough to keep a GPU busy: a GPU with 132 multiprocessors runs at most 1,056 workgroups of 256 invocations
+/// at once.
 const WORKGROUPS: usize = 512;
 
-/// The number of rows that an invocation examines for lists to sort. On a software adapter invocations run in lockstep,
-/// so all wait while one sorts: see `scatter_sort.wgsl`.
+/// The number of rows that an invocation examines for lists to sort. On a software adapter, where invocations run in
+/// lockstep and all wait while one sorts, it is larger: see `scatter_sort.wgsl`.
 pub(crate) fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
@@ -48,11 +48,11 @@ fn longest_sorted(kind: Kind) -> usize {
 }
 
 /// The most rows of a block whose rows are combined with slices. `units` is the number of units that one invocation
-/// combines: for each, it may have to walk a list of all rows.
+/// combines. For each unit, the invocation may have to walk a list of all rows.
 ///
-/// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
-/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, so rows
-/// times `units` are at most half of that.
+/// A GPU, where an invocation combines one unit, waits half a microsecond for each link, so half a second for a list of
+/// a million rows. Drivers might take more for a hang. Lavapipe seems to leave every loop of an invocation after 65,535
+/// iterations in total, so rows times `units` are at most about half of that, unless a single row has more units.
 pub(crate) fn most_rows(kind: Kind, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -61,9 +61,9 @@ pub(crate) fn most_rows(kind: Kind, units: usize) -> usize {
 }
 
 /// The layout of the array `rows`, in which the shaders store the lists of a block as 32-bit words, in this order: the
-/// slice of each row; the link of each row; four words, of which two count the slices that follow; the slices whose
-/// lists are too long for one invocation to sort; the slices whose lists are too long for workgroup memory. All
-/// positions here are in words.
+/// slice of each row; the link of each row; four words, of which the first two count the slices that follow; the slices
+/// whose lists are too long for one invocation to sort, but not for workgroup memory; the slices whose lists are too
+/// long for workgroup memory. All positions are in words from the beginning of the array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
     kind: Kind,
@@ -76,13 +76,14 @@ impl Lists {
         Self { kind, rows }
     }
 
-    /// The position of the first link: a multiple of four, because invocations write the slices of four rows at once.
+    /// The position of the first link: the number of rows, rounded up to a multiple of four because invocations write
+    /// the slices of four rows at once.
     pub(crate) fn links(self) -> usize {
         self.rows.next_multiple_of(FOUR)
     }
 
-    /// The most lists of the block that can be too long for one invocation, and the most that can be too long for
-    /// workgroup memory.
+    /// The most lists of the block that can be too long for one invocation, including those too long for workgroup
+    /// memory, and the most that can be too long for workgroup memory.
     fn longer(self) -> [usize; 2] {
         [longest_sorted(self.kind), MIDDLE].map(|most| self.rows / (most + 1))
     }
@@ -92,7 +93,8 @@ impl Lists {
         2 * self.links() + FOUR + self.longer()[0]
     }
 
-    /// The size of the array in bytes. Unless rows are `chained` to lists, the array holds only the slice of each row.
+    /// The size of the array in bytes. If rows are not `chained` into lists, the array holds only the slice of each
+    /// row.
     pub(crate) fn bytes(self, chained: bool) -> u64 {
         let words = match chained {
             false => self.links(),
@@ -107,8 +109,8 @@ impl Lists {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// The number of workgroups that put lists in order that are too long for one invocation, each several lists in
-    /// turn. 0 if one invocation can sort even a list of all rows.
+    /// The number of workgroups that put the lists in order that are too long for one invocation. Each takes several
+    /// lists in turn. 0 if one invocation can sort even a list of all rows.
     pub(crate) fn long_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)
@@ -156,8 +158,8 @@ mod tests {
         let at_once = 64 / MIDDLE_LANES * WORKGROUPS;
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
-        // For each stretch of four rows for each of 64 invocations, an invocation searches 64 slices, and clears eight
-        // words. Even if one workgroup linked all lists, 64 at a time:
+        // Even if one workgroup links all lists, 64 at a time: for each stretch, which has four rows for each of 64
+        // invocations, an invocation searches 64 slices and clears eight words.
         let turns = rows.div_ceil(MIDDLE + 1).div_ceil(64);
         let long = turns * (65 + rows.div_ceil(4 * 64) * (1 + 6 + 8));
         assert!(middle + long < most, "{middle} + {long}");

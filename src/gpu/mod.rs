@@ -118,9 +118,9 @@ struct Inner {
     scatter: Arc<ScatterMemory>,
     texels: Arc<KeptTexels>,
     pool: Arc<Pool>,
-    /// Why the device was lost; empty until then.
+    /// Why the device was lost. Empty until then, and always for a caller's device.
     lost: Arc<OnceLock<String>>,
-    /// Whether a call may wait for the device. No call may in a browser.
+    /// Whether a call may wait for the device. False in a browser.
     may_block: bool,
 }
 
@@ -172,8 +172,8 @@ impl Gpu {
         }
     }
 
-    /// The same device with each dispatch limited to `bytes` bytes of the result: for drivers that abort long
-    /// dispatches particularly early, or to let other work run in between.
+    /// The same device, on which a dispatch writes at most `bytes` bytes of the result. This helps with drivers that
+    /// abort long dispatches particularly early, and lets other work run in between.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
         self.with(|inner| inner.reach.dispatch = bytes)
@@ -182,7 +182,7 @@ impl Gpu {
     /// The same device, on which each pipeline is compiled again, through `cache`. The caller can save `cache` for the
     /// program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not need `cache`.
     ///
-    /// With a cache of another device, the first use of each pipeline fails with [`Error::Pipeline`].
+    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`].
     ///
     /// ```no_run
     /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -213,8 +213,8 @@ impl Gpu {
         })
     }
 
-    /// The same device with shader offsets limited to `units`, so that tests with small data take the paths of tensors
-    /// beyond 2^31 units.
+    /// The same device, with shader offsets of at most `units` units, so that tests with small data take the paths of
+    /// tensors of more than 2^31 units.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -261,8 +261,9 @@ impl Gpu {
         Self::from_adapter(&options.choose().await?).await
     }
 
-    /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch
-    /// along with it, and pipeline caches. For the device of your own program, with [`Gpu::wanted_limits`]:
+    /// The features of the adapter that this crate can use: immediates, which pass the numbers of a dispatch with its
+    /// command, and pipeline caches. If your program opens the device, request them together with
+    /// [`Gpu::wanted_limits`]:
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
@@ -283,9 +284,9 @@ impl Gpu {
         adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE)
     }
 
-    /// WebGPU's default limits, with those raised that this crate profits from, as far as the adapter allows: the size
-    /// of buffers and of bindings, so that fewer tensors are split into windows, and room for 128 bytes of immediates. A
-    /// limit whose default the adapter does not reach is the adapter's.
+    /// WebGPU's default limits, three of them raised as far as the adapter allows: the sizes of buffers and of
+    /// bindings, so that fewer plans are cut into several dispatches, and the room for immediates, up to 128 bytes.
+    /// Where the adapter does not reach a default, the limit is the adapter's.
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
@@ -307,8 +308,7 @@ impl Gpu {
         }
     }
 
-    /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from
-    /// [`AdapterOptions::adapters`].
+    /// Opens a device on this adapter, such as one from [`AdapterOptions::adapters`], with the adapter's limits.
     ///
     /// # Errors
     ///
@@ -335,7 +335,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// [`Gpu::open_async`], blocking until it is done.
+    /// [`Gpu::open_async`], but blocks until the device is open.
     ///
     /// # Errors
     ///
@@ -365,11 +365,11 @@ impl Gpu {
         adapter::is_software(&self.inner.info)
     }
 
-    /// Frees all memory that is kept for reuse. Call it when large tensors or buffers are no longer needed:
+    /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   never exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were
-    ///   requested without reusing it.
+    ///   never exceed the most bytes that tensors have held at once since the last call. A buffer is also freed when 32
+    ///   requests for buffers did not reuse it.
     /// - The scratch memory of scatters and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
     /// - On the host, the dispatches of plans that were recorded recently.

@@ -1,11 +1,11 @@
 //! The pipelines of a device, each compiled at its first use and kept.
 //!
 //! There are fewer than 400 different pipelines (`shader_tests` counts them), of which a program uses tens. On lavapipe
-//! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (measured over 200 of
+//! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (averages of 200 of
 //! each).
 //!
-//! A device whose limits are too low rejects layouts or pipelines. On a caller's device the error would reach only the
-//! caller's handlers, so layouts and pipelines are created in error scopes. A rejected pipeline is not kept: each
+//! A device whose limits are too low rejects layouts or pipelines. On a caller's device, the error would reach only the
+//! caller's handlers. So layouts and pipelines are created in error scopes. A rejected pipeline is not kept: each
 //! recording that needs it fails with the device's error.
 
 use super::{
@@ -35,7 +35,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// A collection without pipelines. Each will be compiled through `cache`, if there is one.
+    /// A collection without pipelines. Later ones are compiled through `cache`, if there is one.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -52,7 +52,7 @@ impl Pipelines {
         }
     }
 
-    /// The pipeline of a program, compiled if this is its first use.
+    /// Returns the pipeline of a program, which is compiled at its first use.
     pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = made().get(&program) {
@@ -72,8 +72,8 @@ impl Pipelines {
         }
     }
 
-    /// Fails if one of the device's limits is too low for a program. All devices have the 16 KiB of workgroup memory
-    /// that WebGPU guarantees, and no program needs more.
+    /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
+    /// [`Kind::workgroup`](super::caps::Kind::workgroup) makes workgroups so small that it suffices.
     pub(super) fn allows(&self, program: &Program, limits: &wgpu::Limits) -> Result<(), Error> {
         let Facts {
             buffers, reports, ..
@@ -176,9 +176,9 @@ impl Pipelines {
                 constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // `None` unless the caller passes a cache: to load one from a file is unsafe, and most drivers have a cache
-            // of their own. With lavapipe's own cache, a gather that an earlier process had compiled took 24 ms to its
-            // first result, instead of 80 ms.
+            // `None` unless the caller passes a cache. Loading one from a file is unsafe, and most drivers have a cache
+            // of their own. With lavapipe's own cache, the first result of a gather that an earlier process had
+            // compiled took 24 ms instead of 80 ms.
             cache: self.cache.as_ref(),
         })
     }

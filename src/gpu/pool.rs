@@ -1,12 +1,13 @@
 //! A pool of the buffers of dropped tensors, for new tensors of the same size.
 //!
-//! New memory is expensive at its first use: wgpu clears it, and on a software adapter the system maps it page by page.
-//! On lavapipe, a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before.
-//! With the pool, a loop that creates and drops the same tensors reuses the same buffers.
+//! New memory is expensive at its first use: wgpu clears it, and on a software adapter the operating system maps it
+//! page by page. On lavapipe, a slice of 113 MB into a new buffer took four times as long as into a buffer that was
+//! written before. With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held,
-//! and a buffer that the next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled,
-//! since the caller may hold a clone of it. If the device runs out of memory, the pool is emptied.
+//! The pool is bounded. It holds at most 64 buffers, and tensors and pooled buffers together never exceed the most
+//! bytes that tensors alone have held since the pool was last emptied. A buffer that the next 32 requests do not reuse
+//! is freed. A buffer that was exposed to the caller is not pooled, since the caller may hold a clone of it. If the
+//! device runs out of memory, the pool is emptied.
 
 use crate::Error;
 use std::{
@@ -17,26 +18,27 @@ use std::{
     },
 };
 
-/// The number of requests for buffers after which a pooled buffer that none of them reused is freed. So a loop that
-/// creates and drops up to 32 tensors reuses the buffers of all.
+/// A pooled buffer is freed after this many requests for buffers have not reused it. So a loop that creates and drops
+/// up to 32 tensors reuses the buffers of all of them.
 const PATIENCE: u64 = 32;
 
 /// The most buffers that a pool keeps, since each request searches all of them.
 const MOST: usize = 64;
 
-/// The pool of a device. All tensors of the device share it, and return their buffers to it when they are dropped.
+/// The pool of a device. All tensors that the crate allocates on the device return their buffers to it when they are
+/// dropped.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Shelf>);
 
 #[derive(Debug, Default)]
 struct Shelf {
-    /// Pooled buffers, oldest first, and the value of `asked` when each returned.
+    /// Pooled buffers, oldest first, each with the value of `asked` when it returned.
     idle: VecDeque<(wgpu::Buffer, u64)>,
     /// The number of requests for buffers so far.
     asked: u64,
     /// The number of bytes that tensors hold.
     lent: u64,
-    /// The most bytes that tensors have held at once.
+    /// The most bytes that tensors have held at once since the pool was last emptied.
     most_lent: u64,
 }
 
@@ -54,20 +56,21 @@ impl Shelf {
 }
 
 impl Pool {
-    /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if there is none.
+    /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if the pool holds none of this
+    /// size.
     pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = self.shelf();
         shelf.asked += 1;
         let asked = shelf.asked;
-        // If several buffers fit, the one that returned last is taken: its bytes may still be in a cache.
+        // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
         shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
         taken.map(|(buffer, _)| buffer)
     }
 
-    /// Calls `create`. If `create` runs out of memory, empties the pool, calls `free`, which makes the device free the
-    /// pool's buffers, and calls `create` once more.
+    /// Calls `create`. If that runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
+    /// makes the device free these buffers, and calls `create` once more.
     pub(super) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,

@@ -12,13 +12,13 @@ use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
 use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
-/// A plan, ready to be recorded on one device: its pipelines are compiled and its dispatches are worked out, so that to
-/// record it sets pipelines, binds buffers and dispatches, and does nothing else. Made by [`Gpu::prepare`].
+/// A plan, ready to be recorded on one device: its pipelines are compiled and its dispatches are worked out, so that
+/// recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`].
 ///
 /// It holds no buffer: its methods take the same buffers as those of [`Gpu`], record the same commands and have the
-/// same errors. For buffers that begin at other offsets than multiples of the device's
-/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), it records what [`Gpu::encode`] would: the first
-/// recording at such offsets works the dispatches out, and may compile a pipeline.
+/// same errors. It is prepared for buffers that begin at multiples of the device's
+/// `min_storage_buffer_offset_alignment` (or of 16, if that is more). For other offsets it does what [`Gpu::encode`]
+/// does: the first recording works the dispatches out, and may compile a pipeline.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,8 +29,8 @@ pub struct Prepared {
 }
 
 impl Gpu {
-    /// Compiles the pipelines that a plan needs, and works its dispatches out: when a program loads, so that no frame
-    /// waits for the compiler. For the same without waiting: [`Gpu::prepare_async`].
+    /// Compiles the pipelines that a plan needs, and works its dispatches out. Call this when a program loads, so that
+    /// no frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -66,8 +66,8 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::prepare`] on a thread of its own: returns at once. The result can be polled in each frame, waited for or
-    /// awaited. In a browser, which compiles on its own, it is there at once.
+    /// [`Gpu::prepare`] on a thread of its own. Returns at once, with a result that can be polled in each frame, waited
+    /// for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -129,8 +129,9 @@ impl Gpu {
     }
 }
 
-/// The places of arguments for which a plan is prepared: at the beginning of buffers whose size is a multiple of 16
-/// bytes, and of other buffers, with indices of each type. None for a plan that moves nothing.
+/// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
+/// bytes, and at the beginning of other buffers, each with indices of every type. Empty for a plan without rows or
+/// without a result.
 fn usual_places(plan: &Plan) -> Vec<Places> {
     if plan.rows.count == 0 || plan.result_bytes() == 0 {
         return Vec::new();
@@ -153,7 +154,7 @@ fn usual_places(plan: &Plan) -> Vec<Places> {
     places(true).chain(places(false)).collect()
 }
 
-/// The plan that clears the result before a scatter into zeros.
+/// The plan that clears the result before a scatter into zeros. `None` for other plans, and for empty results.
 fn zeros(plan: &Plan) -> Option<Plan> {
     let fresh = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
     (fresh && plan.result_bytes() > 0).then(|| Plan::zeros(plan.result_bytes()))
@@ -172,7 +173,7 @@ impl Prepared {
         }
     }
 
-    /// [`Gpu::encode`] of what is prepared, with its errors.
+    /// [`Gpu::encode`] of the prepared plan, with the same errors.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -183,7 +184,7 @@ impl Prepared {
         self.gpu.record(encoder, self.task(), source, dest)
     }
 
-    /// [`Gpu::encode_in_pass`] of what is prepared, with its errors.
+    /// [`Gpu::encode_in_pass`] of the prepared plan, with the same errors.
     pub fn encode_in_pass(
         &self,
         pass: &mut ComputePass<'_>,
@@ -194,7 +195,7 @@ impl Prepared {
         self.gpu.record_in_pass(pass, self.task(), source, dest)
     }
 
-    /// [`Gpu::encode_gather`] of what is prepared, with its errors.
+    /// [`Gpu::encode_gather`] of the prepared plan, with the same errors.
     pub fn encode_gather(
         &self,
         encoder: &mut CommandEncoder,
@@ -206,7 +207,7 @@ impl Prepared {
         self.encode_gather_in_pass(&mut pass, params, indices, dest)
     }
 
-    /// [`Gpu::encode_gather_in_pass`] of what is prepared, with its errors.
+    /// [`Gpu::encode_gather_in_pass`] of the prepared plan, with the same errors.
     pub fn encode_gather_in_pass(
         &self,
         pass: &mut ComputePass<'_>,
@@ -220,7 +221,7 @@ impl Prepared {
             .record_gather(pass, self.task(), params, indices, dest)
     }
 
-    /// [`Gpu::encode_scatter`] of what is prepared, with its errors.
+    /// [`Gpu::encode_scatter`] of the prepared plan, with the same errors.
     pub fn encode_scatter(
         &self,
         encoder: &mut CommandEncoder,

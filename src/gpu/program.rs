@@ -1,7 +1,8 @@
 //! The WGSL text and the override constants of a compute pipeline.
 //!
-//! The text consists of the declaration of `uniforms`, the kernel's [`Prelude`], `uniforms.wgsl`, the kernel, its row
-//! map, and functions that read index tuples and report tuples out of range. `shader_tests` validates every text.
+//! The text consists of the declarations of `uniforms` and `WORKGROUP`, the kernel's [`Prelude`], `uniforms.wgsl`, the
+//! kernel, the row map, and functions that read index tuples and report tuples that are out of range. `shader_tests`
+//! validates every text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
@@ -31,13 +32,13 @@ pub(crate) const UNIFORMS_GROUP: u32 = 2;
 /// How the uniforms reach a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
-    /// As immediates (push constants), recorded with each dispatch. Needs `Features::IMMEDIATES`, and is not for
-    /// browsers: WGSL there allows no arrays in immediates, and the uniforms have some.
+    /// The uniforms are immediates (push constants), recorded with each dispatch. This needs `Features::IMMEDIATES`. It
+    /// is not for browsers, whose WGSL allows no arrays in immediates: the uniforms contain arrays.
     Immediate,
     /// The uniforms are in a uniform buffer.
     Uniform,
     /// The uniforms are in a storage buffer, for software adapters. If loops depend on values in a uniform buffer,
-    /// lavapipe makes constants of these values, and compiles the shader again for each dispatch, in half a
+    /// lavapipe turns these values into constants and compiles the shader again for each dispatch, which takes half a
     /// millisecond.
     Storage,
 }
@@ -53,8 +54,8 @@ impl UniformSpace {
         let immediates = features.contains(wgpu::Features::IMMEDIATES)
             && limits.max_immediate_size >= UNIFORM_BYTES
             && backend != wgpu::Backend::BrowserWebGpu;
-        // The uniforms need a storage buffer beside those that operations bind, and a dynamic offset beside that of
-        // the report.
+        // In a storage buffer, the uniforms need one more storage buffer than operations bind, and a second dynamic
+        // offset beside that of the report.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match kind {
@@ -115,7 +116,7 @@ pub(crate) struct Program {
     pub(crate) workgroup: u32,
 }
 
-/// Every dispatch looks its program up, so only a few words are hashed: programs that differ elsewhere are rare.
+/// Hashes only a few words, because programs are looked up often. Few programs differ only in the rest.
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Lookup {
@@ -142,7 +143,7 @@ impl Hash for Program {
 pub(crate) struct Form {
     /// What a unit is, and how the kernel loads one.
     pub(crate) prelude: Prelude,
-    /// Override constants; entries without a name are not used.
+    /// The values of override constants, by name. Entries without a name are free.
     constants: [(&'static str, isize); 6],
     pub(crate) reads: Reads,
 }
@@ -156,7 +157,7 @@ impl Form {
         }
     }
 
-    /// Adds override constants. A form has room for six, the most that a kernel has; any more would be dropped.
+    /// Adds override constants. A form has room for six, the most that a kernel has. Any more would be dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],
@@ -196,11 +197,11 @@ pub(crate) enum Reads {
 /// WGSL that is pasted before a kernel, and defines what a unit is and how the kernel loads one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Prelude {
-    /// Nothing: the kernel's own file defines both.
+    /// Nothing: the kernel's own file defines what a unit is and how to load one.
     None,
     /// Units are vectors of this many bytes: 4, 8 or 16.
     Vector(usize),
-    /// Functions that access the bytes of words. The kernel's own file defines units.
+    /// Functions that access the bytes of words. The kernel's own file defines what a unit is.
     Subword,
     /// The text of `load_rows.wgsl` or `load_near.wgsl`, which load the rows that `pack_rows.wgsl` packs.
     File(Source),
@@ -208,7 +209,7 @@ pub(crate) enum Prelude {
     Reversed,
     /// Units are vectors of 16 bytes, each of which is gathered from four words of the source.
     Gathered,
-    /// Units are vectors of this many bytes: 4, 8 or 16. They are padded to four words to be combined.
+    /// Units are vectors of this many bytes: 4, 8 or 16. The kernel pads them to four words to combine them.
     Words(usize),
     /// Units of `unit` bytes are moved by the tiles of a transpose. An invocation makes `loads` loads, each of a word
     /// if units are smaller than words, otherwise of a unit.
@@ -216,7 +217,7 @@ pub(crate) enum Prelude {
 }
 
 impl Prelude {
-    /// All preludes with which `rows_serial` and `rows_coalesced` move vectors for an operation.
+    /// The preludes with which `rows_serial` and `rows_coalesced` move vectors for an operation.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
         match op {
             Op::StridedSlice => [4, 8, VECTOR]
@@ -315,9 +316,9 @@ fn fetch(at: u32) -> Unit {
 }
 ";
 
-/// Replaces functions of `indexed.wgsl` that kernels call, for row maps without indices. `within` is always true: the
-/// dispatch binds all units that its rows read. The others do nothing: rows without a source, which become zeros, are
-/// reported only if an index tuple is out of range.
+/// For row maps without indices: takes the place of the functions of `indexed.wgsl` that kernels call. `within` is
+/// always true, because the dispatch binds all units that its rows read. The others do nothing, because only rows whose
+/// index tuple is out of range are reported.
 const NO_REPORT: &str = "\
 fn within(unit: u32) -> bool {
     return true;

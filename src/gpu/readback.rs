@@ -22,13 +22,13 @@ pub(super) struct Readback {
 #[derive(Debug, Default)]
 struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
-    /// The wakers of all tasks that wait: several tasks may await one report.
+    /// The wakers of all tasks that wait for the mapping, since several tasks may await one report.
     wakers: Vec<Waker>,
 }
 
 impl Gpu {
-    /// Submits a copy of these ranges of buffers to one staging buffer, without gaps between them. The offset and the
-    /// length of each range are multiples of 4 bytes.
+    /// Submits a copy of these ranges of buffers to one staging buffer, where they follow one another without gaps. The
+    /// offset and the length of each range must be multiples of 4 bytes.
     pub(super) fn read_back<'a>(
         &self,
         pieces: impl Iterator<Item = BufferSlice<'a>> + Clone,
@@ -50,7 +50,7 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::read_back`] through `staging`, which is unmapped and large enough.
+    /// [`Gpu::read_back`] through `staging`, which must be unmapped and large enough.
     pub(super) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
@@ -81,14 +81,14 @@ impl Gpu {
 
     /// [`Gpu::wait`] without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
-        // The copy, and so the mapping of its buffer, comes after all that was submitted before.
+        // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
         let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);
         let readback = self.read_back_through(staging, source.slices(0, 4))?;
         readback.copy_to(&mut []).await
     }
 
-    /// Calls `poll` until it returns an output, and returns that. Between calls waits until all submissions are done.
-    /// The caller has seen to it that this [may block](Self::check_may_block).
+    /// Calls `poll` until it is ready, and returns its output. Waits for all submissions between calls, so the caller
+    /// must first check that it [may block](Self::check_may_block).
     pub(crate) fn wait_until<T>(
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
@@ -106,8 +106,8 @@ impl Gpu {
 impl Readback {
     /// Waits until the copy is done, and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// Unless the caller's waker is [`POLLING`], a new thread waits for the device meanwhile, since a future must not
-    /// block. A browser needs no thread: it polls the device itself.
+    /// If the copy is not done and the caller's waker is not [`POLLING`], a new thread waits for the device meanwhile,
+    /// since a future must not block. A browser needs no thread: it polls the device itself.
     pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -137,8 +137,8 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, error))?;
-        // `Plan::run_cpu` copies with several threads: the system maps the pages of new memory at their first write, which
-        // takes longer than the copy.
+        // `Plan::run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
+        // write, which takes longer than the copy.
         Plan::copy(bytes.len()).run_cpu(&view[..bytes.len()], bytes)
     }
 

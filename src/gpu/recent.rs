@@ -6,14 +6,14 @@ use std::{
     mem,
 };
 
-/// An unused value is kept for at least this many uses of other values: enough for a program that records the same
-/// thousand operations again and again.
+/// A value is kept for at least this many look-ups after its last use. That suffices for a program that records the
+/// same thousand operations again and again.
 const IDLE: usize = 2048;
 
-/// Values by the hashes of their keys, in two generations: a value that is used moves to the young generation. After
-/// [`IDLE`] uses the old generation is dropped, and the young one becomes the old one. So a value is dropped after
-/// `IDLE` to 2 · `IDLE` uses of other values. The caller compares the key of a value that it looks up: if two keys have
-/// the same hash, only the value that was used last is kept.
+/// Values by the hashes of their keys, in two generations. A value that is used moves to the young generation. After
+/// every [`IDLE`] look-ups, the old generation is dropped and the young one becomes the old one. So a value is dropped
+/// `IDLE` to 2 · `IDLE` look-ups after its last use. If two keys have the same hash, only the value that was stored
+/// last is kept, so the caller compares the key of a value that it finds.
 #[derive(Debug)]
 pub(super) struct Recent<V> {
     young: Generation<V>,
@@ -34,7 +34,7 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// The value with this hash, if there is one.
+    /// Returns the value with this hash, if there is one, and counts as a use of it.
     pub(super) fn find(&mut self, hash: u64) -> Option<&mut V> {
         self.uses += 1;
         if self.uses == IDLE {
@@ -47,7 +47,7 @@ impl<V> Recent<V> {
         }
     }
 
-    /// Keeps a value in place of the one with this hash.
+    /// Stores a value under this hash, in place of any other.
     pub(super) fn keep(&mut self, hash: u64, value: V) {
         self.young.insert(hash, value);
     }
@@ -58,8 +58,8 @@ impl<V> Recent<V> {
     }
 }
 
-/// Hashes the keys of [`Recent`]: a few words, for each recorded operation, so it must be fast. A collision costs time
-/// and nothing else.
+/// Hashes the keys of [`Recent`]. It must be fast, because it hashes a few words for each recorded operation. A
+/// collision only costs time.
 #[derive(Debug, Default)]
 pub(super) struct WordHasher(u64);
 
@@ -91,14 +91,14 @@ impl Hasher for WordHasher {
         self.write_u64(word as u64);
     }
 
-    /// The low bits of a product depend only on low bits of its factors, and tables take their places from the low
-    /// bits.
+    /// Mixes the high bits into the low bits, from which hash tables take places. The low bits of a product depend only
+    /// on the low bits of its factors.
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }
 }
 
-/// The hasher of keys that are hashes.
+/// The hasher of keys that are hashes already: it returns them unchanged.
 #[derive(Debug, Default)]
 struct Same(u64);
 

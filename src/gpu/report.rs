@@ -1,23 +1,25 @@
-//! The report of a gather or scatter, which arrives when the device is done.
+//! The report of a gather or a scatter, which is available when the device is done.
 
 use super::{Gpu, argument::Argument, caps::Parts, kernels::Dispatch, slots::Slot};
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
-/// The size of a report on the device in bytes: one word is the number of invalid tuples, the other the bitwise
-/// complement of the first invalid tuple's number, which shaders find by `atomicMax` on a word that begins as 0.
+/// The size of a report on the device in bytes: a word with the number of invalid tuples, and a word with the bitwise
+/// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that begins
+/// as 0.
 const REPORT_BYTES: u64 = 8;
 
 /// The slots in which the dispatches of a recording count invalid tuples.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// A slot that is read back, with the number of the first tuple of its dispatch.
+    /// The slot of the first dispatch whose report is read, with the number of that dispatch's first tuple.
     first: Option<(Slot, usize)>,
-    /// The slots of further dispatches. They are separate from the first, so that a single dispatch allocates no list.
+    /// The slots of further dispatches, with the same numbers. They are separate from the first, so that a single
+    /// dispatch allocates no list.
     others: Vec<(Slot, usize)>,
-    /// A slot that is never read. If several dispatches process the same tuples, one of them counts the invalid tuples,
-    /// and the others bind this slot.
+    /// A slot that is never read. If several dispatches process the same tuples, the report of one is read, and the
+    /// others bind this slot.
     unread: Option<Slot>,
 }
 
@@ -36,8 +38,8 @@ impl Counts {
     }
 }
 
-/// The report of a recorded gather or scatter. A tensor of indices is held until the report is there, so that no one
-/// changes it in place.
+/// The pending report of a recorded gather or scatter. It holds a tensor of indices until the report is read, so that
+/// nobody changes the tensor in place.
 pub(super) fn pending(
     gpu: &Gpu,
     plan: &Arc<Plan>,
@@ -46,8 +48,8 @@ pub(super) fn pending(
     index: IndexType,
 ) -> Pending<Report> {
     let parts = indices.parts;
-    // The report reads the first invalid tuple from the buffers of the indices: those of a tensor, which is held until
-    // then, or the one buffer that the caller passed.
+    // The report reads the first invalid tuple from the buffers of the indices: the buffers of the tensor that it
+    // holds, or the one buffer that the caller passed.
     let tensor = indices.tensor.cloned();
     let passed = indices
         .buffers

@@ -1,9 +1,9 @@
-//! A ring of buffers for a [`Stream`](crate::stream::Stream), which cuts the result of a slice into pieces: the host packs one
-//! piece while the device processes another.
+//! A ring of buffers for a [`Stream`](crate::stream::Stream), which cuts the result of a slice into pieces. The host
+//! packs one piece while the device processes another.
 //!
 //! A piece passes through four buffers: upload memory that the host writes, the packed source, the result, and readback
-//! memory that the host reads. The submission of a piece maps upload and readback memory again when it is done, for the
-//! host to access them.
+//! memory that the host reads. When the submission of a piece is done, upload and readback memory are mapped again, so
+//! that the host can access them.
 
 use super::{Gpu, failure::device_error, fill::fill, transfer::PADDING};
 use crate::{Error, Plan};
@@ -12,7 +12,8 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING: &str = "streaming";
 
-/// The most pieces that are submitted at once: the device processes one while the host packs or hands out another.
+/// The most pieces that are submitted and not yet taken: the device processes one while the host packs or hands out
+/// another.
 const SLOTS: usize = 2;
 
 /// The buffers that pieces pass through.
@@ -28,7 +29,7 @@ pub(crate) struct Ring {
 
 #[derive(Debug)]
 struct Slot {
-    /// Mapped while the slot is idle.
+    /// Mapped for writing while the slot is idle.
     upload: wgpu::Buffer,
     source: wgpu::Buffer,
     result: wgpu::Buffer,
@@ -47,13 +48,13 @@ impl Gpu {
 }
 
 impl Ring {
-    /// The size in bytes of all buffers of a ring, for pieces with a packed source of `packed` bytes and a result of
-    /// `result` bytes.
+    /// The size in bytes of all buffers of a ring, without padding, for pieces with a packed source of `packed` bytes
+    /// and a result of `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// The size of a buffer for `bytes` bytes, with padding.
+    /// The size in bytes of a buffer for `bytes` bytes, with padding.
     pub(crate) fn buffer_bytes(bytes: usize) -> u64 {
         (bytes as u64).next_multiple_of(PADDING)
     }
@@ -69,8 +70,8 @@ impl Ring {
     }
 
     /// Packs a piece into upload memory by the plan `host`, from `source`, the bytes of the piece's
-    /// [`span`](crate::stream::Piece::span). The plan `device` later makes the result from the packed bytes; here it
-    /// only says how large the result is.
+    /// [`span`](crate::stream::Piece::span). The plan `device` only says how large the result is: [`Ring::submit`]
+    /// makes the result from the packed bytes by it.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());
@@ -131,7 +132,7 @@ impl Ring {
             self.gpu
                 .encode(encoder, device, source.slice(..), result.slice(..))?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
-            // The callbacks ignore errors, since `get_mapped_range` reports them.
+            // The callbacks ignore errors, because `get_mapped_range` reports them later.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
             encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
             Ok(())
@@ -149,7 +150,7 @@ impl Ring {
     }
 
     /// Passes the result of the oldest submitted piece to `sink`, and keeps the piece's buffers for reuse. Call
-    /// [`Ring::wait`] first. The outer error is the device's, the inner one that of `sink`.
+    /// [`Ring::wait`] first. The outer error is the device's. The inner error is that of `sink`.
     pub(crate) fn take<R>(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,

@@ -3,7 +3,7 @@
 //! | plan | commands |
 //! |---|---|
 //! | writes nothing | none |
-//! | few or long contiguous rows on word boundaries (`copy`), into an encoder | a buffer copy for each row: needs no pipeline, and wgpu does not clear a new destination first |
+//! | moves contiguous rows that are few or long, between word boundaries (`copy`), into an encoder | a buffer copy for each row: needs no pipeline, and wgpu does not clear a new destination first |
 //! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
 //! | any other | a dispatch, or several if the device's limits require it |
 
@@ -17,12 +17,12 @@ pub(super) enum Route {
     Dispatches,
 }
 
-/// Decides the commands for a plan without indices, or for a plan without rows, on an adapter of this kind, if they are
-/// recorded into an encoder. `copyable` tells whether the buffers of the arguments allow copies.
+/// Decides which commands are recorded into an encoder for a plan without indices or without rows, on an adapter of
+/// this kind. `copyable` tells whether the buffers of the arguments allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
     let zeros = Map::StridedSliceGrad(None);
     if plan.rows.count == 0 {
-        // A scatter of no updates into zeros leaves the zeros.
+        // A scatter into zeros that has no updates leaves only zeros.
         let is_zeros = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
         match is_zeros && plan.result_bytes() > 0 {
             true => Route::Clear,

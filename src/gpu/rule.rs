@@ -15,7 +15,7 @@ enum Numbers {
     #[default]
     Unsigned,
     Signed,
-    /// 64-bit integers, of two words.
+    /// 64-bit integers, each of two words.
     Pairs,
     Bools,
     F16,
@@ -62,13 +62,13 @@ impl Rule {
     }
 
     /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and
-    /// of two zeros of different signs the first is both the minimum and the maximum.
+    /// the minimum and the maximum of two zeros of different signs are the first zero.
     pub(crate) fn depends_on_order(self) -> bool {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
     /// Whether an atomic operation on i32 combines elements of one word by this rule. Minima and maxima of u32 are left
-    /// to lists: they are rare, and would need the shader a second time.
+    /// to lists, because they are rare and would need a second shader with atomics on u32.
     pub(crate) fn is_atomic(self) -> bool {
         match self.combine {
             Combine::Add | Combine::Sub => {

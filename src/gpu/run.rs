@@ -4,7 +4,8 @@ use super::{DeviceBytes, Gpu, encode::begin_pass};
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
 
 impl Gpu {
-    /// Runs a plan into a new tensor. `indices` are those of a gather or a scatter, with their type.
+    /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather or a scatter, with their
+    /// type.
     pub(crate) fn make(
         &self,
         plan: &Plan,
@@ -25,7 +26,7 @@ impl Gpu {
         self.change(plan, source, None, dest, true).map(drop)
     }
 
-    /// Runs a plan that writes `dest` or, if not `in_place`, changes a copy of `dest`. Returns the changed tensor.
+    /// Runs a plan that writes to `dest` or, unless `in_place`, to a copy of `dest`. Returns the changed tensor.
     pub(crate) fn change(
         &self,
         plan: &Plan,

@@ -1,18 +1,19 @@
-//! Records scatters: several steps, each of which reads the results of earlier ones in scratch memory. Each row of
-//! `updates` goes to a slice of `dest`, which its index tuple selects.
+//! Records scatters, which take several steps: each reads what earlier steps left in scratch memory. Each row of
+//! `updates` goes to the slice of `dest` that the row's index tuple selects.
 //!
 //! | step | for | does | shader |
 //! |---|---|---|---|
 //! | check | [`OutOfRange::Error`](crate::options::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
 //! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice into a list | `scatter_resolve.wgsl` |
-//! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
+//! | sort | lists that must be in order | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows, and links longer lists anew | `scatter_long_lists.wgsl` |
 //! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
 //!
-//! No two invocations write the same bytes, so results do not depend on scheduling. Instead of these steps, atomics
-//! combine short rows of integers in one step (`combine_atomic.wgsl`), since their order does not affect results; under
-//! [`OutOfRange::Error`](crate::options::OutOfRange::Error) these rows take the steps too. The scratch memory belongs to the
-//! [`Gpu`] and serves every recording, since wgpu runs submissions in order.
+//! In the last step, no two invocations write the same bytes. Results depend on scheduling only if the options let rows
+//! be combined in any order. Short rows of 4-byte integers take a single step instead, in which atomics combine them
+//! (`combine_atomic.wgsl`), since their order does not affect results. Under
+//! [`OutOfRange::Error`](crate::options::OutOfRange::Error) these rows take the steps of the table too. The scratch
+//! memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
     DeviceIndices, Gpu,
@@ -35,11 +36,12 @@ impl Gpu {
     /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
     /// `scatter_nd` to it.
     ///
-    /// Rows whose tuples are out of range are dropped, and the report says later which tuples were. Under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out of range, and the
-    /// report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4
-    /// bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless the scatter
-    /// only replaces elements, `updates` and `dest` must begin at multiples of the element's size.
+    /// Rows whose tuples are out of range are dropped, and the report says later which tuples these were. Under
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out of
+    /// range, and the report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a
+    /// multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless
+    /// the scatter only replaces elements, `updates` and `dest` must begin at multiples of the element's size (of 4
+    /// bytes for `complex64`).
     ///
     /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
     /// nor NaNs. Minimum and maximum are exact. The shaders combine:
@@ -100,7 +102,7 @@ impl Gpu {
             }
         }
         let work = self.work_of(task, &[updates, dest, indices], index)?;
-        // Memory is fetched before anything is recorded, so that an error leaves the encoder untouched.
+        // Allocated before anything is recorded, so that an error leaves the encoder untouched.
         let scratch = self.scratch(work.scratch)?;
         self.clear_fresh(encoder, plan, map, updates, dest)?;
         let [head, rows] =
@@ -129,7 +131,7 @@ impl Gpu {
         Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
 
-    /// Records that the result of a `scatter_nd` becomes zeros first.
+    /// Records commands that fill the result of a `scatter_nd` with zeros. Records nothing for other scatters.
     fn clear_fresh(
         &self,
         encoder: &mut CommandEncoder,
@@ -167,8 +169,8 @@ impl Gpu {
     }
 }
 
-/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. A
-/// scatter that replaces elements uses no rule, and the size is that of an element.
+/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. If a
+/// scatter replaces elements, the rule is not used, and the size is that of an element.
 fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
     let (combine, dtype) = (map.options.combine, map.dtype);
     if !combine.computes() {

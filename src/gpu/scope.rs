@@ -3,7 +3,7 @@
 #[cfg(not(target_arch = "wasm32"))]
 use wgpu::ErrorFilter;
 
-/// Runs `work`, and returns its outcome and the error that the device reports, if any.
+/// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn scoped<R>(
     device: &wgpu::Device,
@@ -24,7 +24,7 @@ pub(super) fn scoped<R>(
     (outcome, failure)
 }
 
-/// Runs `work` and returns no error: browsers report errors later, to the device's own handler.
+/// Runs `work`, and returns no error: browsers report errors later, to the device's handler of uncaptured errors.
 #[cfg(target_arch = "wasm32")]
 pub(super) fn scoped<R>(
     _device: &wgpu::Device,

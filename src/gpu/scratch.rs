@@ -1,5 +1,6 @@
-//! The scratch memory between the steps of a scatter, and that of the rows between a texture and a tensor. A device has
-//! one of each, which serves every recording: a recording writes what it reads, so others may come before and after.
+//! Scratch memory: one for the data between the steps of a scatter, and one for the rows between a texture and a
+//! tensor. A [`Gpu`] has one of each, which serves every recording. Each recording writes the scratch memory before
+//! reading it, so the order of recordings does not matter.
 
 use super::{Gpu, Inner, argument::Argument, caps::Parts, transfer::part_bytes};
 use crate::Error;
@@ -7,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
 
 /// The scratch memory that a scatter needs, in bytes. A large scatter is cut into blocks of rows and slices, which use
-/// the same scratch memory, one block after another.
+/// the same scratch memory one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
-    /// The size of `head`: a word that counts invalid rows, and a word for each slice of a block.
+    /// The size of `head`: a word that counts rows out of range, and a word for each slice of a block.
     pub(crate) head: u64,
     /// The size of `rows`, the lists of a block's rows: see [`Lists`](super::lists::Lists).
     pub(crate) rows: u64,
@@ -25,12 +26,12 @@ impl Scratch {
     }
 }
 
-/// The buffers `head` and `rows`, each as large as the largest scatter so far has needed. `None` before the first
-/// scatter.
+/// The buffers `head` and `rows`, each at least as large as any scatter has needed since [`Gpu::trim`]. `None` before
+/// the first of these scatters.
 pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
-/// The buffers of rows between textures and tensors, each as large as any copy so far has needed. Several only if a
-/// copy needed more than the device's `max_buffer_size`.
+/// The buffers of rows between textures and tensors, each as large as any copy has needed since [`Gpu::trim`]. There
+/// are several only if a copy needed more than the device's `max_buffer_size`.
 pub(super) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
 
 /// Scratch memory for the rows of a box of texels.
@@ -67,7 +68,7 @@ impl Gpu {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let grown = |kept, needed: u64| {
-            // Rounded up to a power of two, to serve a slightly larger scatter too.
+            // Rounded up to a power of two if the device allows it, to serve a slightly larger scatter too.
             let size = needed.max(256);
             let size = size.checked_next_power_of_two().unwrap_or(size);
             let size = size.min(self.inner.limits.max_buffer_size).max(needed);
@@ -77,7 +78,7 @@ impl Gpu {
         Ok([grown(head, needed.head)?, grown(rows, needed.rows)?])
     }
 
-    /// Returns memory for `rows` rows of `row` bytes, a multiple of 256.
+    /// Returns memory for `rows` rows of `row` bytes each. `row` must be a multiple of 256.
     pub(super) fn texel_memory(&self, row: usize, rows: usize) -> Result<TexelMemory, Error> {
         let (pitch, bytes) = (row as u64, row as u64 * rows as u64);
         let most = self.inner.limits.max_buffer_size;
@@ -121,7 +122,8 @@ impl Gpu {
         })
     }
 
-    /// The kept buffer if it has `needed` bytes, or else a new one of `size` bytes, which takes its place.
+    /// Returns the kept buffer if it has at least `needed` bytes, otherwise a new one of `size` bytes, which takes its
+    /// place.
     fn grown(
         &self,
         kept: &mut Option<wgpu::Buffer>,

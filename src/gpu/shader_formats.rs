@@ -1,8 +1,7 @@
 //! Every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
 //!
-//! Each is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER` each is written
-//! with all settings that the library uses, and the files are kept: `bash tests/run-compilers` has other compilers read
-//! them.
+//! Each is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each is written
+//! with all settings that the library uses, and the files are kept for other compilers: see `bash tests/run-compilers`.
 
 use super::{
     caps::Kind,
@@ -23,7 +22,7 @@ struct Text {
     programs: Vec<Program>,
 }
 
-/// All texts with the workgroups that devices of each kind get if their limits are WebGPU's.
+/// All texts, with the size of workgroups that a device of each kind gets if its limits are WebGPU's.
 fn texts() -> Vec<Text> {
     let mut texts: BTreeMap<String, Text> = BTreeMap::new();
     for kind in [Kind::Hardware, Kind::Software] {
@@ -47,7 +46,7 @@ fn texts() -> Vec<Text> {
     texts.into_values().collect()
 }
 
-/// The different values of override constants with which a text is compiled.
+/// The different settings of override constants that programs compile a text with.
 fn constants(text: &Text) -> Vec<Vec<(&'static str, f64)>> {
     let each = text.programs.iter().map(Program::constants);
     // Floats have no order, but their bits do.
@@ -63,7 +62,7 @@ fn constants(text: &Text) -> Vec<Vec<(&'static str, f64)>> {
         .collect()
 }
 
-/// A line for compilers of WGSL.
+/// The line that describes a text to compilers of WGSL.
 fn line(number: usize, text: &Text) -> serde_json::Value {
     let constants = constants(text);
     let constants: Vec<serde_json::Map<_, _>> = constants

@@ -1,4 +1,4 @@
-//! Every shader text is valid WGSL, and lays its uniforms out as the host does. No adapter is needed.
+//! Tests that every shader text is valid WGSL and lays its uniforms out as the host does. No adapter is needed.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -49,7 +49,7 @@ fn a_browser_gets_no_immediates() {
     }
 }
 
-/// Every text's module, with one of the programs that have this text.
+/// Every text's module, with one of the programs that have this text and the space of its uniforms.
 fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     texts().into_iter().map(|(text, (program, space))| {
         let module = naga::front::wgsl::parse_str(&text)
@@ -125,7 +125,7 @@ fn every_program_is_valid() {
     }
 }
 
-/// The texts whose uniforms are not immediates.
+/// The modules whose uniforms are not immediates.
 fn modules_elsewhere() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     modules().filter(|(_, space, _)| *space != UniformSpace::Immediate)
 }
@@ -175,7 +175,7 @@ fn bindings_are_the_hosts() {
     }
 }
 
-/// Workgroups are so small that the device has the memory that every shader uses in them.
+/// Workgroups are so small that the device has enough workgroup memory for every shader.
 #[test]
 fn workgroup_memory_fits_the_device() {
     let devices = [

@@ -1,4 +1,4 @@
-//! Every program that the library can build, and its texts, by the table of kernels: for tests.
+//! Lists, for tests, every program that the table of kernels can build, and the programs' texts.
 
 use super::{
     caps::Kind,
@@ -39,7 +39,8 @@ pub(super) fn programs(kind: Kind) -> HashSet<Program> {
     all
 }
 
-/// Every way in which a kernel of this form reads an operation's index tuples. The default if the operation has none.
+/// Every way in which a kernel of this form reads an operation's index tuples; only the default if the operation has no
+/// tuples.
 fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     if !op.facts().reports {
         return [Lookup::default()].into();
@@ -52,7 +53,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     let of = |(index, depth)| {
         let loops = Lookup::of(index);
         let plain = loops.plain(depth, true);
-        // The steps of a scatter use the plain lookup only where its loop over a tuple's integers is unrolled.
+        // The steps of a scatter use the plain lookup only if it needs no loop over the coordinates of a tuple.
         let plain = match plain.unrolled {
             0 if op != Op::Gather => loops,
             _ => plain,

@@ -1,9 +1,9 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
 //!
-//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by the commands that
-//! bind it until they finish or are dropped, and also by a report until that is read, or by the cache of uniforms. Once
-//! none of a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates at
-//! most one strip for 64 new slots, and none once there are enough.
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
+//! until they finish or are dropped. A report also holds its slot until it is read, and the cache of uniforms holds the
+//! slots that it keeps. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
+//! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
 use super::{
     recent::WordHasher,
@@ -19,10 +19,11 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 /// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// The number of slots of a strip, which take 16 KiB; fewer if the device allows only smaller buffers.
+/// The number of slots of a strip: they take 16 KiB. A strip has fewer if the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
-/// The most slots of uniforms that are kept for later dispatches: 1 MiB. Before one more is kept, all are dropped.
+/// The most slots of uniforms that are kept for later dispatches. They take 1 MiB. Before one more is kept, all are
+/// dropped.
 const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Slot {
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
-    /// Binds the slot. It must be [held](hold) until the commands finish.
+    /// Binds the slot, which must be [held](hold) until the commands finish.
     pub(super) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }
@@ -60,8 +61,8 @@ impl Slot {
     }
 }
 
-/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call for all of them, since each
-/// takes wgpu an allocation.
+/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
+/// call costs wgpu an allocation.
 pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Option<Slot>; 2]) {
     if slots.iter().any(Option::is_some) {
         pass.on_submitted_work_done(move || drop(slots));
@@ -69,7 +70,7 @@ pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Option<Slot>; 2]) {
 }
 
 impl Strip {
-    /// Creates a strip of zeros, whose group has this layout.
+    /// Creates a strip of zeros with a bind group of this layout.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> Self {
         let slot = u64::from(SLOT_BYTES);
         let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
@@ -112,7 +113,7 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Strips {
     all: Vec<Arc<Strip>>,
-    /// The slot to lend next. `None` if a strip has to be found or made first.
+    /// The slot to lend next. `None` if a strip must be found or created first.
     next: Option<Slot>,
 }
 
@@ -125,7 +126,7 @@ impl Slots {
         }
     }
 
-    /// Lends a slot whose bytes are zero when the next submission runs. `layout` returns the layout of the slot's
+    /// Lends a slot whose bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
     /// group.
     pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +139,8 @@ impl Slots {
         slot
     }
 
-    /// Returns a strip of zeros of which no slot is lent: one of `all`, cleared, or a new one, which is added to `all`.
+    /// Returns a strip of zeros of which no slot is held: one of `all`, which it clears, or a new one, which it adds to
+    /// `all`.
     fn strip(
         &self,
         all: &mut Vec<Arc<Strip>>,
@@ -178,7 +180,8 @@ impl UniformSlots {
         }
     }
 
-    /// Returns a slot that contains `uniforms` when the next submission runs. Equal uniforms get the same slot.
+    /// Returns a slot that will contain `uniforms` when the next submission runs. Equal uniforms get the same slot
+    /// while it is kept.
     pub(super) fn get(
         &self,
         uniforms: &Uniforms,

@@ -14,12 +14,12 @@ use wgpu::{BufferSlice, BufferUsages};
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
 pub(super) const PADDING: u64 = VECTOR as u64;
 
-/// If a tensor has several buffers, their sizes are multiples of this many bytes, the largest alignment of bindings
-/// that a device may require.
+/// If a tensor has several buffers, the sizes of all but the last are multiples of this many bytes, the largest
+/// alignment of bindings that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
-/// The size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does not grow
-/// with the tensor, and the system maps the pages of these buffers only once.
+/// The largest size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does
+/// not grow with the tensor, and the operating system maps their pages only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device. Clones share them.
@@ -31,7 +31,7 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// The first bytes of a buffer of the caller, which no pool takes.
+    /// The first `bytes` bytes of a buffer of the caller, which is never pooled.
     pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
         let lent = Arc::new(Pool::default()).lend(vec![buffer]);
         lent.show();
@@ -69,8 +69,8 @@ impl DeviceBytes {
         }
     }
 
-    /// The ranges of the buffers that hold `bytes` bytes of the tensor, beginning at byte `at`. `bytes` is rounded up
-    /// to whole words.
+    /// The ranges of the buffers that hold `bytes` bytes of the tensor, rounded up to whole words, beginning at byte
+    /// `at`.
     pub(super) fn slices(
         &self,
         at: usize,
@@ -81,9 +81,9 @@ impl DeviceBytes {
     }
 }
 
-/// The size in bytes of each part but the last, at most `most`. A part has whole rows of the innermost dimension if
-/// possible: a row may be an index tuple, which must not lie in two buffers. An index tuple is never too long for this,
-/// since it has at most a few integers.
+/// The size in bytes of each part but the last, at most `most` unless that is below 256. `row_bytes` is the size of a
+/// row of the innermost dimension. Parts have whole rows if possible, because a row may be an index tuple, which must
+/// not lie in two buffers. Index tuples are always short enough for this.
 pub(super) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
@@ -92,7 +92,8 @@ pub(super) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
 }
 
 impl Gpu {
-    /// Takes buffers for an array, with unspecified contents. `element` is the size of an element in bytes.
+    /// Allocates the buffers of an array, from the pool if possible. Their contents are unspecified. `element` is the
+    /// size of an element in bytes.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         let most = self.inner.limits.max_buffer_size;
@@ -120,8 +121,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the tensor to change: `source` itself if `in_place`, otherwise new buffers, into which a copy of
-    /// `source` is recorded.
+    /// Returns the tensor to change: `source` itself if `in_place`, otherwise a new tensor, to which it records a copy
+    /// of `source`.
     pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -132,7 +133,7 @@ impl Gpu {
             return Ok(source.clone());
         }
         let buffers = source.buffers().iter().map(|buffer| {
-            // A buffer of the caller may have any size; copies are of whole words.
+            // A buffer of the caller may have any size, but wgpu copies only whole words.
             let size = buffer.size() / 4 * 4;
             let copy = self.tensor_buffer(size)?;
             encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, size);
@@ -172,8 +173,8 @@ impl Gpu {
         self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
-    /// [`Gpu::download`] without blocking. The tensor is read in pieces of up to 8 MiB: the host copies one piece from
-    /// staging memory while the device copies the next piece there.
+    /// [`Gpu::download`] without blocking. The tensor is read in pieces of up to 8 MiB. The host copies one piece out
+    /// of staging memory while the device copies the next one into it.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,
@@ -202,7 +203,7 @@ impl Gpu {
         }
     }
 
-    /// Records commands with `record`, and submits them. Error messages describe the work as `doing`.
+    /// Records commands with `record`, and submits them. Error messages call the work `doing`.
     pub(crate) fn submit<R>(
         &self,
         doing: &'static str,

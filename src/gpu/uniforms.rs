@@ -1,5 +1,5 @@
-//! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`, which says what each number means.
-//! The files in `maps` define the words of each row map.
+//! The numbers that a dispatch reads, as the host writes them. `shaders/uniforms.wgsl` says what each number means. The
+//! files in `maps` define the words of each row map.
 //!
 //! A test compares every size and offset here with the shaders'.
 
@@ -16,8 +16,8 @@ pub(crate) struct Uniforms {
     pub(crate) units: u32,
     pub(crate) tiles: u32,
     pub(crate) segment: u32,
-    /// Bits 0 to 15: the number of workgroups along x. From bit 16: the base-2 logarithm of the number of lanes of a
-    /// tile. From bit 20: the size of an element in bytes.
+    /// Bits 0 to 15: the number of workgroups along x. Bits 16 to 19: the base-2 logarithm of the number of lanes of a
+    /// tile. Bits 20 to 23: the size of an element in bytes.
     pub(crate) grid: u32,
     pub(crate) source_base: u32,
     pub(crate) dest_base: u32,
@@ -36,11 +36,12 @@ impl Uniforms {
     }
 }
 
-/// The size of the uniforms in bytes. A device with less room for immediates reads the uniforms from a buffer.
+/// The size of the uniforms in bytes. A device without immediates, or with less room for them, reads the uniforms from
+/// a buffer.
 pub(crate) const UNIFORM_BYTES: u32 = 128;
 const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 
-/// The error for an offset of `units` units, which signed 32-bit arithmetic does not reach.
+/// The error for an offset or a size of `units` units, which is too large for the 32-bit arithmetic of the shaders.
 pub(crate) fn too_far(units: u64) -> Error {
     Error::DeviceLimit {
         what: "an offset within the tensor",
@@ -50,8 +51,9 @@ pub(crate) fn too_far(units: u64) -> Error {
     }
 }
 
-/// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless: the shaders
-/// only add offsets, and the sum is the offset of a unit within the binding, which fits in 32 bits.
+/// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless, because the
+/// shaders only add offsets, and every sum that they access is the offset of a unit within the binding, which fits in
+/// 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,8 +1,8 @@
 //! Uploads host bytes to the device.
 //!
 //! The host writes bytes to staging memory, which wgpu does not clear first, and the device copies them from there.
-//! Large tensors are uploaded in pieces: the device copies one piece while the host writes the next, and the host waits
-//! for earlier pieces, which bounds the staging memory.
+//! Large tensors are uploaded in pieces. The device copies one piece while the host writes the next. The host waits for
+//! earlier pieces, which bounds the staging memory.
 
 use super::{DeviceBytes, Gpu, failure::device_error, fill::fill};
 use crate::{Error, Plan};
@@ -15,7 +15,7 @@ const DOING: &str = "uploading";
 /// the device has copied it.
 const PIECE: usize = 2 << 20;
 
-/// The number of submitted pieces at which the host waits for the oldest to be copied.
+/// When this many pieces are submitted, the host waits until the oldest is copied.
 const UNDER_WAY: usize = 2;
 
 impl Gpu {
@@ -29,7 +29,7 @@ impl Gpu {
         self.upload_result(&Plan::copy(bytes.len()), bytes, shape, element)
     }
 
-    /// Uploads a slice of host memory, packed straight into memory that the device reads.
+    /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
     pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
         self.upload_result(plan, source, plan.shape(), plan.element)
     }
@@ -104,7 +104,8 @@ impl Upload<'_> {
         staged.ok_or_else(lost)
     }
 
-    /// Submits the copy of a piece. If the tensor is a single piece, the next submission includes the copy instead.
+    /// Submits the copy of a piece. If the tensor fits in a single piece, submits nothing: the next submission includes
+    /// the copy.
     fn send(&mut self, view: QueueWriteBufferView) -> Result<(), Error> {
         self.gpu.guarded(DOING, || drop(view))?;
         if self.bytes > PIECE {

@@ -1,6 +1,6 @@
 //! The commands that are recorded for a plan, worked out once: passes of dispatches, with their pipelines.
 //!
-//! The [`Work`] of a plan that is recorded again is kept, for as long as it is [used recently](Recent).
+//! The [`Work`] of a plan is kept for later recordings, until it has not been [used recently](Recent).
 
 use super::{
     Gpu,
@@ -17,25 +17,25 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The most dispatches that a [`Work`] may have to be kept. Few plans need more, and those keep the device busy for so
+/// A [`Work`] with more dispatches than this is not kept. Few plans need more, and those keep the device busy for so
 /// long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
-/// The commands that are recorded for a plan whose arguments lie at certain places.
+/// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) plan: Arc<Plan>,
-    /// The places of the arguments, with offsets below the alignment: see [`Gpu::aligned`].
+    /// The places of the arguments, with reduced offsets: see [`Gpu::aligned`].
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Launch>>,
-    /// The scratch memory of all passes.
+    /// The scratch memory that the passes share.
     pub(super) scratch: Scratch,
 }
 
 /// Dispatches in one compute pass.
 #[derive(Debug)]
 pub(super) struct Pass<D> {
-    /// The bytes of the scratch memory `head` that are cleared before.
+    /// The bytes of the scratch memory `head` that are cleared before the pass; empty for none.
     pub(super) cleared: Range<u64>,
     pub(super) dispatches: Vec<D>,
 }
@@ -47,8 +47,8 @@ pub(super) struct Launch {
     pub(super) pipeline: wgpu::ComputePipeline,
 }
 
-/// The arguments that the shaders of an operation bind, in the order of their bindings. They are numbered as in a
-/// recording.
+/// The numbers of the arguments that the shaders of an operation bind, in the order of their bindings. A recording
+/// passes its arguments in the order of these numbers.
 pub(super) fn bindings(op: Op) -> &'static [usize] {
     const SOURCE: usize = 0;
     const DEST: usize = 1;
@@ -83,8 +83,8 @@ impl Works {
 }
 
 impl Gpu {
-    /// The places, with offsets reduced by a multiple of the alignment of bindings. What is added again when the work is
-    /// recorded is [`Reach::aligned`](super::caps::Reach::aligned).
+    /// Reduces the offsets of `places` by what [`Reach::aligned`](super::caps::Reach::aligned) returns for them.
+    /// Recording adds this to the offsets of bindings again.
     pub(super) fn aligned(&self, mut places: Places) -> Places {
         for parts in [&mut places.source, &mut places.dest, &mut places.indices] {
             parts.offset -= self.inner.reach.aligned(parts.offset);
@@ -92,8 +92,8 @@ impl Gpu {
         places
     }
 
-    /// The work of a plan that is not empty and whose arguments lie at `places`, which are [aligned](Self::aligned).
-    /// All its pipelines are compiled.
+    /// Returns the work of a plan that is not empty and whose arguments lie at `places`, which must be
+    /// [aligned](Self::aligned): a kept work or a new one. All its pipelines are compiled.
     pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
         let mut hasher = WordHasher::default();
         (plan, places).hash(&mut hasher);
@@ -116,7 +116,7 @@ impl Gpu {
         Ok(work)
     }
 
-    /// [`Gpu::work`], without what is kept.
+    /// [`Gpu::work`], but neither looks for a kept work nor keeps the new one.
     pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
         #[cfg(any(test, debug_assertions))]
@@ -151,7 +151,7 @@ impl Gpu {
         places: &Places,
     ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
         let Map::ScatterNd(map) = &plan.map else {
-            // If nothing is read, only 4 bytes of the source are bound, which are too few for wider units.
+            // If a plan reads nothing, only the first 4 bytes of the source are bound, too few for wider units.
             let widest = if plan.reads_nothing() { 4 } else { 16 };
             let (rows, map) = plan.in_units_of(places.unit().min(widest));
             let pass = Pass {
@@ -176,7 +176,7 @@ impl Gpu {
             dispatches.extend(before.order);
             dispatches.push(apply);
             Pass {
-                // The first word is not cleared: it holds the number of invalid rows of all blocks.
+                // The first word is not cleared, because it counts the rows out of range of all blocks.
                 cleared: 4..before.cleared.max(4),
                 dispatches,
             }

@@ -1,5 +1,5 @@
-//! For users of other APIs: the equivalent of each call here, and every example of their documentation, run as
-//! a test.
+//! For users of other APIs: the equivalent of each call in this crate, and every example of the APIs' documentation,
+//! run as a test.
 //!
 //! | coming from | page |
 //! |---|---|
@@ -13,12 +13,13 @@
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 //!
-//! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
-//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back, `browser` a
-//! program on WebGPU in a browser, and `testing` how any code for GPUs is tested on machines without one.
+//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose before
+//! anything is copied. With the feature `gpu` there are three more pages: `texture` goes from a texture to a tensor
+//! and back, `browser` shows a program on WebGPU in a browser, and `testing` how code for GPUs is tested on machines
+//! without a GPU.
 //!
-//! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
-//! same bits.
+//! The examples of the pages in the table run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they
+//! give the same bits.
 
 pub mod boxes {
     #![doc = include_str!("boxes.md")]

@@ -9,9 +9,9 @@
 //! `item` is `box_indices[n]`, or n without `box_indices`. Where `flips[n, d]` is true, the elements of box n along
 //! dimension d come in reverse order. A crop is JAX's `lax.dynamic_slice` for each box, with strides and flips.
 //!
-//! A box has one index tuple: its box index, its begins and its flips. The box index and the flips may be left out. So
-//! a shader binds one index tensor, as for all gathers: devices with the smallest limits have no binding for a second
-//! one.
+//! A box has one index tuple: its box index, its begins and its flips. The box index and the flips may be left out. A
+//! shader therefore binds a single index tensor, as for all gathers. Devices with the smallest limits have no binding
+//! for a second index tensor.
 
 use super::{
     index::{OutOfRange, Policy},
@@ -26,14 +26,14 @@ use crate::{
     plan, shape, slice,
 };
 
-/// Options of a crop: the size of the boxes, and the treatment of elements outside.
+/// Options of a crop: the size of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CropOptions {
     /// The number of elements of a box in each cropped dimension. The cropped dimensions follow the first dimension of
     /// x, which numbers the items.
     pub sizes: Vec<usize>,
-    /// The distance between neighbouring elements of a box in each cropped dimension; negative ones run towards the
-    /// beginning. Empty if all are 1.
+    /// The distance between neighbouring elements of a box in each cropped dimension. A negative distance runs towards
+    /// the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
     /// The treatment of boxes that reach outside of their item, and of box indices that name no item. A negative begin
     /// lies before the item; it never counts from the end.
@@ -41,22 +41,22 @@ pub struct CropOptions {
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
     /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
-    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item |
+    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | [`CropError::Outside`] | [`CropError::Outside`] |
     ///
-    /// A box that no shift brings inside is [`CropError::BoxSize`] under [`OutOfRange::Clamp`].
+    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`CropError::BoxSize`].
     pub out_of_range: OutOfRange,
 }
 
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
-/// comes first. The begin in each cropped dimension follows. With `flips` an integer for each cropped dimension
-/// follows, which is not 0 where the box is reversed. [`Tensor::crop`] and [`Backend::crop`] make these tuples;
-/// [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+/// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
+/// last. It is not 0 if the box is reversed along that dimension. [`Tensor::crop`] and [`Backend::crop`] make these
+/// tuples; [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.
     pub count: usize,
-    /// Whether a tuple begins with a box index. If not, box n is of item n.
+    /// Whether a tuple begins with a box index. If not, box n lies in item n.
     pub box_indices: bool,
     /// Whether a tuple ends with flips.
     pub flips: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// The distance between the first and the last element, in positions of the dimension.
+    /// The distance between the first and the last element of a box, in positions of the dimension.
     pub(crate) fn reach(self) -> u128 {
         self.size.saturating_sub(1) as u128 * self.step.unsigned_abs() as u128
     }
@@ -89,15 +89,16 @@ impl Extent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     /// The crop as a gather whose coordinates are positions in x: the item, then the cropped dimensions. If tuples have
-    /// no box index, the dimension of items has size 1 and stride 0. The walk has the boxes, the positions within a box
-    /// in each cropped dimension, with stride 0, and the part of the other dimensions of x that rows do not cover.
+    /// no box index, the dimension of items has size 1 and stride 0. The walk consists of the boxes, of the positions
+    /// within a box in each cropped dimension, with stride 0, and of the other dimensions of x as far as rows do not
+    /// cover them.
     pub(crate) gather: indexed::Map,
     pub(crate) extents: Vec<Extent>,
     pub(crate) boxes: Boxes,
 }
 
 impl Map {
-    /// The position in a tuple of the begin in the first cropped dimension.
+    /// The position in a tuple, counted from 0, of the begin in the first cropped dimension.
     pub(crate) fn first_begin(&self) -> usize {
         usize::from(self.boxes.box_indices)
     }
@@ -137,7 +138,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a crop of this view, as [`Plan::crop`], without a copy of the view.
+    /// Plans a crop of this view, as [`Plan::crop`] does, without copying the view.
     ///
     /// # Errors
     ///
@@ -211,8 +212,9 @@ impl View {
 
 impl Backend {
     /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without
-    /// `box_indices`, and is reversed along the dimensions that `flips[n]` names. `begins` and `flips` have shape
-    /// `[N, k]` for `options.sizes` of k numbers. The report counts the boxes that reach outside.
+    /// `box_indices`, and is reversed along the dimensions that `flips[n]` names. If `options.sizes` has k numbers,
+    /// `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the boxes that
+    /// reach outside.
     ///
     /// ```
     /// use wgslice::{options::CropOptions, Backend};
@@ -278,8 +280,9 @@ impl Tensor {
     /// Crops this tensor, as [`Backend::crop`] does. `flips` are of type bool or uint8; `box_indices` have the type of
     /// `begins`, which may be int32, int64 or uint32.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`]: one dispatch for all
-    /// boxes and, if there are `box_indices` or `flips`, small ones that join them with `begins`.
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`]. A dispatch makes all
+    /// boxes, unless the device's limits require several. If there are `box_indices` or `flips`, smaller dispatches
+    /// first join them with `begins`.
     ///
     /// ```
     /// use wgslice::{options::CropOptions, Backend};
@@ -328,7 +331,8 @@ impl TensorView {
     }
 }
 
-/// Writes the index tuples of boxes into one tensor, on the device of `begins`. The shapes have passed [`check_boxes`].
+/// Writes the index tuples of the boxes into one tensor, on the device of `begins`. The shapes must have passed
+/// [`check_boxes`].
 fn join(
     begins: &Tensor,
     box_indices: Option<&Tensor>,
@@ -347,7 +351,8 @@ fn join(
     };
     let shape = [count, boxes.depth(dims), bytes];
     let zeros = vec![0u8; shape::elements(&shape)?];
-    // A tensor that needs several buffers is cut between rows of its last dimension, and no tuple may be cut.
+    // A tensor that needs several buffers is cut between rows of its last dimension. A row here is a tuple, so that no
+    // tuple is cut.
     let rows = [count, boxes.depth(dims) * bytes];
     let rows = begins.backend.upload((&zeros, &rows))?;
     let mut tuples = rows.as_type(DType::U8, &shape);

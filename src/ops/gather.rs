@@ -20,11 +20,11 @@ use crate::{
 /// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative one counts from the end. `None` takes the number in `batch_dims`,
-    /// as `tf.gather` does; a negative number then also counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end. `None` takes the number in
+    /// `batch_dims`, as `tf.gather` does, and a negative number there then also counts from the end of `params`.
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number counts from
-    /// the rank of `indices`.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added
+    /// to a negative number.
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
@@ -33,9 +33,9 @@ pub struct GatherOptions {
 }
 
 impl GatherOptions {
-    /// `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last are batch
-    /// dimensions, and the next dimension of `params` is indexed. An index beyond its batch is out of range, whereas
-    /// TensorFlow reads from the neighbouring batch.
+    /// The options of `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
+    /// are batch dimensions, and the dimension of `params` after them is indexed. An index beyond its batch is out of
+    /// range, whereas TensorFlow reads from the neighbouring batch.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
@@ -82,7 +82,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather along a dimension of this view, without a copy of the view. Arguments and errors are those of
+    /// Plans a gather along a dimension of this view, without copying the view. Arguments and errors are those of
     /// [`Plan::gather`].
     ///
     /// ```
@@ -228,7 +228,8 @@ impl TensorView {
     }
 }
 
-/// Checks the shape rules, in TensorFlow's order, and returns the axis and the number of batch dimensions.
+/// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, none of them
+/// negative.
 fn check(
     params: &[usize],
     indices: &[usize],

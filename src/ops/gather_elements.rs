@@ -6,8 +6,8 @@
 //! result  [e0 … e(n-1)]      result[i0 … i(n-1)] = params[i0 … indices[i0 … i(n-1)] … i(n-1)]
 //! ```
 //!
-//! ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` of arrays that need no broadcast. TensorFlow
-//! has no such operation; the policies and reports are those of the other gathers of this crate.
+//! This is ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` for arrays that need no broadcast.
+//! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
 use super::{
     index::{NegativeIndex, OutOfRange, Policy},
@@ -21,11 +21,11 @@ use crate::{
 /// Options of a gather of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherElementsOptions {
-    /// The dimension that indices count along. A negative one counts from the end.
+    /// The dimension along which the indices are positions. A negative number counts from the end.
     pub axis: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. ONNX and NumPy count from the end, which is [`NegativeIndex::Wrap`].
+    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
 }
 
@@ -58,7 +58,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather of single elements of this view, as [`Plan::gather_elements`], without a copy of the view.
+    /// Plans a gather of single elements of this view, as [`Plan::gather_elements`] does, without copying the view.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Backend {
 }
 
 impl Tensor {
-    /// Gathers single elements of this tensor, as `params`, along a dimension. The result has the shape of `indices`.
+    /// Gathers single elements of this tensor, the `params`, along a dimension. The result has the shape of `indices`.
     ///
     /// ```
     /// use wgslice::{options::GatherElementsOptions, Backend};
@@ -171,7 +171,7 @@ impl TensorView {
     }
 }
 
-/// Checks the shapes. Returns the dimension that `axis` names, counted from the first.
+/// Checks the shapes. Returns the dimension that `axis` names, counted from 0.
 fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, GatherError> {
     let params_rank = params.len();
     if params.is_empty() {
@@ -189,7 +189,8 @@ fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Gath
     Ok(axis)
 }
 
-/// The dimension that `axis` names, counted from the end if `axis` is negative. `None` if there is no such dimension.
+/// The dimension that `axis` names, counted from 0. A negative `axis` counts from the end. `None` if there is no such
+/// dimension.
 pub(super) fn check_axis(axis: isize, rank: usize) -> Option<usize> {
     let from_end = rank.checked_add_signed(axis);
     let counted = usize::try_from(axis).ok().or(from_end);

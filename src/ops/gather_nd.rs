@@ -6,9 +6,9 @@
 //! result  [batch…, lead…, slice…]
 //! ```
 //!
-//! By default a coordinate is out of range if it is negative or not below the size of its dimension. The whole slice of
-//! the coordinate's tuple then becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with
-//! two differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
+//! By default, a coordinate is out of range if it is negative or not below the size of its dimension. The whole slice
+//! of its tuple then becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with two
+//! differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
 //! unequal ones.
 
 use super::{
@@ -59,8 +59,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather from this view, without a copy of the view. Arguments and errors are those of
-    /// [`Plan::gather_nd`].
+    /// Plans a gather from this view, without copying the view. Arguments and errors are those of [`Plan::gather_nd`].
     ///
     /// ```
     /// use wgslice::{options::GatherNdOptions, slice, DType, View};
@@ -146,7 +145,7 @@ impl Backend {
         })
     }
 
-    /// Gathers host values. `plan` plans the gather from a view of params with indices of a shape.
+    /// Gathers host values. `plan` plans the gather, given the view of params and the shape of the indices.
     pub(super) fn gather_by<'a, T, I>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
@@ -200,8 +199,8 @@ impl TensorView {
     }
 }
 
-/// Checks the shape rules, in TensorFlow's order. Splits the shape of `indices` into the length of a tuple and the
-/// dimensions that number the tuples.
+/// Checks the shape rules, in TensorFlow's order. Returns the length of a tuple and the dimensions of `indices` that
+/// number the tuples.
 fn check<'a>(
     params: &[usize],
     indices: &'a [usize],

@@ -16,16 +16,17 @@ pub enum OutOfRange {
     /// out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
-    /// a CPU; TensorFlow's GPU kernels do not have this policy.
+    /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
+    /// [`CropError::Outside`](crate::error::CropError::Outside) or
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's
+    /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
-    /// For this a call with tensors on a GPU waits for the device. In a browser, where nothing may wait, the call is an
-    /// [`Error::WouldBlock`](crate::Error::WouldBlock) that submits nothing, unless the backend was made
-    /// `Backend::with_late_errors`.
+    /// Under this policy a call with tensors on a GPU waits for the device. In a browser, where nothing may wait, the
+    /// call submits nothing and fails with [`Error::WouldBlock`](crate::Error::WouldBlock), unless the backend was made
+    /// by `Backend::with_late_errors`.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
-    /// dimension of size 0 has no end: its tuples are treated as under [`OutOfRange::Zero`].
+    /// dimension of size 0 has no position to move to: tuples that index it are treated as under [`OutOfRange::Zero`].
     Clamp,
 }
 
@@ -35,8 +36,8 @@ pub enum NegativeIndex {
     /// A negative index is out of range, as in TensorFlow.
     #[default]
     OutOfRange,
-    /// A negative index counts from the end: the dimension's size is added once, so that -1 is the last position. As
-    /// in NumPy, ONNX and PyTorch.
+    /// A negative index counts from the end, as in NumPy and ONNX: the dimension's size is added once, so that -1 is
+    /// the last position.
     Wrap,
 }
 

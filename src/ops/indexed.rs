@@ -1,6 +1,6 @@
-//! Rows that begin at the position of an index tuple: the row map of all gathers.
+//! Rows that begin where an index tuple points: the row map of all gathers.
 //!
-//! Nested dimensions number the rows, as for slices. Each dimension has two strides: one in the source, one in the list
+//! Nested dimensions number the rows, as for slices. Each dimension has a stride in the source and a stride in the list
 //! of tuples. A digit is the position of a row in one dimension:
 //!
 //! ```text
@@ -10,15 +10,15 @@
 //!
 //! | dimension of the result | source stride | tuple stride |
 //! |---|---|---|
-//! | batch | that of the dimension in params | row-major |
-//! | added by the index tensor | 0 | row-major |
+//! | batch, or in `gather_elements` any but `axis` | that of the dimension in params | row-major |
+//! | added by the index tensor, or `axis` of `gather_elements` | 0 | row-major |
 //! | of params, not indexed | that of the dimension in params | 0: all positions have the same tuples |
 //!
 //! The tuples are in row-major order. So a tuple stride that is not 0 is the product of the sizes of the inner
 //! dimensions whose tuple stride is not 0, and the map only stores which strides are 0. Params may be any view: flips,
 //! steps, transposes and broadcasts are strides too.
 //!
-//! Several rows may have one tuple. If the tuple is out of range, only the first of these rows counts it.
+//! Several rows may have the same tuple. If the tuple is out of range, only the first of these rows counts it.
 
 use super::index::Policy;
 use crate::{
@@ -82,11 +82,12 @@ impl Dimension {
 pub(crate) struct Map {
     /// The name of the operation.
     pub(crate) name: &'static str,
-    /// The unit of the source at position 0 of all dimensions of params.
+    /// The unit of the source at position 0 of all dimensions of params, counted from 0.
     pub(crate) offset: usize,
     /// The dimensions that number the rows, outermost first.
     pub(crate) walk: Vec<Dimension>,
-    /// The indexed dimensions: one for each integer of a tuple, with strides in units.
+    /// The indexed dimensions, with strides in units: one for each integer of a tuple. For a crop see
+    /// [`crop::Map`](super::crop::Map).
     pub(crate) coordinates: Vec<Axis>,
     /// The shape of params.
     pub(crate) params: Vec<usize>,
@@ -114,8 +115,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// Turns this map into a plan. Its strides count elements of `params`, of `element` bytes each, and its walk still
-    /// has all dimensions of the result.
+    /// Turns this map into a plan. The map's strides still count elements of `params`, of `element` bytes each, and its
+    /// walk still has all dimensions of the result.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -134,8 +135,8 @@ impl Map {
         })
     }
 
-    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) do, and returns the rows. The dimensions
-    /// that are left in the walk number these rows.
+    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) does. Returns the rows, which the
+    /// dimensions left in the walk number.
     pub(super) fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
@@ -165,8 +166,8 @@ impl Map {
 
     fn merge(&mut self) {
         self.walk.dedup_by(|inner, outer| {
-            // The positions of `inner` lie within the source, and the product is at most twice the distance from the
-            // first to the last, so it cannot overflow.
+            // The positions of `inner` lie within the source. The product is at most twice the distance from the first
+            // to the last of them, so it cannot overflow.
             let joins = outer.repeats == inner.repeats
                 && outer.stride == inner.stride * inner.size.cast_signed();
             if joins {
@@ -177,8 +178,8 @@ impl Map {
         });
     }
 
-    /// Takes the innermost dimension out of the walk and returns it as the row, if all its positions have the same
-    /// tuple. Otherwise returns a row of a single unit.
+    /// If all positions of the innermost dimension have the same tuple, takes this dimension out of the walk and
+    /// returns it as the row. Otherwise returns a row of a single unit.
     fn take_run(&mut self) -> Axis {
         let run = self.walk.pop_if(|innermost| innermost.repeats);
         run.map_or(Axis { size: 1, stride: 1 }, |run| run.axis())

@@ -7,8 +7,8 @@
 //! updates [e0 … e(n-1)]      array[i0 … indices[i0 … i(n-1)] … i(n-1)] takes updates[i0 … i(n-1)]
 //! ```
 //!
-//! ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. Updates take effect in row-major order, as
-//! the rows of `scatter_nd` do, with the same combinations, policies and reports.
+//! This is ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. The order in which updates take
+//! effect, the combinations, the policies and the reports are those of `scatter_nd`.
 
 use super::{
     gather_elements::check_axis,
@@ -26,13 +26,13 @@ use crate::{
 /// Options of a scatter of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterElementsOptions {
-    /// The dimension that indices count along. A negative one counts from the end.
+    /// The dimension along which the indices are positions. A negative number counts from the end.
     pub axis: isize,
     /// How an update is combined with its element.
     pub combine: Combine,
     /// The treatment of out-of-range indices: see [`ScatterOptions::out_of_range`].
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. ONNX counts from the end, which is [`NegativeIndex::Wrap`].
+    /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
     /// The order in which several updates are combined with one element.
     pub order: Order,
@@ -40,7 +40,7 @@ pub struct ScatterElementsOptions {
 
 impl Plan {
     /// Plans scattering single elements of `updates` into an array of this shape, in place. `updates`, the source of
-    /// the plan, has the shape of `indices`; the array is the destination.
+    /// the plan, has the shape of `indices`. The array is the destination.
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterElementsOptions}, DType, Indices, Plan};
@@ -147,7 +147,7 @@ fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
 }
 
 impl Backend {
-    /// Scatters single elements of `updates` into a copy of `tensor`: see [`Plan::scatter_elements`]. Updates have the
+    /// Scatters single elements of `updates` into a copy of `tensor`: see [`Plan::scatter_elements`]. `updates` has the
     /// shape of `indices`. The report counts the indices that were out of range.
     ///
     /// ```

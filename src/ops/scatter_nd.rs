@@ -7,15 +7,15 @@
 //! result  [d0, d1, … d(depth-1), slice…]
 //! ```
 //!
-//! Rows take effect one at a time, in row-major order. If several rows go to one slice, the last row replaces the
-//! others in an update, and all are added (subtracted, multiplied, compared) in that order in the other combinations.
-//! The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
+//! Rows take effect one at a time, in row-major order unless [`Order::Fast`] allows another. If several rows go to one
+//! slice, an update keeps the last of these rows. The other combinations add, subtract, multiply or compare all of
+//! them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
 //! | bool | or, undefined, and | and, or |
 //! | integers | wrap | compared as signed or unsigned, by the type |
-//! | f32, f64 | rounded to the nearest | an update replaces an element that is greater (min) or less (max) than it |
+//! | f32, f64 | rounded to the nearest | an update replaces an element only if the update is less (min) or greater (max) |
 //! | f16, bf16 | as f32, then rounded to the nearest, after every row | as f32 |
 //! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each rounded as f32 or f64 | undefined |
 //!
@@ -37,14 +37,14 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// The order matters only on a GPU and only for floating-point elements, because rounding makes their results depend on
-/// it.
+/// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]: rounding
+/// makes the other combinations of such elements depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
     #[default]
     Deterministic,
-    /// In any order, so that results may differ from run to run. A GPU then need not sort the rows of each slice.
+    /// In any order, so that results may differ from run to run. A GPU then does not sort the rows of each slice.
     Fast,
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct Map {
     pub(crate) name: &'static str,
     /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
     pub(crate) axes: Vec<Axis>,
-    /// The dimensions that number the rows of `scatter_elements`, outermost first, with strides in slices: there the
-    /// number of a row also decides which slice the row goes to. Empty in all other scatters.
+    /// The dimensions that number the rows of `scatter_elements`, outermost first, with strides in slices. In that
+    /// operation the number of a row also decides which slice the row goes to. Empty in all other scatters.
     pub(crate) walk: Vec<Axis>,
     /// The shape of indices.
     pub(crate) indices: Vec<usize>,
@@ -79,7 +79,7 @@ pub(crate) struct Map {
     pub(crate) tuple_dims: usize,
     /// The number of slices of the destination.
     pub(crate) slices: usize,
-    /// Whether rows are combined with zeros, rather than with the destination's old content.
+    /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
     /// The element type.
     pub(crate) dtype: DType,
@@ -361,7 +361,7 @@ impl Tensor {
     }
 }
 
-/// Checks the shape rules, in TensorFlow's order, and returns the depth of the indices.
+/// Checks the shape rules, in TensorFlow's order. Returns the number of integers in an index tuple.
 fn check(
     shape: &[usize],
     indices: &[usize],
@@ -377,7 +377,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Whether indices and updates are both empty, or none of indices, updates and output (of size `output`) is empty.
+    // Whether indices and updates are both empty, or neither they nor the output, of size `output`, are empty.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
@@ -387,7 +387,7 @@ fn check(
         updates,
         shape,
     };
-    // For a new array, TensorFlow first checks the rank of its shape and only later its dimensions.
+    // For a new array, TensorFlow at first only checks that its rank is not 0, and later that no dimension is 0.
     if !fits(if fresh { shape.len() } else { elements }) {
         return error(empty);
     }

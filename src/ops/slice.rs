@@ -13,7 +13,7 @@ const REST: i64 = -1;
 
 impl SliceSpec {
     /// The slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and `size`
-    /// have one entry for each dimension; a size of -1 reaches to the end of its dimension.
+    /// have one entry for each dimension. A block of size -1 reaches to the end of the dimension.
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -58,7 +58,7 @@ impl View {
 }
 
 impl Backend {
-    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: [`Backend::slice`] with the
+    /// Copies the block of `size` at position `begin`, as TensorFlow's `tf.slice` does: [`Backend::slice`] with the
     /// rules and errors of [`SliceSpec::block`].
     ///
     /// ```
@@ -81,7 +81,7 @@ impl Backend {
 }
 
 impl TensorView {
-    /// The block of the selection that begins at `begin` and has `size`: [`View::slice_block`].
+    /// The block of `size` at position `begin` of the selection: see [`View::slice_block`].
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Plan {
     }
 }
 
-/// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements, and
-/// returns the position after the block.
+/// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
+/// the position after the block.
 fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
     // A `count` that does not fit an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);

@@ -15,12 +15,12 @@ use crate::{
 #[cfg(feature = "gpu")]
 use std::ops::Range;
 
-/// Where the rows begin in the source: one row at each position of nested dimensions.
+/// Where the rows begin in the source: a row at each position of nested dimensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
-    /// The unit of the source where the first row begins.
+    /// The unit of the source where the first row begins, counted from 0.
     pub(crate) offset: usize,
-    /// The dimensions that number the rows, outermost first.
+    /// The dimensions that number the rows, outermost first, with strides in units.
     pub(crate) axes: Vec<Axis>,
 }
 
@@ -131,7 +131,7 @@ impl Map {
         }
     }
 
-    /// The two halves of the result, cut near the middle of its outermost dimension. `None` for a single unit.
+    /// The two halves of the result, cut in or near the middle of its outermost dimension. `None` for a single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
         Some(self.split(rows, middle(self.outermost(rows))?))
     }
@@ -174,7 +174,8 @@ impl Map {
 }
 
 /// Iterates over the units at all positions of nested axes, in row-major order. As in an odometer, the innermost
-/// coordinate advances and carries into the next, which avoids divisions. After the last position comes the first.
+/// coordinate advances and carries into the next, which avoids divisions. After the last position the iteration starts
+/// again at the first: it does not end.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
     /// The coordinates of the next unit, innermost first.
@@ -204,8 +205,9 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Every returned unit lies within the source. `base` may lie outside of the source only while it is carried from
-    // one returned unit to the next, and wraps then.
+    // `base` wraps: it may lie outside of the source while it is carried from one position to the next. If `offset` is
+    // the unit of position 0 in the source, every returned unit lies within the source. A caller that passes 0 instead
+    // gets distances from position 0, which wrap if they are negative.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
         for (axis, at) in self.axes.iter().rev().zip(&mut self.position) {

@@ -55,7 +55,8 @@ impl Plan {
         Ok(Self::of_grad(shape, element, dy, pairs))
     }
 
-    /// Plans an array of `shape` with zeros everywhere but where `pairs` copy units of `dy`. `None` leaves only zeros.
+    /// Plans an array of `shape` with units of `dy` where `pairs` copy them, and zeros everywhere else. `None` copies
+    /// nothing.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,
@@ -65,7 +66,7 @@ impl Plan {
         let bytes = shape.iter().product::<usize>() * element;
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
-            // Nothing is read. A GPU then binds only 4 bytes of the source, which are too few for wider units.
+            // Nothing is read. A GPU then binds only 4 bytes of the source, too few for wider units.
             None => shape::common_power_of_two(4, [bytes]),
         };
         let rows = match bytes {

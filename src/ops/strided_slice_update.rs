@@ -1,6 +1,6 @@
 //! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
-//! The value is broadcast to the shape of the slice, and [`Pairs`] say which of its elements goes where. Only the
+//! The value is broadcast to the shape of the slice, and [`Pairs`] say which element of the value goes where. Only the
 //! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
@@ -62,8 +62,8 @@ impl Plan {
         })
     }
 
-    /// Plans writing the elements of a view to those of another, of the same shape and not empty, whose dimensions are
-    /// in the order of the array that it is a view of.
+    /// Plans writing the elements of the view `source` to those of the view `dest`. The views have the same shape and
+    /// are not empty. `dest` is a slice of an array, not a transposed view.
     pub(crate) fn of_update(source: &View, dest: &View, element: usize) -> Self {
         let pairs = Pairs::of(source, dest, element, 0);
         Self {
@@ -77,8 +77,8 @@ impl Plan {
 }
 
 impl Backend {
-    /// A copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's `tensor_strided_slice_update`, by
-    /// the rules of [`Plan::slice_update`].
+    /// Returns a copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's
+    /// `tensor_strided_slice_update` does. The rules are those of [`Plan::slice_update`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -111,7 +111,7 @@ impl Backend {
 }
 
 impl Tensor {
-    /// Writes `value` into a slice of this tensor, in place, as TensorFlow's `variable[spec].assign(value)`: see
+    /// Writes `value` into a slice of this tensor, in place, as TensorFlow's `variable[spec].assign(value)` does: see
     /// [`Plan::slice_update`].
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
@@ -139,7 +139,8 @@ impl Tensor {
 }
 
 /// Turns an update that fills a contiguous part of the destination into a slice whose result is this part. Returns the
-/// rows and the map of the slice, and the first unit of the part. `None` if the part is not contiguous.
+/// rows and the map of the slice, and the unit of the destination where the part begins. `None` if the part is not
+/// contiguous.
 #[cfg(feature = "gpu")]
 pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
     let mut filled = 1;
@@ -153,12 +154,12 @@ pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize
     Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
-/// The view of a value of shape `value`, broadcast to `slice`, the shape of the slice.
+/// The view of a value of shape `value`, broadcast to `slice`, which is the shape of the slice.
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();
     let view = View::new(&value[surplus.min(ones)..])?;
-    // The error names all dimensions of the value, also those dropped above.
+    // The error shows all dimensions of the value, including those dropped above.
     view.broadcast_to(slice).map_err(|_| {
         let (from, to) = (value.to_vec(), slice.to_vec());
         ViewError::Broadcast { from, to }.into()

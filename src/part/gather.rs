@@ -15,12 +15,13 @@ use crate::{
 use std::{iter, ops::Range};
 
 impl Plan {
-    /// The box of the index tensor that a box of a gather's result needs: a range for each dimension of `indices`.
+    /// Returns the box of the index tensor that a box of a gather's result needs: a range for each dimension of
+    /// `indices`.
     ///
     /// # Errors
     ///
     /// [`ViewError::Box`](crate::error::ViewError::Box) if the ranges do not lie in the result;
-    /// [`ViewError::NoParts`](crate::error::ViewError::NoParts) for a plan that is no gather.
+    /// [`ViewError::NoParts`](crate::error::ViewError::NoParts) for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let Map::Indexed(map) = &self.map else {
@@ -30,8 +31,8 @@ impl Plan {
         if result.iter().any(Range::is_empty) {
             return Ok(map.indices.iter().map(|_| 0..0).collect());
         }
-        // A dimension of size 1 is needed whole. The other dimensions of `indices` are those dimensions of the result
-        // that tuples differ along, in the same order.
+        // A dimension of size 1 is needed whole. Each other dimension of `indices` is also a dimension of the result,
+        // along which the tuples differ. These dimensions come in the same order in both.
         let walk = self.walk(map);
         let mut own = walk.iter().zip(result);
         let mut own = own
@@ -46,8 +47,8 @@ impl Plan {
         Ok(ranges.chain(tuple.iter().map(|&size| 0..size)).collect())
     }
 
-    /// The part of a gather that makes a box of its result. `indices` are the indices in the box that
-    /// [`Plan::part_of_indices`] returns; they decide which box of `params` is read.
+    /// Returns the part of a gather that makes a box of its result. `indices` are the indices in the box that
+    /// [`Plan::part_of_indices`] returns, in row-major order. They decide which box of `params` is read.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
@@ -64,7 +65,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` has not the size of that box;
+    /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` does not have as many integers as that box;
     /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error), with the tuple's position in all indices.
     pub fn part_with(&self, result: &[Range<usize>], indices: Indices<'_>) -> Result<Part, Error> {
@@ -140,7 +141,7 @@ impl Plan {
         })
     }
 
-    /// Returns an error for the first tuple that is out of range, under [`OutOfRange::Error`].
+    /// Under [`OutOfRange::Error`], returns an error for the first tuple that is out of range. Otherwise does nothing.
     fn check_tuples<I: Index>(
         &self,
         map: &indexed::Map,
@@ -171,7 +172,7 @@ impl Plan {
         report.map(drop)
     }
 
-    /// The dimensions of a gather's result, in elements.
+    /// The dimensions of a gather's result, with strides in elements of the source.
     fn walk(&self, map: &indexed::Map) -> Vec<Dimension> {
         let rows = map.walk.iter().map(Dimension::axis);
         let strides = self.strides(rows.chain([self.rows.run_axis()]));
@@ -204,12 +205,13 @@ impl Plan {
 
 /// The index tuples of a part of a gather.
 struct Tuples {
-    /// For each indexed dimension, the range of positions that valid tuples name. Empty without valid tuples.
+    /// For each indexed dimension, the smallest range that contains the positions that valid tuples name. An empty
+    /// range if no tuple is valid.
     ranges: Vec<Range<usize>>,
-    /// The tuples, with indices counted from the beginnings of the ranges. All indices of a tuple that is out of range
-    /// are -1.
+    /// The integers of the tuples, each counted from the beginning of its dimension's range. All integers of a tuple
+    /// that is out of range are -1.
     rebased: Vec<i64>,
-    /// The number of the first tuple that is out of range.
+    /// The number of the first tuple that is out of range. `None` if all tuples are valid.
     first_invalid: Option<usize>,
 }
 

@@ -1,4 +1,5 @@
-//! Parts of slices and gathers: which box of the source a box of the result needs, and the plan from one to the other.
+//! Parts of slices and gathers: which box of the source a box of the result needs, and the plan that makes the latter
+//! from the former.
 
 mod gather;
 mod source_box;
@@ -6,7 +7,7 @@ mod source_box;
 use crate::{Error, Plan, View, error::ViewError, layout::axes, plan::Map};
 use std::ops::Range;
 
-/// A part of a slice or a gather: made by [`Plan::part`] and [`Plan::part_with`].
+/// A part of a slice or a gather. [`Plan::part`] and [`Plan::part_with`] make it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
@@ -17,15 +18,16 @@ pub struct Part {
     /// The plan that makes the box of the result from the box of the source.
     pub plan: Plan,
     /// The index tuples of a gather, for [`Plan::run_cpu_with`]. Indices count from the beginning of the box of the
-    /// source; -1 stands for an index that is out of range. Empty for a slice.
+    /// source. All indices of a tuple that is out of range are -1. Empty for a slice.
     pub indices: Vec<i64>,
 }
 
 impl Plan {
-    /// The part of a slice or a view that makes a box of its result, given as a range for each dimension.
+    /// Returns the part of a slice or a view that makes a box of its result. The box is given as a range for each
+    /// dimension.
     ///
-    /// The box of the source is the smallest that suffices. So an array that does not fit the memory, in a store of
-    /// chunks for example, can be sliced box by box, in any order and on several machines.
+    /// The box of the source is the smallest that suffices. So an array that does not fit in memory, such as one in a
+    /// store of chunks, can be sliced box by box, in any order and on several machines.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -91,7 +93,7 @@ impl Plan {
         .into()
     }
 
-    /// The number of elements of a unit.
+    /// The number of elements in a unit.
     fn factor(&self) -> usize {
         self.rows.unit / self.element
     }

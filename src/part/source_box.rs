@@ -1,17 +1,18 @@
 //! The smallest box of the source that contains given elements.
 //!
-//! A plan merges dimensions and has large units. Here both are taken apart again: each dimension of the result gets its
-//! stride in elements of the source. Every stride walks along one dimension of the source: of the dimensions whose own
-//! stride is not larger, the one with the largest. A stride that reaches `size` or more positions of an inner dimension
-//! would walk along the next outer one. So the extent of the smallest box in a dimension of the source is the sum of
-//! the distances that the strides along it reach. Dimensions of size 1 have stride 0 and walk along none.
+//! A plan merges dimensions and has large units. This file undoes both: each dimension of the result gets its stride in
+//! elements of the source. Every stride other than 0 walks along one dimension of the source, the outermost one of size
+//! 2 or more whose own row-major stride is not larger. The extent of the smallest box in a dimension of the source is
+//! the sum of the distances that the strides along this dimension reach, plus 1. Dimensions of size 1 have stride 0 and
+//! walk along no dimension.
 
 use crate::{Plan, layout::Axis, shape};
 use std::{iter, ops::Range};
 
 impl Plan {
-    /// The stride of each dimension of the result in elements of the source. `units` are the axes that number the units
-    /// of the result in row-major order; each was merged from one or more neighbouring dimensions.
+    /// The stride of each dimension of the result, in elements of the source. `units` are the axes that number the
+    /// units of the result in row-major order, with strides in units. Each axis was merged from one or more
+    /// neighbouring dimensions.
     pub(super) fn strides(&self, units: impl DoubleEndedIterator<Item = Axis>) -> Vec<isize> {
         let factor = self.factor();
         let inner = Axis {
@@ -22,7 +23,8 @@ impl Plan {
             size: axis.size,
             stride: axis.stride * factor.cast_signed(),
         });
-        // Wide units have split dimensions; neighbouring axes that continue each other are joined again.
+        // A wide unit is a part of a dimension that has become an axis of its own. Neighbouring axes that one stride
+        // can walk are joined again.
         let mut groups: Vec<_> = outer.chain([inner]).filter(|axis| axis.size > 1).collect();
         groups.dedup_by(|inner, outer| {
             let joins = outer.stride == inner.stride * inner.size.cast_signed();
@@ -40,7 +42,7 @@ impl Plan {
             };
             let stride = group.stride;
             group.size /= size;
-            // The last product is not used, and may overflow.
+            // The product may overflow for the outermost dimension, where it is not used.
             group.stride = stride.wrapping_mul(size.cast_signed());
             groups.pop_if(|group| group.size == 1);
             stride
@@ -50,8 +52,8 @@ impl Plan {
         strides
     }
 
-    /// The smallest box of the source that contains the elements at these ranges of the axes. Position 0 of all axes is
-    /// element `offset`.
+    /// The smallest box of the source that contains the elements at the positions `ranges` of the axes `walked`.
+    /// Position 0 of all axes is element `offset` of the source.
     pub(super) fn source_box(
         &self,
         offset: usize,
@@ -97,9 +99,11 @@ impl Plan {
 /// A box of the source, and the axes in it.
 pub(super) struct SourceBox {
     pub(super) ranges: Vec<Range<usize>>,
-    /// The position of the first element, counted from the beginning of each range.
+    /// For each dimension of the source, the position of the element at which all axes begin, counted from the
+    /// beginning of the range.
     from: Vec<usize>,
-    /// For each axis the dimension that it walks, and its step there.
+    /// For each axis, the dimension that it walks and its step there, in positions. `None` for an axis of stride 0.
+    /// Empty if the box is empty.
     steps: Vec<Option<(usize, isize)>>,
 }
 
@@ -126,7 +130,7 @@ impl SourceBox {
             .sum()
     }
 
-    /// The strides of the axes in the box.
+    /// The strides of the axes in the box, in elements of the box.
     pub(super) fn strides(&self, walked: &[Axis]) -> Vec<isize> {
         let lengths: Vec<usize> = shape::strides(&self.extents());
         let stride = |number| match self.steps.get(number) {

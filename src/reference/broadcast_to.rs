@@ -1,11 +1,11 @@
-//! `broadcast_to`: repeats axes of size 1, by NumPy's rules.
+//! `broadcast_to`: repeats an array along axes of size 1 and along new axes, by NumPy's rules.
 
 use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 
 /// The values of an array of `shape`, broadcast to `new_shape`.
 ///
-/// The axes are aligned from the last. Each has the size of the new axis, or size 1 and is repeated. Missing
-/// leading axes are repeated as well. The array may not have more axes than the new shape.
+/// The axes are aligned from the last. An axis has the size of the new axis, or has size 1 and is repeated. Along
+/// leading axes that the array lacks, it is repeated as a whole. The array may not have more axes than the new shape.
 ///
 /// ```
 /// use wgslice::reference::broadcast_to;

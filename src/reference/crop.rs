@@ -1,30 +1,32 @@
-//! `crop`: a box of each of many items.
+//! `crop`: boxes of the items of an array.
 
 use super::{Gathered, ReferenceError, at, check_length, coordinates, fail, room, show};
 
 /// The boxes that [`crop`] takes from an array.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
-    /// The position where each box begins: an integer for each of `sizes`, box after box.
+    /// The position where each box begins: for each box one integer for each of `sizes`, box after box.
     pub begins: &'a [i64],
-    /// The item of each box; `None` if box n is of item n.
+    /// The number of the item of each box. `None` if box n is of item n.
     pub box_indices: Option<&'a [i64]>,
-    /// Along which dimensions each box is reversed, box after box; `None` if no box is.
+    /// For each box and each of `sizes`, whether the box is reversed along the dimension, box after box. `None` if no
+    /// box is.
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
-    /// The size of all boxes in each dimension after the first.
+    /// The size of all boxes in each cropped dimension: dimension 1 of the array, dimension 2, and so on.
     pub sizes: &'a [usize],
-    /// The distance between neighbouring elements of a box, in each of these dimensions.
+    /// The distance between neighbouring elements of a box in each cropped dimension, in positions. Not 0.
     pub strides: &'a [i64],
-    /// Whether a box outside is shifted until it lies inside, and a box index outside moves to the nearest item.
+    /// Whether a box that reaches outside is shifted until it lies inside, and a box index outside moves to the
+    /// nearest item.
     pub clamp: bool,
 }
 
 /// Boxes of the items of an array: the first dimension of `values` numbers the items.
 ///
-/// The result has the boxes one after the other, then the dimensions of `values` that have no size. An element outside
-/// of its item is `T::default()`, and so are all elements of a box whose item does not exist.
+/// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped.
+/// An element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
 /// [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
 ///
 /// ```
@@ -40,8 +42,8 @@ pub struct Boxes<'a> {
 ///
 /// # Errors
 ///
-/// `data_length`, `crop_rank`, `crop_strides`, `crop_items`, `stride_zero`, `crop_box_size` or `too_large`, in this
-/// order.
+/// `data_length`, `crop_rank`, `crop_strides`, `crop_items`, then `stride_zero` and `crop_box_size` for each
+/// dimension in turn, and `too_large`, in this order.
 pub fn crop<T: Clone + Default>(
     values: &[T],
     values_shape: &[usize],

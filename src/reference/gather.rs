@@ -1,4 +1,5 @@
-//! `gather`: selects positions along one axis by index; and `batch_gather`, with separate indices for every batch.
+//! `gather`: selects positions along one axis by index. `batch_gather`: the same, with separate indices for every
+//! batch.
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
@@ -9,12 +10,12 @@ use super::{
 /// order.
 ///
 /// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`.
-/// Those first axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end
-/// of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
-/// indices are bad; by default negative ones are.
+/// The first `batch_dims` axes are shared: each index refers to its own batch of `params`. A negative `axis` counts
+/// from the end of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing`
+/// decides which indices are bad; by default negative ones are too.
 ///
 /// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose slices in the result are
-/// `T::default()`. If the result has no elements, no index is read, so none is bad; TensorFlow does the same.
+/// `T::default()`. If the result has no elements, no index counts as bad, as in TensorFlow, which then reads none.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather};
@@ -75,10 +76,10 @@ pub fn gather<T: Clone + Default>(
     })
 }
 
-/// [`gather`] with all axes of `indices` but the last as batch dimensions, along the next axis of `params`: every batch
-/// of `params` has its own indices.
+/// [`gather`] whose batch dimensions are all axes of `indices` but the last. The indices select along the next axis
+/// of `params`, so every batch of `params` has its own indices.
 ///
-/// TensorFlow 1's function of this name reads from another batch if an index is outside its own. Here such an
+/// TensorFlow 1's function of this name reads from another batch if an index is outside its own batch. Here such an
 /// index is bad.
 ///
 /// ```
@@ -104,7 +105,7 @@ pub fn batch_gather<T: Clone + Default>(
     if params_shape.is_empty() {
         return fail("params_rank", "params must be at least 1 dimensional");
     }
-    // If the indices are a scalar, this is -1, which `gather` refuses.
+    // For scalar indices this is -1, which `gather` refuses as `batch_dims`.
     let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
     gather(
         params,
@@ -141,8 +142,8 @@ fn resolve_batch(
     indices_rank: usize,
     axis: usize,
 ) -> Result<usize, ReferenceError> {
-    // All axes of indices may be batch dimensions, so `indices_rank` itself is a valid `batch_dims`, one more than the
-    // last axis.
+    // All axes of indices may be batch dimensions. So `indices_rank` itself, which is one more than the last axis, is
+    // a valid `batch_dims`.
     let batch = match batch_dims {
         ..0 => resolve(batch_dims, indices_rank),
         _ => resolve(batch_dims, indices_rank + 1),

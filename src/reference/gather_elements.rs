@@ -8,9 +8,10 @@ use super::{
 /// The elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in row-major
 /// order.
 ///
-/// The result has the shape of `indices`. Along all other axes an element of `params` has the coordinates of its index,
-/// so `indices` must not be longer than `params` there. A negative `axis` counts from the end. [`Gathered::bad_rows`]
-/// has the row-major numbers of the bad indices, whose elements in the result are `T::default()`.
+/// The result has the shape of `indices`. Along all axes but `axis`, the element of `params` has the coordinates of
+/// its index, so `indices` must not be longer than `params` there. A negative `axis` counts from the end.
+/// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose elements in the result are
+/// `T::default()`.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_elements};
@@ -58,8 +59,8 @@ pub fn gather_elements<T: Clone + Default>(
     })
 }
 
-/// Checks that indices have the rank of the array and are no longer than it, except along `axis`. Returns the dimension
-/// that `axis` names.
+/// Checks that the array has a dimension `axis`, and that indices have the rank of the array and are no longer than
+/// the array in the other dimensions. Returns the dimension that `axis` names.
 pub(super) fn check_elements_shape(
     shape: &[usize],
     indices_shape: &[usize],

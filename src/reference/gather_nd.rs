@@ -1,8 +1,8 @@
 //! `gather_nd`: every row of indices selects a slice of params.
 //!
-//! Rows that point outside do not end the operation. Their slices are filled with the default of the element
-//! type, and the rows are listed, so that a caller can follow either policy: fail if the list is not empty, or
-//! keep the defaults.
+//! Rows that point outside do not end the operation. Their slices are filled with the default of the element type,
+//! and the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the
+//! defaults.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
@@ -14,15 +14,17 @@ pub struct Gathered<T> {
     /// The elements, row-major; for `gather_nd`, one slice for each row of indices.
     pub values: Vec<T>,
     /// The numbers of the rows that point outside of params, ascending. The slices of these rows are `T::default()`.
-    /// Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In the gathers other than
-    /// `gather_nd` a row is a single index, numbered through `indices.shape`.
+    /// Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop` a row is a
+    /// box, of which only the elements outside are `T::default()`. In the other gathers a row is a single index,
+    /// numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
 /// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
-/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after the
-/// first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by default negative ones are.
+/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after
+/// the first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by default negative
+/// ones are too.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};
@@ -73,8 +75,8 @@ pub struct Gathered<T> {
 /// # Errors
 ///
 /// `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params` or
-/// `too_large`, in this order. TensorFlow reshapes batch dimensions that differ when their element counts happen to
-/// agree; here such dimensions are the error `batch_shape`.
+/// `too_large`, in this order. TensorFlow reshapes batch dimensions that differ if their element counts happen to
+/// agree. Here such dimensions are the error `batch_shape`.
 pub fn gather_nd<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],
@@ -140,7 +142,8 @@ pub fn gather_nd<T: Clone + Default>(
     })
 }
 
-/// Checks that both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`.
+/// Checks that both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`. If
+/// `batch_dims` is 0, accepts scalars too.
 pub(super) fn check_batch(
     params_shape: &[usize],
     indices_shape: &[usize],
@@ -163,7 +166,7 @@ pub(super) fn check_batch(
     check_batch_shape(params_shape, indices_shape, batch_dims)
 }
 
-/// Checks that both arrays agree in the first `batch_dims` dimensions, which both have.
+/// Checks that both arrays agree in the first `batch_dims` dimensions. Both must have at least this many.
 pub(super) fn check_batch_shape(
     params_shape: &[usize],
     indices_shape: &[usize],

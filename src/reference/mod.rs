@@ -1,12 +1,11 @@
 //! The operations, written the slow and obvious way.
 //!
-//! This module defines the correct results of the fast paths. It computes the coordinates of one element of the
-//! result at a time and looks the value up by coordinates: without memory strides, merged axes or code of the
-//! rest of the crate, so that no mistake is shared.
+//! This module defines the correct results of the fast paths. It goes through the elements of the result one at a
+//! time, and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of the
+//! rest of the crate, so that it shares no mistake with them.
 //!
 //! The semantics are those of TensorFlow 2.21's CPU kernels, checked against vectors that TensorFlow produced.
-//! Where TensorFlow only has a technical limit (rank 8 for slices, index depth 7 for gathers and scatters), the
-//! result is computed without it.
+//! Technical limits of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
 //!
 //! Elements may have any type that can be cloned, such as strings:
 //!
@@ -53,8 +52,8 @@ use std::{error, fmt, iter};
 
 /// The error of an operation.
 ///
-/// `kind` is a stable tag, the `error_kind` of test vectors. `message` is TensorFlow's text where it has a
-/// fixed one.
+/// `kind` is a stable tag: the `error_kind` of test vectors. `message` is TensorFlow's text if TensorFlow has a fixed
+/// one.
 ///
 /// | kind | rule broken |
 /// |---|---|
@@ -128,9 +127,10 @@ fn element_count(shape: &[usize]) -> Option<usize> {
         .try_fold(1_usize, |count, &size| count.checked_mul(size))
 }
 
-/// An empty vector with room for the values of a result of `shape`.
+/// Makes an empty vector with room for the values of a result of `shape`.
 ///
-/// Too little memory is the error `too_large`, not an abort: a short shape can request any amount.
+/// Too little memory is the error `too_large` and does not abort the program, because even a short shape can request
+/// any amount.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
@@ -161,7 +161,7 @@ fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), Refere
     )
 }
 
-/// The coordinates of every element of `shape`, in the order of nested loops with the last axis innermost.
+/// The coordinates of every element of `shape`, in row-major order.
 fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
     iter::successors(first, |last| {
@@ -182,7 +182,7 @@ fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
     &values[place(shape, coordinates)]
 }
 
-/// The value at `coordinates` of a row-major array, to be changed.
+/// The value at `coordinates` of a row-major array of `shape`, for writing.
 fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
     &mut values[place(shape, coordinates)]
 }

@@ -5,12 +5,13 @@ use super::{
     gather_elements::check_elements_shape,
 };
 
-/// A copy of `tensor` with each element of `updates` combined into the element at the position in `indices` along
-/// `axis`, for arrays of the same rank in row-major order. `updates` have the shape of `indices`.
+/// A copy of `tensor` into which `updates` are combined, each into the element at the position along `axis` that its
+/// index names. All arrays have the same rank and are in row-major order, and `updates` have the shape of `indices`.
 ///
 /// Along all other axes an element has the coordinates of its index, so `indices` must not be longer than `tensor`
 /// there. A negative `axis` counts from the end. Updates take effect one at a time in row-major order, each by
-/// `combine(element, update)`. [`Scattered::bad_rows`] has the row-major numbers of the bad indices.
+/// `combine(element, update)`. [`Scattered::bad_rows`] has the row-major numbers of the bad indices, whose updates
+/// are dropped.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, scatter_elements};

@@ -1,7 +1,7 @@
 //! `scatter_nd` and `tensor_scatter_nd`: every row of indices says where a slice of updates goes.
 //!
-//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed, so that a
-//! caller can follow either policy: fail if the list is not empty, or go on without these rows.
+//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed. So a caller
+//! can follow either policy: fail if the list is not empty, or go on without these rows.
 
 use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
 use super::{fail, show, zeros};
@@ -11,7 +11,7 @@ use super::{fail, show, zeros};
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
     pub values: Vec<T>,
-    /// The numbers of the rows that point outside, whose updates are dropped, ascending. Rows are numbered row-major
+    /// The numbers of the rows that point outside, ascending. Their updates are dropped. Rows are numbered row-major
     /// through `indices.shape[..-1]`, or through `indices.shape` in `scatter_elements`.
     pub bad_rows: Vec<usize>,
 }
@@ -19,9 +19,10 @@ pub struct Scattered<T> {
 /// An array of `shape`, initially `T::default()`, with the slices of `updates` combined into it at the
 /// positions in `indices`.
 ///
-/// The size of the last dimension of `indices` is the depth: a row indexes this many leading dimensions. The shape of
-/// `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major order, each by
-/// `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and integers wrap.
+/// The size of the last dimension of `indices` is the depth: a row indexes this many leading dimensions of the array.
+/// The shape of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major
+/// order, each by `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and its
+/// integers wrap.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, scatter_nd};
@@ -50,7 +51,8 @@ pub fn scatter_nd<T: Clone + Default>(
         (indices.len(), indices_shape),
         (updates.len(), updates_shape),
     )?;
-    // As in TensorFlow, a scalar output is refused first, as if it were empty, and an output without elements last.
+    // As in TensorFlow, the first check takes a scalar output as empty, and the last one refuses an output without
+    // elements.
     let counts = (indices.len(), updates.len());
     check_counts(counts, shape.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
@@ -66,8 +68,8 @@ pub fn scatter_nd<T: Clone + Default>(
 
 /// A copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
 ///
-/// This is [`scatter_nd`] with other initial values. With a `combine` that replaces, the last of several rows for one
-/// position wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
+/// This is [`scatter_nd`] with other initial values. If `combine` replaces, the last of several rows for one position
+/// wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, tensor_scatter_nd};
@@ -133,8 +135,8 @@ fn check_ranks(
     Ok(depth)
 }
 
-/// Checks that indices and updates are both empty, or that indices, updates and output all have values, given their
-/// numbers of values. So if the depth is 0, which makes indices empty, updates must be empty too.
+/// Checks that indices and updates are both empty, or that indices, updates and output all have values. All three are
+/// given by their numbers of values. A depth of 0 makes indices empty, so updates must then be empty too.
 fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());
@@ -145,8 +147,8 @@ fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(),
     )
 }
 
-/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow refuses indices of rank 1,
-/// which are a single row, although `gather_nd` accepts them.
+/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. Refuses indices of rank 1, which are a
+/// single row, as TensorFlow does, although `gather_nd` accepts them.
 fn check_shapes(
     indices_shape: &[usize],
     depth: usize,
@@ -180,7 +182,7 @@ fn check_shapes(
     Ok(())
 }
 
-/// Rows of indices and their slices of updates, which the functions above have checked.
+/// Rows of indices and their slices of updates, whose shapes the functions above have checked.
 struct Rows<'a, T> {
     indices: &'a [i64],
     indices_shape: &'a [usize],
@@ -197,8 +199,8 @@ impl<T> Rows<'_, T> {
         mut combine: impl FnMut(&mut T, &T),
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
-        // Without updates there is nothing to combine, but there may be more rows than a loop can go through, because a
-        // shape with a 0 may have any other sizes.
+        // Without updates there is nothing to combine. There may still be more rows than a loop can go through,
+        // because a shape with a 0 may have any other sizes.
         if self.updates.is_empty() {
             return Scattered { values, bad_rows };
         }

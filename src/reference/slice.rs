@@ -4,8 +4,8 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 
 /// The shape and the values of the block of `size` at position `begin` of `input`, of any rank in row-major order.
 ///
-/// `begin` and `size` have one entry for each dimension. A size of -1 reaches to the end of the dimension.
-/// Unlike in `strided_slice` nothing else counts from the end, and nothing is clamped.
+/// `begin` and `size` have one entry for each dimension. A size of -1 reaches to the end of the dimension. Unlike in
+/// `strided_slice`, a negative `begin` does not count from the end, and nothing is clamped.
 ///
 /// ```
 /// use wgslice::reference::slice;
@@ -21,8 +21,8 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 ///
 /// # Errors
 ///
-/// `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's,
-/// except that a sum of begin and size too large for 64 bits is the error `slice_size` here.
+/// `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's. If the sum of
+/// begin and size is too large for 64 bits, the error here is `slice_size`, unlike in TensorFlow.
 pub fn slice<T: Clone>(
     input: &[T],
     shape: &[usize],

@@ -1,29 +1,31 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns the spec
-//! of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their coordinates. The
-//! first broken rule is reported, in this order: vectors, ellipses, too many specs, and then for each input dimension a
-//! stride of 0, a single index with a negative stride, and a single index out of range.
+//! There are three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`]
+//! turns the spec of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their
+//! coordinates. The first broken rule is reported, in this order: vectors, ellipses, specs of a scalar or too many
+//! specs, and then for each input dimension a stride of 0, a single index with a negative stride, and a single index
+//! out of range.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
 /// A slice specification: three vectors of one length, and five masks whose bit `i` applies to entry `i`.
 ///
-/// An entry is the first of these that applies: an ellipsis (all dimensions without other entries), a new axis
-/// of size 1, an index whose axis is dropped (shrink), or a range. Remaining dimensions at the end are whole.
+/// An entry is the first of these that applies: an ellipsis (all dimensions without other entries), a new axis of
+/// size 1, an index whose axis is dropped (shrink), or a range. Dimensions that remain after the last entry stay
+/// whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spec<'a> {
     /// The first position of each range, or the index of a dropped axis. A negative position counts from the end.
     pub begin: &'a [i64],
     /// The end of each range, exclusive. A negative end counts from the end of the dimension.
     pub end: &'a [i64],
-    /// The step of each range. Not 0 for a range, and positive for an index.
+    /// The step of each range, which must not be 0. For an index it must be positive.
     pub strides: &'a [i64],
-    /// Bit `i` is set if range `i` starts at the first element in the direction of its stride.
+    /// Bit `i` is set if the range of entry `i` starts at the first element in the direction of its stride.
     pub begin_mask: i32,
-    /// Bit `i` is set if range `i` runs to the last element in the direction of its stride.
+    /// Bit `i` is set if the range of entry `i` runs to the last element in the direction of its stride.
     pub end_mask: i32,
-    /// Bit `i` is set if entry `i` is the ellipsis; at most one of the 32 bits may be set.
+    /// Bit `i` is set if entry `i` is the ellipsis. At most one of the 32 bits may be set.
     pub ellipsis_mask: i32,
     /// Bit `i` is set if entry `i` is a new axis.
     pub new_axis_mask: i32,
@@ -59,7 +61,8 @@ pub struct Spec<'a> {
 ///
 /// # Errors
 ///
-/// One of the kinds between `data_length` and `shrink_out_of_range` in the table of [`ReferenceError`].
+/// One of the kinds between `data_length` and `shrink_out_of_range` in the table of [`ReferenceError`], except
+/// `too_large`.
 pub fn strided_slice<T: Clone>(
     input: &[T],
     shape: &[usize],
@@ -104,10 +107,10 @@ impl Selection {
         })
     }
 
-    /// The coordinates that every selected element has in the array, in the order of the result.
+    /// Lists the selected elements in the order of the result, each by its coordinates in the array.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // An empty result needs no positions, and memory may not hold them: if a dimension of an array has size 0, the
-        // others may have any size.
+        // An empty result needs no positions, and there may be too many for memory: if a dimension of an array has
+        // size 0, the others may have any size.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
@@ -143,7 +146,7 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// Where an axis of the result comes from: it is new, or it is the dimension of the input with this number.
+/// Where an axis of the result comes from: a new axis, or the dimension of the input with this number.
 enum Axis {
     New,
     Of(usize),
@@ -180,7 +183,8 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis need this many dimensions. The ellipsis takes all dimensions before those.
+            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all dimensions before
+            // those.
             let behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();

@@ -5,7 +5,8 @@ use super::{
 };
 use std::iter;
 
-/// An array of `shape` with the values of `dy` at the positions of a slice, and `T::default()` everywhere else.
+/// An array of `shape` with the values of `dy` at the positions that a slice selects, and `T::default()` everywhere
+/// else.
 ///
 /// `dy` must have exactly the shape of the slice: nothing is broadcast. A slice selects each position once, so the
 /// order of the assignments does not matter.

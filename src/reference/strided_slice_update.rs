@@ -10,8 +10,8 @@ use std::iter;
 
 /// A copy of `input` with the elements of a slice replaced by those of `value`: `input[spec] = value`.
 ///
-/// `value` is broadcast to the shape of the slice. If it has more axes, leading axes of size 1 are dropped
-/// first. An empty slice accepts a value of any shape, as in TensorFlow.
+/// `value` is broadcast to the shape of the slice. If `value` has more axes than the slice, leading axes of size 1
+/// are dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
 ///
 /// ```
 /// use wgslice::reference::{Spec, strided_slice_update};

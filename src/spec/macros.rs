@@ -19,7 +19,7 @@ pub struct NewAxis;
 /// |---|---|---|
 /// | `3`, `-1` | `3`, `-1` | a single index; the dimension is dropped |
 /// | `a..b`, `a..`, `..b`, `..` | `a:b`, `a:`, `:b`, `:` | a range; negative bounds count from the end |
-/// | `a..b; s` | `a:b:s` | every `s`-th, from `a` towards `b` |
+/// | `a..b; s` | `a:b:s` | every `s`-th position, from `a` towards `b` |
 /// | `Ellipsis` | `...` | all other dimensions |
 /// | `NewAxis` | `None` | a new dimension of size 1 |
 ///
@@ -68,7 +68,8 @@ macro_rules! constants {
 
 constants!(Ellipsis: Self::Ellipsis, NewAxis: Self::NewAxis, RangeFull: Self::FULL);
 
-/// A bound above `i64::MAX` becomes `i64::MAX`. Both are beyond every dimension, so the slice is the same.
+/// Converts an index or a bound. A value above `i64::MAX` becomes `i64::MAX`. No dimension is that long, so a range
+/// stays the same and a single index stays out of range.
 fn saturated(bound: usize) -> i64 {
     i64::try_from(bound).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
 //! Slices in TensorFlow's encoding: three vectors and five masks. No other file reads a mask.
 //!
 //! Bit `i` of a mask applies to entry `i` of the vectors. If several bits are set for one entry, the first of ellipsis,
-//! new axis, shrink axis wins; the begin and end bits count only for a range. Bits beyond the vectors have no effect,
-//! except that two ellipsis bits anywhere are an error.
+//! new axis and shrink axis wins. The begin and end bits count only for a range. Bits beyond the vectors have no
+//! effect, except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
 use crate::{Error, error::SpecError};
@@ -44,7 +44,7 @@ pub struct TfStridedSlice {
     pub begin: Vec<i64>,
     /// The end of each range, exclusive.
     pub end: Vec<i64>,
-    /// The stride of each range.
+    /// The stride of each range. A single index must have a positive stride, which has no effect.
     pub strides: Vec<i64>,
     /// Bit `i` is set if `begin[i]` is ignored.
     pub begin_mask: i32,
@@ -77,7 +77,7 @@ impl TfStridedSlice {
             SliceItem::NewAxis
         } else if set(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // All positive strides of a single index mean the same and become 1. Other strides stay: they are errors
+            // All positive strides of a single index mean the same and become 1. Other strides stay, and are an error
             // when the slice is applied to a shape.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }

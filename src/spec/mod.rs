@@ -28,7 +28,7 @@ pub enum SliceItem {
     Index {
         /// The index.
         index: i64,
-        /// Has no effect, but must be positive: otherwise applying the slice to a shape is an error.
+        /// Has no effect, but applying the slice to a shape is an error unless the stride is positive.
         stride: i64,
     },
     /// `begin:end:stride` with Python's meaning: negative bounds count from the end, and bounds that are still outside
@@ -38,11 +38,12 @@ pub enum SliceItem {
         begin: Option<i64>,
         /// The end, exclusive. `None` includes the last position in the direction of the stride.
         end: Option<i64>,
-        /// The distance from one position to the next. Not 0.
+        /// The distance from one position to the next. Negative strides walk down. Applying a slice with stride 0 is an
+        /// error.
         stride: i64,
     },
-    /// All dimensions that no other item indexes, whole. A slice has at most one ellipsis; without one, the dimensions
-    /// after the last item are whole.
+    /// All dimensions that no other item indexes, whole. A slice has at most one ellipsis. Without an ellipsis, the
+    /// dimensions after the last item stay whole.
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,

@@ -5,7 +5,7 @@ use crate::{error::SpecError, shape::from_end};
 
 impl SliceSpec {
     /// Reads a slice of an array of this shape in the encoding of ONNX's `Slice`. Without `axes`, entry `i` is for
-    /// dimension `i`; without `steps`, all steps are 1.
+    /// dimension `i`. Without `steps`, all steps are 1.
     ///
     /// ```
     /// use wgslice::{Backend, SliceSpec};
@@ -16,8 +16,8 @@ impl SliceSpec {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// ONNX differs from Python and TensorFlow in one case: with a negative step, a start before the array becomes the
-    /// first position rather than the one before it:
+    /// ONNX differs from Python and TensorFlow in one case. With a negative step, a start before the beginning of the
+    /// dimension becomes position 0. Python and TensorFlow select nothing then:
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -72,8 +72,7 @@ impl SliceSpec {
             if stride == 0 {
                 return Err(SpecError::StrideZero { dimension });
             }
-            // It does not matter what a size above i64::MAX becomes, because its shape is refused when the slice is
-            // applied.
+            // It does not matter what a size above i64::MAX becomes: such a shape is refused when the slice is applied.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
             let before = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {

@@ -6,8 +6,9 @@
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! Spaces are allowed between tokens. Integers are signed 64-bit, with Python's underscores. `None` in a range leaves
-//! out the bound, as in `slice(None, None, -1)`.
+//! Both brackets are present, or neither is. `numpy.newaxis` is accepted too. White space is allowed between tokens.
+//! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
+//! `slice(None, None, -1)`.
 
 use super::{SliceItem, SliceSpec};
 use crate::{Error, error::ParseError};
@@ -29,7 +30,7 @@ impl FromStr for SliceSpec {
     }
 }
 
-/// The position of an error in the text, in characters from 0, and the message.
+/// The position of an error in the text, in characters counted from 0, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -149,8 +150,8 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// If the next word is `name`, skips it and returns true. Otherwise, also if a longer word begins with `name`,
-    /// skips nothing and returns false.
+    /// Skips the next word and returns true if this word is `name`. Otherwise skips nothing and returns false, even if
+    /// the word begins with `name`.
     fn word(&mut self, name: &str) -> bool {
         let before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -211,9 +212,10 @@ impl fmt::Display for SliceItem {
     }
 }
 
-/// Python's spelling. Parsing the text returns the same slice, except that single indices then have stride 1.
+/// Prints Python's spelling. Parsing the text returns the same slice, except that all single indices have stride 1.
 ///
-/// Another positive stride of a single index means the same. A stride of 0 or less is an error on every shape.
+/// For a single index every positive stride means the same. Every other stride is lost in the text, but is an error on
+/// every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

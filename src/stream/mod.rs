@@ -1,9 +1,9 @@
-//! Slices of arrays larger than the memory of the host or of the device.
+//! Slices of arrays that are larger than the memory of the host or of the device.
 //!
-//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source that
-//! the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one
-//! piece while the host packs the source of the next piece and hands out the previous one. So the memory held at once
-//! is bounded for arrays of any size.
+//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source
+//! that the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on
+//! one piece while the host packs the source of the next piece and hands out the previous one. This bounds the memory
+//! that is held at once, whatever the size of the array.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -24,34 +24,35 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::pieces;
 
-/// The most bytes that a stream holds at once, unless [`Stream::with_memory`] sets another bound.
+/// The largest default of [`Stream::memory`], in bytes.
 const MEMORY: usize = 1 << 30;
 
-/// The size in bytes of the largest piece that the CPU makes. Of a larger piece the cache would hold little when the
-/// caller reads it.
+/// The largest size in bytes of a piece that the CPU makes. A larger piece would leave the cache before the caller
+/// reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// The most bytes that a piece may upload to a device, and the most that its result may have: enough to keep the device
-/// busy. Larger buffers would take longer, since the system maps each page of new memory at its first use.
+/// The largest number of bytes that a piece may upload to a device, and that its result may have. This is enough to
+/// keep the device busy. Larger buffers would take longer, since the system maps each page of new memory at its first
+/// use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
 
-/// The size in bytes of a page, the unit in which a memory-mapped file is read from disk.
+/// The size in bytes of a page on most systems. A memory-mapped file is read from disk in pages.
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// An upper bound on the size in bytes of all pages that the piece reads.
+    /// An estimate of the size in bytes of all pages that the piece reads. It may be too low by a page for each row.
     fn touched(&self) -> usize {
         let rows = &self.plan.rows;
-        // A row touches at most its extent plus a page, because it need not begin where a page does. If its units lie
-        // far apart, it touches at most a page for each unit.
+        // A row touches about its extent plus a page, because it need not begin where a page does. If its units lie
+        // more than a page apart, it touches about a page for each unit.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
         let row = row.min(rows.run.saturating_mul(PAGE));
         self.span().len().min(rows.count.saturating_mul(row)) + PAGE
     }
 }
 
-/// A slice that is run piece by piece, in bounded memory. Made by [`Backend::stream`].
+/// A slice that is run piece by piece, in bounded memory. [`Backend::stream`] makes it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
@@ -77,18 +78,18 @@ pub struct Stream<'a> {
     memory: usize,
 }
 
-/// How a [`Stream`] ran: the number of pieces, and the time that the host spent on each stage, during which the device
-/// may have worked on another piece.
+/// How a [`Stream`] ran: the number of pieces, and the time that the host spent on each stage. The device may have
+/// worked on another piece meanwhile.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
     /// The number of pieces.
     pub pieces: usize,
-    /// The time to pack the bytes that the device needs into upload memory.
+    /// The time to pack the bytes that the device needs into upload memory. Zero on the CPU.
     pub upload: Duration,
     /// On the CPU, the time of slicing; on a device, the time to record and submit commands.
     pub dispatch: Duration,
-    /// The time that the host waited for the device.
+    /// The time that the host waited for the device. Zero on the CPU.
     pub readback: Duration,
     /// The error of the device after which the CPU did the remaining pieces. `None` without such an error.
     pub fallback: Option<Error>,
@@ -113,7 +114,8 @@ impl Backend {
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
-            // wgpu does not report the size of a device's memory. The largest buffer that it allows is the best hint.
+            // wgpu does not report the size of a device's memory. The largest buffer that the device allows is the
+            // best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
@@ -146,16 +148,16 @@ impl Stream<'_> {
         self.memory
     }
 
-    /// The same stream, which holds at most `bytes` bytes at once. A piece has at least one element, even if one
-    /// element needs more memory.
+    /// The same stream, which holds at most `bytes` bytes at once. A piece has at least one element, even if that
+    /// needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Runs the slice. `fetch` returns the bytes of the source in a range of byte offsets, and `sink` receives the
-    /// bytes of the result, in order.
+    /// Runs the slice. `fetch` returns the bytes of the source in a range of byte offsets. `sink` receives the bytes
+    /// of the result, in order.
     ///
     /// If the device fails and the backend was made [with a fallback](Backend::with_fallback), the CPU does
     /// the remaining pieces.
@@ -217,7 +219,7 @@ impl Stream<'_> {
     }
 }
 
-/// Why a run on a device stopped: by an error of the device, or of the caller's `fetch` or `sink`.
+/// Why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
 #[cfg(feature = "gpu")]
 enum Stop<E> {
     Device(Error),
@@ -271,8 +273,8 @@ where
         Ok(())
     }
 
-    /// Runs all pieces on the device. After an error `under_way` holds the pieces that `sink` has not received, for the
-    /// CPU to do.
+    /// Runs all pieces on the device. After an error `under_way` holds the pieces that were taken from `pieces` and
+    /// that `sink` has not received. The CPU can do these and the rest.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,

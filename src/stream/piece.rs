@@ -1,5 +1,5 @@
-//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice of a source of one dimension, so what
-//! it needs is one range of the source.
+//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice, whose source is seen as one
+//! dimension. So a piece needs a single range of the source.
 
 use crate::{Part, Plan, layout::middle};
 use std::{iter, ops::Range, sync::Arc};
@@ -7,15 +7,15 @@ use std::{iter, ops::Range, sync::Arc};
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// The slice, of a source of one dimension.
+    /// The slice, with its source as one dimension.
     whole: Arc<Plan>,
     /// The box of the result that the piece makes: single positions, then a range, then whole dimensions.
     result: Vec<Range<usize>>,
     /// The range of the source that the piece needs, in elements.
     needs: Range<usize>,
-    /// Makes the piece. Its source is only the bytes of [`Piece::span`].
+    /// The plan that makes the piece. Its source is only the bytes of [`Piece::span`].
     pub(crate) plan: Plan,
-    /// Where the rows of the plan lie in its source.
+    /// Where the rows of `plan` lie in its source.
     #[cfg(feature = "gpu")]
     pub(crate) map: crate::ops::strided_slice::Map,
 }
@@ -50,7 +50,7 @@ impl Piece {
         })
     }
 
-    /// The size of the piece in bytes.
+    /// The size in bytes of the part of the result that the piece makes.
     pub(crate) fn result_bytes(&self) -> usize {
         self.plan.result_bytes()
     }
@@ -61,7 +61,7 @@ impl Piece {
         self.needs.start * element..self.needs.end * element
     }
 
-    /// Cuts the piece into two consecutive pieces. `None` if it is a single element.
+    /// Cuts the piece into two consecutive pieces. `None` if the piece is a single element.
     fn halves(&self) -> Option<[Self; 2]> {
         let outermost = self.result.iter().position(|range| range.len() > 1)?;
         let range = self.result[outermost].clone();
@@ -75,9 +75,10 @@ impl Piece {
     }
 }
 
-/// The pieces of a slice, in the order of the result. A piece is halved until `fits` accepts it.
+/// The pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are single
+/// elements.
 pub(crate) fn pieces(plan: &Plan, fits: impl Fn(&Piece) -> bool) -> impl Iterator<Item = Piece> {
-    // The parts of the result that are not returned yet, the next one last.
+    // The pieces that are not returned yet. The last one is returned next.
     let mut left: Vec<Piece> = Piece::whole(plan).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = left.pop()?;

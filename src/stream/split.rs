@@ -1,8 +1,8 @@
 //! Splits a piece into a slice on the host and a slice on the device.
 //!
 //! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in long runs.
-//! The host leaves out long gaps between runs and copies short gaps, which the device skips faster. So the device does
-//! flips, steps and fine crops, and few unneeded bytes are uploaded.
+//! It leaves out long gaps between these bytes and copies short gaps, because the device skips short gaps faster. So
+//! few unneeded bytes are uploaded, and the device does flips, steps and fine crops.
 //!
 //! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 use super::piece::Piece;
 use crate::{Plan, View, layout::Axis, plan::Rows};
 
-/// A piece as two slices, of which the second reads the result of the first.
+/// A piece as two slices. The second reads the result of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     /// Reads the bytes of [`Piece::span`] and writes a packed array.
@@ -24,7 +24,7 @@ pub(crate) struct Split {
 /// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// The most bytes that the host packs for each byte that the piece needs, to bound the gaps that are uploaded.
+/// The most bytes that the host packs for each byte that the piece needs. This bounds the gaps that are uploaded.
 const MOST_READ: usize = 4;
 
 impl Piece {
@@ -37,8 +37,8 @@ impl Piece {
             size: run,
             stride: step,
         });
-        // The host copies the `through` innermost axes with their gaps, as one run of `length` units, and leaves out
-        // the gaps of the others. `needed` is the number of units of the run that the piece needs.
+        // The host copies the `through` innermost axes with their gaps, as one run of `length` units. It leaves out
+        // the gaps of the other axes. `needed` is the number of units in the run that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for axis in axes.iter().rev() {
             let apart = axis.stride.unsigned_abs();

@@ -1,4 +1,4 @@
-//! Tensors and the buffers of the caller.
+//! Tensors made of the caller's buffers, and the buffers of tensors.
 
 use super::{Storage, Tensor};
 use crate::{
@@ -8,12 +8,13 @@ use wgpu::BufferUsages;
 
 impl Tensor {
     /// The values of a buffer as a tensor, without a copy: row-major, from the buffer's first byte. The tensor shares
-    /// the buffer: it sees what other commands write there, and its methods that work in place, such as
-    /// [`Tensor::slice_update`], write to the buffer, unless a clone shares the tensor.
+    /// the buffer: what other commands write there changes the tensor. The tensor's methods that work in place, such
+    /// as [`Tensor::slice_update`], write to the buffer, unless another tensor shares it.
     ///
     /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another
-    /// device at the first use. It needs the usages `STORAGE` and `COPY_SRC`; with `COPY_DST`, updates of contiguous rows are
-    /// recorded as buffer copies. It may be longer than the values.
+    /// device at the first use. The buffer needs the usages `STORAGE` and `COPY_SRC`. With `COPY_DST` too, updates of
+    /// contiguous rows are recorded as buffer copies. The buffer may be longer than the values. Its size must be at
+    /// least that of the values in whole words of 4 bytes.
     ///
     /// ```no_run
     /// use wgslice::{slice, wgpu, Backend, DType, Gpu, Tensor};
@@ -70,11 +71,12 @@ impl Tensor {
         Ok(Self::new(backend, dtype, shape, Storage::Device(bytes)))
     }
 
-    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes; of a tensor made by
-    /// [`Tensor::from_buffer`], that buffer. There is one buffer, unless the tensor is larger than the device's
-    /// `max_buffer_size`: then several of equal size, of which the last may be smaller. Empty on the CPU.
+    /// The buffers of the tensor on a GPU. The values are row-major, and padded to a multiple of 16 bytes. There is
+    /// one buffer, unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal
+    /// size, except that the last may be smaller. For a tensor made by [`Tensor::from_buffer`] this is the caller's
+    /// buffer. Empty on the CPU.
     ///
-    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
+    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses the memory.
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
             Storage::Device(bytes) => bytes.show(),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 impl Tensor {
     /// Runs a plan with this tensor as its source, into a new tensor. The result shares this tensor's memory if the
-    /// plan selects the whole tensor in its order. `indices` are those of a gather or a scatter.
+    /// plan selects the whole tensor in its order. `indices` are those of a gather, a crop or a scatter.
     pub(crate) fn make(
         &self,
         plan: &Plan,
@@ -44,7 +44,8 @@ impl Tensor {
         ))
     }
 
-    /// Runs a plan that changes this tensor in place. `source` are the updates of a scatter or the value of an update.
+    /// Runs a plan that changes this tensor in place. `source` is the updates of a scatter or the value of an update.
+    /// `indices` are those of the scatter.
     pub(crate) fn change(
         &mut self,
         plan: &Plan,
@@ -75,8 +76,9 @@ impl Tensor {
         Ok(Pending::done(report))
     }
 
-    /// Whether a call returns only when the device has found no tuple out of range: under [`OutOfRange::Error`], unless
-    /// the backend has late errors. Where nothing may wait, this is an error.
+    /// Whether a call waits for the device before it returns, to fail if a tuple is out of range. This is so on a GPU
+    /// under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call would have to wait where
+    /// blocking is not allowed.
     #[cfg(feature = "gpu")]
     fn waits(&self, plan: &Plan) -> Result<bool, Error> {
         let strict = plan.policy().out_of_range == OutOfRange::Error;
@@ -152,8 +154,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// The bytes of a tensor on the CPU, for writing. They are copied first if another tensor shares them, or if they
-    /// are the caller's.
+    /// The bytes of a tensor on the CPU, for writing. If another tensor shares them, or if they are the caller's, the
+    /// tensor first gets a copy.
     fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
         if self.storage.host_mut().is_none() {
             let bytes = self.storage.host();
@@ -167,7 +169,7 @@ impl Tensor {
     }
 }
 
-/// Casts bytes to integers. Misaligned bytes are copied: [`Tensor::from_bytes`] takes bytes at any address.
+/// Casts bytes to integers. Copies misaligned bytes: [`Tensor::from_bytes`] takes bytes at any address.
 fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(integers) => Cow::Borrowed(integers),

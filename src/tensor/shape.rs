@@ -1,4 +1,4 @@
-//! The sizes that follow from a tensor's shape, and the same values in other shapes.
+//! Sizes that follow from a tensor's shape, and the same values in other shapes.
 
 use super::Tensor;
 use crate::{Element, Error, error::ViewError, shape::elements};
@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Reshape`] if the shape has another number of elements.
+    /// [`ViewError::Reshape`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
             let (from, to) = (self.shape.clone(), shape.to_vec());

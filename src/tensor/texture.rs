@@ -1,4 +1,4 @@
-//! Tensors of texels, and back.
+//! Copies texels to tensors, and tensors to texels.
 
 use super::{Storage, Tensor, TensorView};
 use crate::{Backend, Error, backend::Device, error::TextureError, gpu::Texels};
@@ -35,11 +35,11 @@ impl Tensor {
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 
-    /// Copies this tensor to the selected texels of a texture of the tensor's device. All other texels, and channels
-    /// that are not selected, keep their values. The work is submitted, not waited for.
+    /// Copies this tensor to the selected texels of a texture on the same device. All other texels, and channels that
+    /// are not selected, keep their values. The work is submitted, not waited for.
     ///
-    /// The texture needs the usage `COPY_DST`, and `COPY_SRC` too if the selection leaves out some of the box that
-    /// contains it.
+    /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out a part of the box
+    /// that contains it.
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ impl Tensor {
 }
 
 impl TensorView {
-    /// [`Tensor::write_texture`] of the selection of a tensor, in the same pass over the data: for a mask that is
-    /// broadcast to all channels, or transposed values.
+    /// [`Tensor::write_texture`] of a selection of a tensor, in the same pass over the data: for example transposed
+    /// values, or a mask that is broadcast to all channels.
     ///
     /// # Errors
     ///

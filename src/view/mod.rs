@@ -5,7 +5,7 @@
 //!
 //! | operation | effect on a dimension | file |
 //! |---|---|---|
-//! | slice | moves the offset, shrinks the size, multiplies the stride, also by negative steps | `select` |
+//! | slice | moves the offset, shrinks the size, multiplies the stride by the step, which may be negative | `select` |
 //! | new axis | inserts size 1 and stride 0 | `select` |
 //! | transpose | reorders dimensions | here |
 //! | broadcast | enlarges the size and sets the stride to 0 | here |
@@ -20,7 +20,8 @@ use crate::{Error, error::ViewError, shape};
 /// A strided selection of a row-major array, not copied yet.
 ///
 /// Element `(i, j, …)` of the view is element `offset + i · strides[0] + j · strides[1] + …` of the source. Strides
-/// count elements. They may be negative, and are 0 along dimensions of size 1 and along broadcast dimensions.
+/// count elements. They may be negative. They are 0 along dimensions of size 1, along broadcast dimensions, and in
+/// empty views.
 ///
 /// ```
 /// use wgslice::{slice, DType, View};
@@ -93,7 +94,7 @@ impl View {
         &self.source
     }
 
-    /// The position in the source of the view's first element. 0 if the view is empty.
+    /// The position of the view's first element in the source, in elements. 0 if the view is empty.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -130,7 +131,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Permutation`] if a dimension is missing or appears twice.
+    /// [`ViewError::Permutation`] unless `permutation` names each dimension exactly once.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -164,7 +165,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Broadcast`] if a dimension that is not 1 would change; [`Error::ShapeTooLarge`].
+    /// [`ViewError::Broadcast`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
+    /// view; [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;

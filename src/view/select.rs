@@ -7,7 +7,7 @@ use super::View;
 use crate::{Error, SliceSpec, error::SpecError, layout::along, spec::SliceItem};
 
 impl View {
-    /// The slice of this view, itself a view of the same source. Nothing is copied.
+    /// Slices this view. The result is a view of the same source; nothing is copied.
     ///
     /// # Errors
     ///
@@ -16,11 +16,12 @@ impl View {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::slice`] of a view that the caller gives up, which saves a clone.
+    /// [`Self::slice`] for a caller that no longer needs this view: saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // The next item is for dimension `dimension` of the original view, which in `self`, where single indices have
-        // removed dimensions and new axes added some, is dimension `at`. Dimensions after the last item stay whole.
+        // The next item is for dimension `dimension` of the original view. In `self` this is dimension `at`, because
+        // earlier single indices have removed dimensions and new axes have added some. Dimensions after the last item
+        // stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -70,8 +71,8 @@ impl SliceSpec {
         View::new(shape)?.narrowed(self)
     }
 
-    /// Checks the items against the rank, and counts the dimensions that the ellipsis stands for or, without one, that
-    /// are left after the last item.
+    /// Checks the items against the rank. Returns the number of dimensions that the ellipsis stands for or, without an
+    /// ellipsis, the number of dimensions after the last item.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, SpecError> {
         let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
         if ellipses.count() > 1 {
@@ -106,8 +107,8 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
         return (0, 1, 0);
     }
     let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-    // `begin` and `count` are at most `size`, which is a `usize`. Only a stride may not fit, on a 32-bit machine; then
-    // `count` is 1, and the caller does not use the stride.
+    // `begin` and `count` are at most `size`, which is a `usize`. Only the stride can be too large for its type, on a
+    // 32-bit machine. `count` is then 1, and the caller does not use the stride.
     (
         usize::try_from(begin).unwrap_or(0),
         isize::try_from(stride).unwrap_or(0),

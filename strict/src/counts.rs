@@ -1,9 +1,9 @@
 //! Counts the memory accesses of a dispatch in sectors and lines, the units that memories and caches move.
 //!
 //! A *subgroup* is a set of invocations that a GPU runs in step: 32 on NVIDIA and AMD RDNA, 64 on AMD CDNA. A load or
-//! store that its invocations execute together is one *instruction*, which requests the distinct sectors of 32 bytes
-//! that they touch. An instruction is optimal if the invocations touch all bytes of its sectors; in the worst case each
-//! invocation needs its own sector.
+//! store that the invocations of a subgroup execute together is one *instruction*. It requests the distinct sectors of
+//! 32 bytes that the invocations touch. An instruction is optimal if the invocations touch all bytes of its sectors.
+//! In the worst case each invocation needs its own sectors.
 
 use crate::memory::Access;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,11 +16,11 @@ pub const LINE: u64 = 128;
 /// Options for counting.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting {
-    /// Invocations of a subgroup: 32 or 64.
+    /// The number of invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
-    /// The most workgroups of a dispatch that all run. Of a larger dispatch only a sample runs, of this number or up to
-    /// 15 more, always the same: a quarter are its first workgroups, the rest are runs of 16 elsewhere. The result is
-    /// then incomplete.
+    /// If a dispatch has more workgroups than this, only a sample of them runs, and the result is incomplete. The
+    /// sample has this many workgroups, or up to 15 more, and is always the same: a quarter of it are the first
+    /// workgroups of the dispatch, the rest are groups of 16 neighbouring ones spread over the dispatch.
     pub most_workgroups: u64,
 }
 
@@ -29,22 +29,23 @@ pub struct Counting {
 pub struct DispatchCounts {
     /// The pipeline's label.
     pub pipeline: String,
-    /// Workgroups of the dispatch.
+    /// The workgroups of the dispatch along x, y and z.
     pub workgroups: [u32; 3],
-    /// Invocations of a workgroup.
+    /// The invocations of a workgroup along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// Workgroups that ran.
+    /// The number of workgroups that ran.
     pub workgroups_run: u64,
-    /// Invocations that ran.
+    /// The number of invocations that ran.
     pub invocations: u64,
-    /// Subgroups that ran.
+    /// The number of subgroups that ran.
     pub subgroups: u64,
-    /// Scalar operations, counted once for each subgroup with an invocation that executes them. Operations whose result
-    /// is the same in a whole workgroup do not count, since GPUs execute them once.
+    /// The number of scalar operations. An operation counts once for each subgroup with an invocation that executes
+    /// it. Operations whose result is known to be the same in a whole workgroup do not count, because GPUs can execute
+    /// them once.
     pub operations: u64,
     /// The integer divisions and remainders among the operations.
     pub divisions: u64,
-    /// Accesses by variable and kind.
+    /// The accesses to variables in storage buffers, by variable and kind.
     pub bindings: Vec<BindingCounts>,
 }
 
@@ -55,21 +56,21 @@ pub struct BindingCounts {
     pub name: String,
     /// The kind of access.
     pub access: Access,
-    /// Accesses of individual invocations.
+    /// The accesses of individual invocations. A read that a whole workgroup shares counts as one.
     pub accesses: u64,
-    /// Bytes of these accesses.
+    /// The bytes that these accesses move.
     pub bytes: u64,
-    /// Instructions, counted for each subgroup.
+    /// The number of instructions, summed over subgroups.
     pub instructions: u64,
-    /// Sectors that instructions request, summed over instructions.
+    /// The number of sectors that an instruction requests, summed over instructions.
     pub sectors: u64,
-    /// Lines that instructions request, summed over instructions.
+    /// The number of cache lines that an instruction requests, summed over instructions.
     pub lines: u64,
-    /// Distinct sectors that workgroups request, summed over workgroups.
+    /// The number of distinct sectors that a workgroup requests, summed over workgroups.
     pub by_workgroup: u64,
-    /// Distinct sectors requested by the whole dispatch.
+    /// The number of distinct sectors that the whole dispatch requests.
     pub distinct_sectors: u64,
-    /// Distinct bytes requested by the whole dispatch.
+    /// The number of distinct bytes that the whole dispatch accesses.
     pub useful_bytes: u64,
 }
 
@@ -81,9 +82,9 @@ struct Tally {
     sectors: u64,
     lines: u64,
     by_workgroup: u64,
-    /// A bit for each byte of each sector.
+    /// For each sector, by its number, a bit for each byte: 1 if the byte was accessed.
     touched: HashMap<u64, u32>,
-    /// The sectors of the current workgroup.
+    /// The numbers of the sectors that the current workgroup has requested.
     workgroup: HashSet<u64>,
 }
 
@@ -113,7 +114,8 @@ impl Counter {
             .count() as u64
     }
 
-    /// Counts an access of some lanes. Each lane accesses `bytes` bytes at its address.
+    /// Counts an access by some lanes: pairs of a lane and an address, in the order of the lanes. Each accesses
+    /// `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
         name: &str,
@@ -172,8 +174,8 @@ impl Counter {
     }
 }
 
-/// All workgroups of a dispatch if it has at most `most`. Otherwise a sample of `most` or up to 15 more, the same each
-/// time.
+/// The numbers of all workgroups of a dispatch if there are at most `most`. Otherwise those of a sample of `most`
+/// workgroups, or up to 15 more, the same each time.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {

@@ -10,15 +10,17 @@ pub enum Wrong {
     Outside {
         /// The kind of access.
         access: Access,
-        /// The first byte of the access from the beginning of the binding, or the index into the array.
+        /// The first byte of the access, counted from the beginning of the binding, or the index into a vector or an
+        /// array of fixed size.
         at: u64,
-        /// The size of the binding in bytes, or the number of elements of the array.
+        /// What there is: the size of the binding or of the workgroup's variable in bytes, the number of scalars in an
+        /// invocation's own variable, or the number of elements of a value.
         room: u64,
     },
-    /// A value depends on unwritten memory. It is no fault to load some unwritten bytes of a word and to write them
-    /// back unchanged: there is no other way to write the word's other bytes.
+    /// A value depends on unwritten memory. Loading a word with some unwritten bytes and writing these back unchanged
+    /// is not a fault: there is no other way to write the word's other bytes.
     Unwritten {
-        /// The kind of value that depends on it.
+        /// What depends on unwritten memory.
         what: Depends,
     },
     /// A race: two invocations of a dispatch access one word, at least one of them writes it, and neither
@@ -31,21 +33,21 @@ pub enum Wrong {
         /// The first byte of the word, from the beginning of the binding.
         at: u64,
     },
-    /// An index whose computation left the range of 32-bit integers.
+    /// An index outside the range of `u32`: it is negative, or its computation wrapped.
     Wrapped {
-        /// The wrapped value.
+        /// The low 32 bits of the index, which the shader sees.
         index: u32,
     },
-    /// A loop of more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
+    /// A loop that runs for more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
     LongLoop {
         /// The most rounds that are allowed.
         most: u32,
     },
     /// A barrier that not all invocations of the workgroup reach together.
     DivergentBarrier {
-        /// The number of invocations that reach it.
+        /// The number of invocations that reach the barrier.
         arrived: usize,
-        /// The number of all invocations of the workgroup.
+        /// The number of invocations in the workgroup.
         invocations: usize,
     },
 }
@@ -53,11 +55,11 @@ pub enum Wrong {
 /// The kind of a value that depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
-    /// An index, which decides the accessed memory.
+    /// An index, which decides what memory is accessed.
     Index,
     /// A condition, which decides what the shader does.
     Condition,
-    /// All bits of a stored number.
+    /// All bits of a number that is stored in a buffer.
     Stored,
 }
 
@@ -70,11 +72,12 @@ pub struct Fault {
     pub pipeline: String,
     /// The accessed variable. Empty if there is none.
     pub variable: String,
-    /// The workgroup.
+    /// The position of the workgroup in the dispatch.
     pub workgroup: [u32; 3],
-    /// The invocation's index in the workgroup.
+    /// The invocation's `local_invocation_index` in the workgroup.
     pub invocation: usize,
-    /// The line number in the text of the shader, from 1, and the line.
+    /// The line of the shader's WGSL: its number, counted from 1, and its text. `None` if it is not known, as for
+    /// loops and barriers.
     pub line: Option<(u32, String)>,
 }
 

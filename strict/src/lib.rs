@@ -1,15 +1,15 @@
 //! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
-//! tests of programs that use wgpu, whose code and shaders run unchanged.
+//! tests of programs that use wgpu: their code and their shaders run unchanged.
 //!
-//! Drivers hide faults. Some drop an access outside of a binding, others clamp it. Unwritten memory holds zeros or
-//! old bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is
-//! correct on all. This device reports, with the line of WGSL:
+//! Drivers hide faults. Some drop an access outside of a binding, others clamp it. Unwritten memory holds zeros or old
+//! bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is correct
+//! on all drivers. This device reports, with the line of WGSL where there is one:
 //!
 //! - an access outside of a binding, or of an array of fixed size;
-//! - an index, a condition or a stored number that depends on unwritten memory, in a buffer or in a workgroup;
+//! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
 //! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
 //!   nor a barrier order them;
-//! - an index whose computation wrapped around;
+//! - an index that is negative, or whose computation wrapped;
 //! - a loop of too many rounds;
 //! - a barrier that not all invocations of a workgroup reach.
 //!
@@ -61,20 +61,20 @@
 //! queue.submit([encoder.finish()]);
 //! ```
 //!
-//! The device can also behave like drivers that clamp or drop accesses ([`Options::outside`]), and counts the
+//! The device can also behave like drivers that clamp or drop accesses ([`Options::outside`]), and can count the
 //! memory accesses of shaders ([`Options::counting`]).
 //!
 //! # How it works
 //!
 //! wgpu accepts custom implementations of a device (`wgpu::custom`). This one parses WGSL with naga, as wgpu does,
 //! replaces overrides by their values, and interprets naga's intermediate representation with all invocations of a
-//! workgroup in step. Work runs within `Queue::submit`, one workgroup after the other, and `Device::poll` calls
+//! workgroup in step. Work runs within `Queue::submit`, one workgroup after the other. `Device::poll` calls the
 //! callbacks.
 //!
 //! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
-//! textures, subgroups, queries or rendering: a shader that uses them is a validation error. So is a binding, a
-//! workgroup or workgroup memory that exceeds the limits of the device. Other checks of wgpu are missing, so tests
-//! should also run on a real adapter. An unsupported call panics with its name.
+//! textures, subgroups, queries or rendering: a shader that uses any of these is a validation error. So is a binding,
+//! a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are missing, so
+//! tests should also run on a real adapter. An unsupported call panics, and names what is missing.
 
 mod backend;
 mod counts;

@@ -1,5 +1,5 @@
-//! The memory of buffers and workgroups: its content, the written bytes, and the accesses to each word during a
-//! dispatch.
+//! The memory of buffers and workgroups: its content, which of its bytes were written, and the accesses to each word
+//! during a dispatch.
 
 /// The size in bytes of a word, the unit in which accesses are recorded.
 pub(crate) const WORD: u64 = 4;
@@ -18,19 +18,20 @@ pub enum Access {
 /// One invocation of a dispatch at one point of its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// The number of the workgroup in the dispatch, and of the invocation in the workgroup.
+    /// The number of the workgroup in the dispatch, and that of the invocation in the workgroup.
     pub(crate) group: u32,
     pub(crate) local: u32,
     /// The number of barriers for this memory that the workgroup has passed.
     pub(crate) phase: u32,
 }
 
-/// The last access of one kind to a word. A field is [`SEVERAL`] if several invocations could race with a later access.
+/// The accesses of one kind to a word that a later access could race with. A field is [`SEVERAL`] if these are
+/// accesses of several invocations that differ in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
-    /// The workgroup plus one, [`SEVERAL`], or 0 for no access.
+    /// The number of the workgroup plus one, [`SEVERAL`], or 0 for no access.
     group: u32,
-    /// The invocation in the workgroup, or [`SEVERAL`].
+    /// The number of the invocation in the workgroup, or [`SEVERAL`].
     local: u32,
     phase: u32,
 }
@@ -38,7 +39,7 @@ struct Touch {
 const SEVERAL: u32 = u32::MAX;
 
 impl Touch {
-    /// Whether these accesses and one of `by` are unordered.
+    /// Whether an access of `by` is not ordered after all of these accesses.
     fn meets(&self, by: Invocation) -> bool {
         let same_group = self.group == by.group + 1;
         self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
@@ -69,18 +70,19 @@ struct Touched {
     atomic: Touch,
 }
 
-/// Words, their written bytes and their accesses.
+/// Words, with the bytes of each that were written and the accesses to it.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     words: Vec<u32>,
-    /// A bit for each byte of a word: whether it was written.
+    /// For each word four bits, one for each byte: 1 if the byte was written.
     written: Vec<u8>,
-    /// The accesses to each word. Empty until the first dispatch with checks.
+    /// The accesses to each word. Empty until the first recorded access.
     touched: Vec<Touched>,
 }
 
 impl Memory {
-    /// Unwritten memory. It holds zeros nevertheless, as wgpu guarantees for buffers.
+    /// Unwritten memory of `bytes` bytes, rounded up to whole words. It holds zeros nevertheless, as wgpu guarantees
+    /// for buffers.
     pub(crate) fn new(bytes: u64) -> Self {
         let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
         Self {
@@ -98,7 +100,7 @@ impl Memory {
         self.words[at]
     }
 
-    /// The unwritten bits of the word at `at`.
+    /// The unwritten bits of word number `at`, as a mask.
     pub(crate) fn unknown(&self, at: usize) -> u32 {
         if self.written[at] == 0b1111 {
             return 0;
@@ -113,7 +115,7 @@ impl Memory {
         u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
     }
 
-    /// Writes a word with some unwritten bits. A byte with such bits counts as unwritten.
+    /// Writes a word of which the bits `unknown` count as unwritten. A byte with any such bit counts as unwritten.
     pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
         self.words[at] = word;
         if unknown == 0 {
@@ -124,7 +126,7 @@ impl Memory {
         self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
     }
 
-    /// Reads bytes from `from` on, which need not be aligned to words.
+    /// Reads `bytes` bytes from byte `from` on, which need not be the first of a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first = index(from / WORD);
         let skipped = index(from % WORD);
@@ -137,7 +139,7 @@ impl Memory {
             .collect()
     }
 
-    /// Writes bytes, which need not be aligned to words.
+    /// Writes bytes from byte `from` on, which need not be the first of a word.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();
@@ -161,7 +163,7 @@ impl Memory {
         }
     }
 
-    /// Records an access to a word, and returns an earlier access that it races with, if any.
+    /// Records an access to a word, and returns the kind of an earlier access that it races with, if any.
     pub(crate) fn touch(
         &mut self,
         at: usize,
@@ -197,7 +199,7 @@ impl Memory {
     }
 }
 
-/// Converts a position in memory to `usize`, which holds it because the memory was allocated.
+/// Converts a position in memory to `usize`. It fits, because the memory was allocated.
 pub(crate) fn index(at: u64) -> usize {
     usize::try_from(at).expect("a place in memory")
 }

@@ -6,23 +6,23 @@ use std::{fmt, sync::Arc};
 /// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The access is a fault. All other kinds of faults are reported too.
+    /// The access is a fault. Faults of all other kinds are reported too.
     #[default]
     Fault,
-    /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without
-    /// robustBufferAccess2, and by Tint in browsers. Only loops and barriers are faults.
+    /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without robustBufferAccess2,
+    /// and by Tint in browsers. The only faults are loops of too many rounds and divergent barriers.
     Clamp,
-    /// A write is dropped and a read gives zeros, as with robustBufferAccess2. Only loops and barriers are
-    /// faults.
+    /// A write is dropped and a read gives zeros, as with robustBufferAccess2. The only faults are loops of too many
+    /// rounds and divergent barriers.
     Drop,
 }
 
-/// A function that changes the text of each shader, to insert bugs.
+/// A function that changes the WGSL of each shader before it is parsed, for example to insert bugs.
 #[derive(Clone)]
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// A rewrite by this function.
+    /// A rewrite that replaces each shader's WGSL by what this function returns for it.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -41,7 +41,7 @@ impl fmt::Debug for Rewrite {
 /// The options of a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The adapter info: kind, API and name.
+    /// What the adapter says of itself: its kind, API and name.
     pub info: wgpu::AdapterInfo,
     /// The features that the adapter has.
     pub features: wgpu::Features,
@@ -51,14 +51,14 @@ pub struct Options {
     pub outside: Outside,
     /// The most rounds of a loop. Mesa's lavapipe leaves loops after 65,535 rounds.
     pub most_rounds: u32,
-    /// Whether a fault panics at the end of its dispatch. Otherwise [`StrictGpu::take_faults`] returns it.
+    /// Whether a dispatch with faults panics at its end. Otherwise [`StrictGpu::take_faults`] returns the faults.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// What to count, if anything. Counting may leave out workgroups, so reads of unwritten memory and races are then
-    /// no faults.
+    /// What to count, if anything. Counting may leave out workgroups, so races and stores of unwritten values are then
+    /// not reported.
     pub counting: Option<Counting>,
-    /// The change to the text of each shader.
+    /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,
     /// Whether pipelines are kept for [`StrictGpu::take_pipelines`].
     ///

@@ -3,8 +3,8 @@
 use strict_gpu::{Access, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
-/// Runs a shader of one workgroup of `lanes` invocations, which may read `source` and writes to the unwritten
-/// `dest`. Returns `dest` and the faults.
+/// Runs a shader in one workgroup of `lanes` invocations. It may read `source`, and writes to `dest`, which is
+/// unwritten before. Returns `dest` and the faults.
 fn run_on(
     options: Options,
     lanes: u32,
@@ -251,12 +251,13 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
             what: Depends::Stored,
         },
     );
-    // Workgroup memory may hold it.
+    // Workgroup memory may hold unwritten numbers.
     right(
         "shared_words[lane] = dest[lane]; dest[lane] = lane;",
         &[0, 1, 2, 3],
     );
-    // Writing back an unchanged part of a word is no fault, nor is a bit that decides nothing.
+    // Writing back an unchanged unwritten part of a word is not a fault, nor is an unwritten number that does not
+    // reach the result.
     right(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
         &[0, 1, 2, 3],

@@ -20,8 +20,9 @@ use wgslice_vectors::{
 /// and elements are the harness's. A case of an operation that the harness has no check for runs with its own elements,
 /// in one variant.
 ///
-/// The number of the case chooses the element size, and what a case leaves open: whether out-of-range indices are an
-/// error, how and in what order a scatter combines rows, and the index type of a gather.
+/// Except in scatters, the number of the case chooses the element size. It also chooses what a case leaves open:
+/// whether out-of-range indices are an error, how and in what order a scatter combines rows, and the index type of a
+/// gather.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;
@@ -82,7 +83,7 @@ pub(crate) fn check_case(case: &Case) {
             shape,
             indexing,
         }) => {
-            // Sometimes rows are updated in zeros, which no operation of TensorFlow does.
+            // Sometimes rows are written into zeros rather than added to them, which no operation of TensorFlow does.
             let combine = match number % 4 {
                 3 => Combine::Update,
                 _ => Combine::Add,

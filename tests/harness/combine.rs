@@ -3,8 +3,8 @@
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};
 
-/// The layout of the bits of a floating-point number below the sign: the lowest bits are the fraction, those
-/// above the exponent.
+/// The bit layout of a floating-point number: the sign in the highest bit, then the exponent, and the fraction in the
+/// lowest bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Float {
     pub(crate) bits: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Float {
 }
 
 impl Float {
-    /// The layout of the components of a type, if they are floating-point numbers.
+    /// The layout of the components of a type. `None` if they are not floating-point numbers.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         let (bits, fraction) = match dtype {
             DType::F16 => (16, 10),
@@ -35,7 +35,7 @@ impl Float {
         let width = self.bits - 1 - self.fraction;
         let exponent = i32::try_from(bits >> self.fraction & ((1 << width) - 1)).unwrap();
         let bias = (1 << (width - 1)) - 1;
-        // Both factors of a subnormal f64 are above 2^-1022.
+        // In two factors, so that `powi` stays far from the ends of the range of f64.
         let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
         let step = power(exponent.max(1) - bias);
         let steps = fraction as f64 / (1u64 << self.fraction) as f64;
@@ -47,7 +47,7 @@ impl Float {
         }
     }
 
-    /// The bits of the number in the range that is nearest to `value`, the even one in a tie.
+    /// The bits of the number of this layout that is nearest to `value`. In a tie, it is the one with even bits.
     fn nearest(self, value: f64) -> u128 {
         let magnitude = value.abs();
         let (mut low, mut high) = (
@@ -73,7 +73,7 @@ impl Float {
     }
 }
 
-/// Combines elements given by their lowest bytes.
+/// Combines `a` with `b`: elements of this type in the lowest bytes of the integers.
 pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
     let bits = 8 * u32::try_from(dtype.size()).unwrap();
     let mask = u128::MAX >> (128 - bits);

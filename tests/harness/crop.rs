@@ -14,8 +14,8 @@ use wgslice::{
 };
 use wgslice_vectors::Crop;
 
-/// A crop on every device, against the reference. Element size, index type and policy alternate by `number`, because
-/// every shader takes a while to compile.
+/// Checks a crop on every device against the reference. Element size, index type and policy alternate by `number`,
+/// because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let dtype = SIZES[number % SIZES.len()];
@@ -38,10 +38,11 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     assert_eq!(plan.shape(), expected.shape, "{crop:?}");
     let values = to_bytes(&expected.values, dtype.size());
     let source = to_bytes(&source, dtype.size());
-    // In buffers of 1 KiB, where parts of tensors begin at multiples of 256 bytes, some of these tuples are cut.
+    // Where buffers have 1 KiB, the parts of a tensor begin at multiples of 256 bytes. A tuple of such a depth can lie
+    // in two parts.
     let depth = crop.indices.shape[1].max(1);
     let is_odd = depth >> depth.trailing_zeros() > 4 && crop.indices.data.len() * 8 > 1024;
-    // A shader has room for four dimensions beside that of boxes, and computes with 32 bits.
+    // A shader has room for four dimensions besides that of the boxes, and computes with 32 bits.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
     };

@@ -16,7 +16,7 @@ pub(crate) enum How {
     GatherNd(GatherNdOptions),
     Gather(GatherOptions),
     GatherElements(GatherElementsOptions),
-    /// With the options of [`GatherOptions::batch`]. The reference has a separate function for it.
+    /// A gather with the options of [`GatherOptions::batch`]. The reference has a separate function for it.
     BatchGather(GatherOptions),
 }
 
@@ -47,7 +47,7 @@ impl How {
         }
     }
 
-    /// The same under other policies.
+    /// The same gather with these policies.
     fn under(self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         match self {
             Self::GatherNd(options) => Self::GatherNd(GatherNdOptions {
@@ -73,7 +73,7 @@ impl How {
         }
     }
 
-    /// The result of the reference for params of this shape.
+    /// The reference's result for params of this shape and with these values.
     fn expected(
         &self,
         (shape, params): (Vec<usize>, Vec<u128>),
@@ -119,7 +119,7 @@ impl How {
         }
     }
 
-    /// The shape of the tuples, and the length of each.
+    /// The shape in which the tuples lie, and the number of indices in each tuple.
     fn tuples<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
         match (self, indices_shape) {
             (Self::GatherNd(_), [tuples @ .., depth]) => (tuples, *depth),
@@ -167,7 +167,7 @@ impl Typed {
 }
 
 impl Device {
-    /// Runs a gather on bytes.
+    /// Runs a gather on tensors with these bytes, or on the caller's buffers.
     fn gather(
         &self,
         (dtype, shape, source): (DType, &[usize], &[u8]),
@@ -208,7 +208,7 @@ pub(super) fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
         .try_fold(whole, |view, step| step.of_view(&view))
 }
 
-/// gather_nd on every device at every element size against the reference. The index types, i64 and i32,
+/// Checks `gather_nd` on every device at every element size against the reference. The index types i64 and i32
 /// alternate, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gather(
@@ -226,7 +226,7 @@ pub(crate) fn check_gather(
     }
 }
 
-/// [`check_gather`] on the CPU path, with every index type.
+/// Does [`check_gather`] on the CPU path, with indices as i64 and, if they fit, as i32.
 #[track_caller]
 pub(crate) fn check_gather_on_cpu(
     params: &[usize],
@@ -238,8 +238,8 @@ pub(crate) fn check_gather_on_cpu(
     case.check(&devices()[..1], &SIZES, &Typed::signed(indices));
 }
 
-/// A gather from a view of an array of this shape, on every device, against the reference. Element size and
-/// index type alternate by `number`, because every shader takes a while to compile.
+/// Checks a gather from a view of an array of this shape on every device against the reference. Element size and index
+/// type alternate by `number`, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gathering(
     number: usize,
@@ -259,7 +259,7 @@ pub(crate) fn check_gathering(
     case.check(devices(), &[SIZES[number % SIZES.len()]], &typed);
 }
 
-/// [`check_gathering`] under every policy.
+/// Does [`check_gathering`] under every combination of policies.
 #[track_caller]
 pub(crate) fn check_policies(
     number: usize,
@@ -377,7 +377,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The content of a report or an error.
+/// What a report, or the error in place of a report, says.
 struct Found {
     first: Option<InvalidIndex>,
     out_of_range: usize,

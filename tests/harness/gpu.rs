@@ -13,19 +13,19 @@ use wgslice::{
 enum Kind {
     /// All features and limits of the adapter that the library uses.
     Full,
-    /// WebGPU's default limits and no features: uniforms are in buffers. Work is tiled as on a GPU, also on a
+    /// WebGPU's default limits and no features: uniforms are in buffers. Work is tiled as on a hardware GPU, even on a
     /// software adapter.
     Default,
-    /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders that compute as if
-    /// with 12 bits: everything is cut into windows.
+    /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches that write 2 KiB, and shaders whose offsets have
+    /// 12 bits: all but the smallest plans are cut into windows.
     Tiny,
-    /// Buffers of 1 KiB: tensors have several. No storage buffer is left for uniforms, which are in uniform
-    /// buffers. Work is tiled as on a GPU.
+    /// Buffers of 1 KiB, so that a larger tensor has several. No storage buffer is left for uniforms, which are in
+    /// uniform buffers. Work is tiled as on a hardware GPU.
     Parts,
 }
 
 impl Kind {
-    /// The kinds in which an adapter is tested.
+    /// The kinds of devices that are opened on an adapter.
     fn of(candidate: &Candidate) -> &'static [Self] {
         if candidate.info.name.contains("SwiftShader") {
             // SwiftShader compiles slowly, so it is only tested in the kinds that tile as on a GPU. It is tested at all
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A device, and whether it is tested with tensors: its buffers may be too small for a case.
+/// A device. `by_tensors` is true if plans run on tensors there, because its buffers may be too small for a case.
 pub(super) struct Opened {
     pub(super) name: String,
     pub(super) gpu: Gpu,
@@ -87,9 +87,9 @@ pub(super) struct Opened {
     pub(super) of_adapter: (usize, usize),
 }
 
-/// Every adapter that fits, also those of OpenGL, which is a second implementation.
+/// Every adapter that the library accepts, on all of wgpu's backends. OpenGL is included as a second implementation.
 ///
-/// Panics if there is none and `WGSLICE_REQUIRE_GPU=1`.
+/// Panics if there is none and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<Candidate> {
     let found = fitting(&AdapterOptions {
         backends: Some(wgpu::Backends::all()),
@@ -111,7 +111,8 @@ fn fitting(options: &AdapterOptions) -> Vec<Candidate> {
     found.into_iter().filter(Candidate::fits).collect()
 }
 
-/// Every adapter that fits, in several kinds, and the device that interprets shaders, in the same kinds.
+/// Opens devices of several kinds on every adapter that the library accepts, and of all kinds on the adapter that
+/// interprets shaders.
 pub(super) fn gpus() -> Vec<Opened> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
@@ -133,7 +134,7 @@ pub(super) fn gpus() -> Vec<Opened> {
     let kinds = [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts];
     for (number, kind) in kinds.iter().enumerate() {
         let mut options = strict_gpu::Options::default();
-        // Small workgroups, because every invocation is interpreted.
+        // Workgroups are small, because every invocation is interpreted.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         gpus.push(Opened {
@@ -146,13 +147,13 @@ pub(super) fn gpus() -> Vec<Opened> {
     gpus
 }
 
-/// The options of the first search for adapters.
+/// The adapters that the library accepts in a search with default options.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
     let found = fitting(&AdapterOptions::default()).into_iter();
     found.map(|candidate| candidate.adapter).collect()
 }
 
-/// A device of the caller, as programs bring it.
+/// Opens a device as a program opens its own.
 pub(crate) fn request_device(
     adapter: &wgpu::Adapter,
     required_features: wgpu::Features,
@@ -166,7 +167,7 @@ pub(crate) fn request_device(
     Ok(Gpu::new(&device, &queue))
 }
 
-/// A device of wgpu's noop backend with these limits. It runs no shader.
+/// Opens a device of wgpu's noop backend with WebGPU's default limits, changed by `limits`. It runs no shader.
 pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
@@ -178,8 +179,8 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a slice, an update, a gradient or a gather on buffers of the caller, and checks the bytes around the
-/// result. `dest` is the old content; source and result begin `shift` bytes into their buffers.
+/// Runs a slice, an update, a gradient or a gather on buffers of the caller, and checks the bytes around the result.
+/// `dest` is the old content. Source and result begin `shift` bytes behind an aligned position in their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -200,7 +201,7 @@ pub(super) fn run(
     Ok((bytes, pending.map(|pending| pending.wait()).transpose()?))
 }
 
-/// Runs a scatter as [`run`] runs other plans. The report may be an error, but there is still a result.
+/// Runs a scatter as [`run`] runs other plans. Even if the report is an error, there is a result.
 pub(super) fn run_scatter(
     gpu: &Gpu,
     plan: &Plan,
@@ -233,7 +234,7 @@ fn run_with(
         wgpu::BufferSlice<'_>,
     ) -> Result<Option<Pending<Report>>, Error>,
 ) -> Result<(Vec<u8>, Option<Pending<Report>>), Error> {
-    // An empty argument needs a position too.
+    // The source has at least 1 byte, because an empty source needs a position too.
     let source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
     let dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -243,14 +244,14 @@ fn run_with(
     Ok((written, pending))
 }
 
-/// The byte around the source and the indices: one of two, so that no result that depends on it is right in all cases.
-/// A case has the same byte in each run.
+/// The byte around the source and the indices. The sizes of a plan choose one of two bytes, so that a result that
+/// depends on the byte is wrong in some cases. A case has the same byte in each run.
 fn around(plan: &Plan, shift: usize) -> u8 {
     let sizes = plan.source_bytes() / 2 + plan.result_bytes() + shift;
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
 }
 
-/// An argument within a longer buffer, between bytes of a pattern.
+/// An argument of a plan within a longer buffer, between guards filled with the byte `pattern`.
 struct Guarded {
     buffer: wgpu::Buffer,
     begin: usize,
@@ -259,8 +260,9 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// `contents`, and at least `least` bytes, `shift` bytes behind the guard, which is as long as the alignment of
-    /// bindings: a binding begins at the contents, or with the last `shift` bytes of the pattern.
+    /// Puts `contents`, with room for at least `least` bytes, `shift` bytes behind the first guard. That guard has at
+    /// least the alignment of bindings, so a binding begins at the contents or, if they are shifted, with bytes of the
+    /// pattern.
     fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = aligned.max(GUARD_BYTES) + shift;
@@ -280,7 +282,7 @@ impl Guarded {
         self.buffer.slice(self.begin as u64..)
     }
 
-    /// The bytes between the patterns, which are checked.
+    /// Reads the bytes of the argument, and checks that the guards are unchanged.
     fn read(&self, gpu: &Gpu, plan: &Plan) -> Vec<u8> {
         let mut bytes = read_buffer(gpu, &self.buffer);
         let behind = bytes.split_off(self.begin + self.length);
@@ -294,7 +296,7 @@ impl Guarded {
     }
 }
 
-/// A buffer of whole words, at least one word long.
+/// Makes a buffer of whole words, at least one word long.
 fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
     contents.resize(contents.len().max(1).next_multiple_of(4), UNWRITTEN);
     gpu.device()
@@ -324,7 +326,7 @@ fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndic
     }
 }
 
-/// Both bytes next to a result are checked: the last before it, and the first behind it.
+/// A write just before or just behind a result is noticed.
 #[test]
 fn bytes_around_a_result_are_checked() {
     let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();

@@ -1,9 +1,9 @@
 //! Runs one case on every device of the machine and compares with the naive reference.
 //!
-//! Devices are the CPU path and, for each adapter, up to four: one with all its features, one with WebGPU's default
-//! limits, and two with limits so low that small data is cut into many windows. Results are written to buffers that
-//! are filled with a pattern and longer than the result, so that an unwritten byte, or one written beyond the end, is
-//! a difference.
+//! The devices are the CPU path and, for each adapter, up to four: one with all its features, one with WebGPU's default
+//! limits, and two with limits so low that small data is cut into many windows. On GPUs, unless a plan runs on tensors,
+//! results are written to longer buffers that are filled with a pattern. A byte that is left unwritten, or written
+//! outside of the result, is then a difference.
 
 mod call;
 mod combine;
@@ -47,18 +47,18 @@ pub(crate) const SIZES: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// At which element sizes a case runs.
+/// The element sizes at which a case runs.
 #[derive(Clone, Copy)]
 pub(crate) enum Sizes {
     /// Every size on every device.
     All,
-    /// One size on each device, and each size on some device. Cases with other numbers run at other sizes.
+    /// One size on each device. The sizes take turns over the devices, from one that the case's number chooses.
     InTurn(usize),
 }
 
 impl Sizes {
-    /// The sizes for a test of rows of every length. Rows longer than a vector differ only in the number of rounds of
-    /// loops, which are the same at every size.
+    /// The sizes for a test of rows of every length, for this length in elements. Long rows differ only in how often
+    /// loops run, which does not depend on the size.
     pub(crate) fn of_length(length: usize) -> Self {
         match length {
             ..=16 => Self::All,
@@ -105,7 +105,7 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
     let all = [cpu].into_iter().chain(gpus);
-    // The CPU is always first.
+    // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always kept, as the first.
     let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
     let kept: Vec<Device> = all
         .filter(|device| device.name == "CPU" || device.name.contains(&only))
@@ -156,22 +156,22 @@ pub(crate) fn in_turn<T>(number: usize, check: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Every GPU with the adapter's own limit on buffers.
+/// Every GPU on which plans run on the caller's buffers.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
     let buffers = DEVICES.iter().filter(|device| !device.by_tensors);
     buffers.filter_map(|device| device.backend.gpu())
 }
 
-/// The most bytes that a case moves on a strict device, which moves one or two megabytes per second.
+/// The most bytes of source and result that a case has on a strict device, which moves one or two megabytes per second.
 const STRICT_BYTES: usize = 128 << 10;
 
-/// The old content of result buffers. No element of [`elements`] consists of it alone.
+/// The byte that fills results before a plan writes them.
 const UNWRITTEN: u8 = 0xa5;
 #[cfg(feature = "gpu")]
 const GUARD_BYTES: usize = 64;
 
-/// `count` elements that differ in every byte as far as their size allows, and are never 0.
+/// `count` elements that mostly differ, even in their lowest bytes, and are 0 at no element size.
 pub(crate) fn elements(count: usize) -> Vec<u128> {
     const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     (0..count as u128)
@@ -179,7 +179,7 @@ pub(crate) fn elements(count: usize) -> Vec<u128> {
         .collect()
 }
 
-/// The lowest `size` bytes of each element.
+/// The lowest `size` bytes of each element, little endian.
 pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements.len() * size);
     for element in elements {
@@ -196,8 +196,8 @@ impl Device {
             .any(|kind| self.name.ends_with(kind))
     }
 
-    /// Whether a case runs here. The number of tiny windows grows with the product of params and result, so
-    /// these devices run small data only, as do devices that interpret shaders.
+    /// Whether a case with this many bytes of source and result runs here. The number of tiny windows grows with the
+    /// product of both, so tiny devices run small data only, as do devices that interpret shaders.
     pub(crate) fn takes(&self, source: usize, result: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
         let fits = !is_strict || source + result <= STRICT_BYTES;
@@ -220,7 +220,7 @@ impl Device {
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
     }
 
-    /// Runs a plan on the caller's memory, and checks the bytes around the result.
+    /// Runs a plan on the caller's memory. On a GPU, also checks the bytes around the result.
     pub(crate) fn run(
         &self,
         plan: &Plan,
@@ -231,8 +231,8 @@ impl Device {
         self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// Runs a plan as [`Device::run`] does, on memory with old content, which begins `shift` bytes into buffers of a
-    /// GPU.
+    /// Runs a plan as [`Device::run`] does, on a result with the old content `dest`. On a GPU, source and result begin
+    /// `shift` bytes behind an aligned position in their buffers.
     fn run_on(
         &self,
         plan: &Plan,
@@ -256,7 +256,7 @@ impl Device {
     }
 }
 
-/// Compares bits, and reports the first difference.
+/// Checks that bytes are equal. If not, panics with the first different element, of `size` bytes.
 #[track_caller]
 fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
     if expected == got {
@@ -277,7 +277,7 @@ fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> Stri
     );
 }
 
-/// The reference's answer.
+/// The reference's result of a slice.
 pub(crate) fn naive_slice(
     input: &[u128],
     shape: &[usize],

@@ -1,4 +1,4 @@
-//! Reads back with wgpu alone.
+//! Reads buffers back with wgpu alone.
 
 use wgslice::Gpu;
 

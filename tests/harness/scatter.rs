@@ -12,11 +12,11 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError, Scattered},
 };
 
-/// The shapes and indices of a scatter.
+/// The shapes, indices and options of a scatter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScatterCase<'a> {
     pub(crate) shape: &'a [usize],
-    /// Whether the destination begins as zeros.
+    /// Whether the scatter makes a new array from zeros, rather than changing an array in place.
     pub(crate) fresh: bool,
     pub(crate) indices: &'a [i64],
     pub(crate) indices_shape: &'a [usize],
@@ -24,7 +24,8 @@ pub(crate) struct ScatterCase<'a> {
     pub(crate) options: ScatterOptions,
 }
 
-/// Adds integers of every size, and moves elements of every size, against the reference.
+/// Checks a scatter against the reference: updates with elements of every size, other combinations with integers of 1,
+/// 2, 4 and 8 bytes.
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.options.combine {
@@ -41,7 +42,7 @@ pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     }
 }
 
-/// Checks a scatter of elements of one type, given by their lowest bytes.
+/// Checks a scatter of elements of one type, which are in the lowest bytes of the integers.
 #[track_caller]
 pub(crate) fn check_scatter_of(
     case: ScatterCase<'_>,
@@ -60,7 +61,7 @@ pub(crate) fn check_scatter_of(
     scatter_everywhere(case, dtype, &bytes(input), &bytes(updates), expected);
 }
 
-/// The reference's answer.
+/// The reference's result of a scatter.
 pub(crate) fn naive_scatter<T: Clone + Default>(
     case: ScatterCase<'_>,
     input: &[T],
@@ -103,7 +104,8 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
     }
 }
 
-/// Runs a scatter of elements of one type on every device, and compares.
+/// Runs a scatter of elements of one type on every device, and compares the result and the report with `expected`: the
+/// result's bytes and the numbers of the out-of-range tuples.
 #[track_caller]
 pub(crate) fn scatter_everywhere(
     case: ScatterCase<'_>,
@@ -161,7 +163,7 @@ pub(crate) fn scatter_everywhere(
     }
 }
 
-/// The error for a combination that the shaders do not support names both.
+/// Checks that the error for an unsupported combination names the combination and the type.
 #[track_caller]
 fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &dyn Fn() -> String) {
     let error = done.expect_err(&what());

@@ -9,7 +9,8 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// Every device of the harness with textures, and devices that are opened here for formats behind a feature.
+/// Every GPU of the harness but the strict ones, which have no textures, and a device with the 16-bit norm formats if
+/// an adapter has them.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = devices()
         .iter()
@@ -33,7 +34,7 @@ pub(crate) fn gpus() -> Vec<Gpu> {
     gpus
 }
 
-/// A texture, and the bytes that it should have: level after level of `[layers, height, width, channels]`.
+/// A texture and, for each mip level, its shape `[layers, height, width, channels]` and the bytes that it should have.
 pub(crate) struct Image {
     pub(crate) texture: wgpu::Texture,
     pub(crate) shapes: Vec<[usize; 4]>,
@@ -44,7 +45,7 @@ pub(crate) struct Image {
 pub(crate) const COPIES: TextureUsages = TextureUsages::COPY_SRC.union(TextureUsages::COPY_DST);
 
 impl Image {
-    /// A texture of `levels` mip levels, in which neighbouring bytes differ.
+    /// Makes a texture of `levels` mip levels, in which neighbouring bytes differ.
     pub(crate) fn new(
         gpu: &Gpu,
         format: TextureFormat,
@@ -170,7 +171,7 @@ pub(crate) fn texture(
     })
 }
 
-/// Bytes that differ from their neighbours, and from those in other rows.
+/// `count` bytes that differ from their neighbours. The sequence shifts every 251 bytes, so that few rows are alike.
 pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
     let byte = |i: usize| (i * step + i / 251 * 3 + step).to_le_bytes()[0];
     (0..count).map(byte).collect()
@@ -180,7 +181,7 @@ fn word(number: usize) -> u32 {
     number.try_into().expect("textures of tests are small")
 }
 
-/// `first`, `first + step`, … `count` positions of a dimension.
+/// Positions along a dimension: `Walk(first, step, count)` is `first`, `first + step`, … `count` of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk(pub(crate) usize, pub(crate) isize, pub(crate) usize);
 
@@ -199,7 +200,7 @@ impl Walk {
     }
 }
 
-/// A selection: which channels there are, positions along each dimension, and the order of dimensions.
+/// A selection from a mip level: which channels, which positions along each dimension, and the order of dimensions.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) level: usize,
@@ -218,7 +219,8 @@ impl Case {
         sliced.transpose(&self.permutation).unwrap()
     }
 
-    /// Calls `each` with the number of every element of the tensor, in order, and that of the element of the level.
+    /// Calls `each` for every element of the tensor, in order, with its number in the tensor and its number in the
+    /// level.
     fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
         let mut number = 0;
@@ -242,7 +244,8 @@ impl Case {
     }
 }
 
-/// Whether wgpu does not copy such a texture to a buffer on OpenGL: see `Texels::check_readable`.
+/// Whether the device is one of OpenGL, where wgpu does not copy such a texture to a buffer: see
+/// `Texels::check_readable`.
 fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     let size = texture.size();
     let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
@@ -251,7 +254,7 @@ fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
 }
 
-/// Reads the selection to a tensor, and writes a tensor to it.
+/// Checks a selection: reads it to a tensor, and writes another tensor to it.
 #[track_caller]
 pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
     let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
@@ -294,7 +297,7 @@ pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
     );
 }
 
-/// The whole level, in order.
+/// Selects a whole level, in order.
 pub(crate) fn whole(level: usize, [layers, height, width, channels]: [usize; 4]) -> Case {
     Case {
         level,

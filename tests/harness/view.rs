@@ -4,7 +4,7 @@ use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use wgslice::{SliceSpec, Tensor, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
-/// A slice, as `1:, ::-1`.
+/// A slice from text such as `1:, ::-1`.
 pub(crate) fn slice(text: &str) -> Step {
     let spec: SliceSpec = text.parse().unwrap();
     Step::Slice(TfStridedSlice::try_from(&spec).unwrap())
@@ -18,7 +18,7 @@ pub(crate) fn broadcast(shape: &[usize]) -> Step {
     Step::Broadcast(shape.to_vec())
 }
 
-/// The result of the steps of a view against the reference, on tensors and on the caller's memory.
+/// Checks the result of a view's steps against the reference, on tensors and on the caller's memory.
 #[track_caller]
 pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
     let source = elements(shape.iter().product());
@@ -56,7 +56,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // Tensors begin where bindings begin; here plans run at two other places in a word.
+                // Tensors begin where bindings begin. Here, source and result begin 1 and 7 elements further on.
                 for shift in [dtype.size(), 7 * dtype.size()] {
                     let before = vec![UNWRITTEN; expected.len()];
                     let got = device.run_on(&plan, &source, None, &before, shift);

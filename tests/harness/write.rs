@@ -9,10 +9,10 @@ use wgslice::{
 };
 use wgslice_vectors::spec_of;
 
-/// The expected result of an operation.
+/// The reference's result of an operation.
 type Expected = Result<Vec<u128>, ReferenceError>;
 
-/// An update in place, against the reference.
+/// Checks an update in place against the reference.
 #[track_caller]
 pub(crate) fn check_update(
     shape: &[usize],
@@ -48,7 +48,7 @@ pub(crate) fn check_update(
     }
 }
 
-/// The gradient of a slice, against the reference.
+/// Checks the gradient of a slice against the reference.
 #[track_caller]
 pub(crate) fn check_grad(
     shape: &[usize],
@@ -78,7 +78,7 @@ pub(crate) fn check_grad(
     }
 }
 
-/// A block by begin and size, against the reference.
+/// Checks a block by begin and size against the reference.
 #[track_caller]
 pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: Sizes) {
     let input = elements(shape.iter().product());
@@ -115,7 +115,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     }
 }
 
-/// The plan, the slice, and the expected elements. `None` if both sides report the same error.
+/// The plan, the slice and the expected elements. `None` if both sides report the same error.
 #[track_caller]
 fn planned<'a>(
     encoded: &TfStridedSlice,
@@ -148,7 +148,7 @@ impl Device {
             let mut updated = kept.clone();
             updated.slice_update(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
-            // The second update is written in the tensor's own memory.
+            // After the first update the tensor has memory of its own, in which the second one writes.
             updated.slice_update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
@@ -174,7 +174,8 @@ impl Device {
         )
     }
 
-    /// Runs a plan at the beginning of buffers, and one element further on, where wide units are misaligned.
+    /// Runs a plan at an aligned position of buffers and, on a GPU, also one element further on, where larger units are
+    /// misaligned.
     fn run_at_two_places(
         &self,
         plan: &Plan,

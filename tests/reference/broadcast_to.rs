@@ -39,7 +39,7 @@ fn axes_of_size_one_are_repeated() {
     ]);
 }
 
-/// A result without a space is the shape in an error.
+/// A result without a space stands for an error: it is the input's shape in the error's text.
 #[test]
 fn other_axes_are_not() {
     check(&[

@@ -3,7 +3,7 @@
 use super::arange;
 use wgslice::reference::{Boxes, Spec, crop, strided_slice};
 
-/// Each box is a strided slice of its item, and a flipped box is a strided slice of that.
+/// Each box is a strided slice of its item, and a flipped box is a strided slice of the box before it was flipped.
 #[test]
 fn boxes_inside_are_strided_slices() {
     let (shape, item_shape) = ([2, 7, 6, 2], [7, 6, 2]);
@@ -27,7 +27,8 @@ fn boxes_inside_are_strided_slices() {
     for n in 0..3 {
         let item = &values[if items[n] == 1 { 84 } else { 0 }..][..84];
         let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
-        // Far enough for all elements, and not for one more. Below 0, an end would count from the last position.
+        // The slice must end behind the last element of the box and before the next one. An end below 0 would count
+        // from the last position, so it becomes i64::MIN.
         let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {
             last if strides[d] > 0 => last + 1,
             0 => i64::MIN,

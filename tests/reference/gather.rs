@@ -4,7 +4,7 @@ use wgslice::reference::{self, Indexing};
 
 use super::{CLAMP, NUMPY, arange, gathered, integers};
 
-/// Params shape, indices shape, indices, axis, `batch_dims`, result.
+/// A row of a table: params shape, indices shape, indices, axis, `batch_dims`, result.
 type Row<'a> = (&'a [usize], &'a [usize], &'a str, i64, i64, &'a str);
 
 fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
@@ -83,7 +83,7 @@ fn batch_dimensions_are_shared() {
             2,
             "(2,3) [3,6,9,12,17,22]",
         ),
-        // All dimensions are batches: the result drops the axis.
+        // All dimensions of the indices are batch dimensions, so the result lacks the axis.
         (X234, &[2], "[2,0]", 1, 1, "(2,4) [8,9,10,11,12,13,14,15]"),
     ]);
 }
@@ -165,7 +165,7 @@ fn the_first_broken_rule_is_reported() {
             1,
             "batch_shape: params.shape[0]: 2 should be equal to indices.shape[0]: 3",
         ),
-        // The same number of elements in another shape is another batch.
+        // Batch dimensions must be equal. An equal number of elements is not enough.
         (
             X234,
             &[3, 2],
@@ -204,7 +204,7 @@ fn bad_indices_are_zero_wherever_they_are_used() {
     ]);
 }
 
-/// `gather` accepts empty params if the result is empty too, unlike `gather_nd`, which refuses them.
+/// Unlike `gather_nd`, `gather` accepts empty params. If the result is empty too, no index is looked at.
 #[test]
 fn the_indices_of_an_empty_result_are_not_looked_at() {
     check(&[
@@ -251,7 +251,7 @@ fn a_batch_is_looked_up_by_its_own_indices() {
         (X34, &[3, 1], "[0,3,2]", "(3,1) [0,7,10]"),
         (X5, &[2], "[4,0]", "(2,) [4,0]"),
         (X234, &[2, 1], "[2,0]", "(2,1,4) [8,9,10,11,12,13,14,15]"),
-        // TensorFlow reads 8 and 3 from the neighbouring batches.
+        // Where the reference gives 0, TensorFlow reads 8 and 3 from the neighbouring batches.
         (X34, &[3, 1], "[0,4,0]", "(3,1) [0,0,8] bad [1]"),
         (X34, &[3, 1], "[0,-1,0]", "(3,1) [0,0,8] bad [1]"),
         (
@@ -260,7 +260,7 @@ fn a_batch_is_looked_up_by_its_own_indices() {
             "[0]",
             "batch_dims: Expected batch_dims in the range [0, 0], but got -1",
         ),
-        // TensorFlow checks params first.
+        // The rank of params is checked first, as in TensorFlow.
         (
             &[],
             &[],

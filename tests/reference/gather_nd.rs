@@ -25,7 +25,7 @@ fn gather_with(
     ))
 }
 
-/// Params shape, indices shape, indices, `batch_dims`, result.
+/// A row of a table: params shape, indices shape, indices, `batch_dims`, result.
 type Row<'a> = (&'a [usize], &'a [usize], &'a str, usize, &'a str);
 
 fn check(rows: &[Row<'_>]) {
@@ -125,7 +125,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow's kernels take index rows of up to 7 entries.
+/// TensorFlow's kernels take index rows of up to 7 entries. The reference has no limit.
 #[test]
 fn any_depth_and_rank() {
     check(&[
@@ -205,7 +205,7 @@ fn indices_may_wrap_and_clamp() {
         let picked = gather_with(indexing, X34, &[6, 2], indices, 0);
         assert_eq!(picked, result, "{indexing:?}");
     }
-    // Indices are relative to their batch.
+    // Indices wrap and clamp within their batch.
     assert_eq!(
         gather_with(NUMPY, X34, &[3, 1], "[-1,-5,-4]", 1),
         "(3,) [3,0,8] bad [1]"
@@ -259,7 +259,7 @@ fn batch_dimensions_are_shared() {
             1,
             &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
         ),
-        // TensorFlow silently reshapes these.
+        // TensorFlow silently reshapes these batch dimensions.
         (
             X234,
             &[3, 2, 1],

@@ -12,7 +12,7 @@ fn replace(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-/// A scatter reports its bad rows like a gather.
+/// Writes the result of a scatter as `gathered` writes that of a gather.
 fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
     gathered(result.map(|made| Gathered {
         shape: shape.to_vec(),
@@ -21,7 +21,7 @@ fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) ->
     }))
 }
 
-/// Shape, indices shape, indices, updates shape, updates, result.
+/// A row of a table: shape, indices shape, indices, updates shape, updates, result.
 type Row<'a> = (
     &'a [usize],
     &'a [usize],
@@ -141,7 +141,7 @@ fn the_first_broken_rule_is_reported() {
             "updates_shape: Dimensions [2,1) of input[shape=[3]] must match dimensions [1,1) of \
              updates[shape=[2]]",
         ),
-        // The output is checked last: its updates also have the wrong shape.
+        // The updates have the wrong shape, too. `scatter_nd` reports this before the empty output.
         (
             &[0, 3],
             &[2, 1],
@@ -154,7 +154,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow refuses a single row without an axis, with any updates.
+/// TensorFlow refuses a single tuple without a leading dimension, whatever the updates are.
 #[test]
 fn a_single_row_needs_an_axis() {
     for (shape, updates_shape, updates) in [
@@ -175,7 +175,7 @@ fn a_single_row_needs_an_axis() {
     }
 }
 
-/// Such updates crash TensorFlow.
+/// Updates of a lower rank than the leading dimensions of the indices crash TensorFlow.
 #[test]
 fn updates_of_too_low_a_rank() {
     let indices = [0; 18];
@@ -252,7 +252,7 @@ fn indices_may_wrap_and_clamp() {
     }
 }
 
-/// TensorFlow's kernels take index rows of 1 to 7 entries.
+/// TensorFlow's kernels take index rows of 1 to 7 entries. The reference takes any number.
 #[test]
 fn any_depth() {
     check(&[
@@ -328,7 +328,7 @@ fn tensors_keep_their_shape_rules() {
     assert_eq!(kind(&[3], &[1], &[]), "updates_rank");
     assert_eq!(kind(&[3], &[2, 0], &[2, 3]), "empty_output");
     assert_eq!(kind(&[0], &[1, 1], &[1]), "empty_output");
-    // Here the output is checked first.
+    // `tensor_scatter_nd` reports an empty output before a wrong shape.
     assert_eq!(kind(&[0, 3], &[2, 1], &[2, 4]), "empty_output");
     assert_eq!(kind(&[0], &[0, 1], &[0]), "");
 }
@@ -352,10 +352,10 @@ fn sums_of_every_kind() {
     assert!(sum(&[true, true], |a, b| *a |= b));
     let words = ["a".to_owned(), "b".to_owned()];
     assert_eq!(sum(&words, |a, b| a.push_str(b)), "ab");
-    // Strictly in row order.
+    // The order of addition is strictly that of the rows.
     assert_eq!(sum(&[1e8f32, 1.0, -1e8], |a, b| *a += b), 0.0);
     assert_eq!(sum(&[1e8f32, -1e8, 1.0], |a, b| *a += b), 1.0);
-    // 0 + -0
+    // The sum begins at 0, and 0 + -0 is 0.
     assert!(sum(&[-0.0f32], |a, b| *a += b).is_sign_positive());
 }
 

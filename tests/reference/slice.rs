@@ -9,7 +9,7 @@ fn slice(shape: &[usize], begin: &str, size: &str) -> String {
     outcome(reference::slice(&arange(shape), shape, &begin, &size))
 }
 
-/// Shape, begin, size, result.
+/// A row of a table: shape, begin, size, result.
 type Row<'a> = (&'a [usize], &'a str, &'a str, &'a str);
 
 fn check(rows: &[Row<'_>]) {
@@ -75,7 +75,7 @@ fn the_first_broken_rule_is_reported() {
         (X5, "[0]", "[-2]", &size(5, -2)),
         (&[0], "[0]", "[1]", &empty(0, 1)),
         (&[0], "[1]", "[-1]", &empty(1, -1)),
-        // Dimension by dimension: the size of the first before the begin of the second.
+        // Dimensions are checked one by one: the size of the first comes before the begin of the second.
         (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
         (
             &[5, 5],

@@ -5,7 +5,7 @@ use wgslice::reference::Spec;
 
 use super::integers;
 
-/// A specification that owns its vectors; the masks are begin, end, ellipsis, new axis, shrink.
+/// A spec that owns its vectors: begin, end and strides. The masks are begin, end, ellipsis, new axis and shrink axis.
 #[derive(Default)]
 pub(crate) struct Owned {
     vectors: [Vec<i64>; 3],

@@ -354,7 +354,7 @@ fn any_rank() {
             "(2,1,1,1,1,1,1) [3,6]",
         ),
     ]);
-    // Rank 40, where a mask of one bit per dimension would have run out.
+    // Rank 40, for which a 32-bit mask with a bit for each dimension would be too short.
     let mut shape = vec![1; 40];
     shape[0] = 4;
     shape[39] = 2;

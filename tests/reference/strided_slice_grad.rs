@@ -10,7 +10,7 @@ fn grad(shape: &[usize], spec: &str, dy_shape: &[usize], dy: &str) -> String {
     outcome(values.map(|values| (shape.to_vec(), values)))
 }
 
-/// Shape, spec, shape of dy, dy, result.
+/// A row of a table: shape, spec, shape of dy, dy, result.
 type Row<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
 fn check(rows: &[Row<'_>]) {
@@ -102,7 +102,7 @@ fn dy_has_the_shape_of_the_slice() {
     ]);
 }
 
-/// For such ranks TensorFlow returns unwritten memory.
+/// For a rank this high TensorFlow returns unwritten memory.
 #[test]
 fn any_rank() {
     check(&[(
@@ -134,7 +134,7 @@ fn a_slice_of_the_gradient_is_dy() {
             reference::strided_slice(&values, &shape, &spec).unwrap(),
             (dy_shape, dy.clone())
         );
-        // All other positions are zero.
+        // Positions that the slice does not read are zero.
         let kept = input
             .iter()
             .map(|value| if dy.contains(value) { *value } else { 0 });

@@ -10,7 +10,7 @@ fn update(shape: &[usize], spec: &str, value_shape: &[usize], value: &str) -> St
     outcome(values.map(|values| (shape.to_vec(), values)))
 }
 
-/// Shape, spec, shape of the value, value, result.
+/// A row of a table: shape, spec, shape of the value, value, result.
 type Row<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
 fn check(rows: &[Row<'_>]) {

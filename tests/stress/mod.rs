@@ -1,6 +1,6 @@
 //! Many threads use devices that they share: results equal the CPU's, and a lost device is an error in every thread.
 //!
-//! Each test takes `WGSLICE_STRESS_SECONDS`, or 2 seconds.
+//! Each test takes at least `WGSLICE_STRESS_SECONDS`, 2 by default, or half of that.
 
 mod worker;
 
@@ -19,7 +19,7 @@ fn duration() -> Duration {
     Duration::from_secs(seconds.map_or(2, |text| text.parse().expect("seconds")))
 }
 
-/// The most bytes of a worker's tensor.
+/// About the most bytes of a matrix that a worker uploads.
 const MOST: usize = 64 << 10;
 
 fn own(adapter: &wgpu::Adapter) -> Gpu {
@@ -27,7 +27,8 @@ fn own(adapter: &wgpu::Adapter) -> Gpu {
 }
 
 /// Three devices of each adapter: two alike, and one with WebGPU's default limits and no features, treated as a
-/// hardware GPU. And a device of the interpreter of shaders, which reports races and other faults.
+/// hardware GPU. Also a device of the interpreter of shaders, which reports races and other faults. The number beside a
+/// device is about the most bytes of a matrix that a worker uploads to it.
 fn devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
@@ -72,7 +73,7 @@ fn threads_share_devices() {
     println!("{acts} acts on {} devices", devices.len());
 }
 
-/// The device is destroyed while threads are at any point of their work, and some wait for it.
+/// Destroys a device while threads are at any point of their work on it.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;
@@ -112,14 +113,14 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
             }
             losses += 1;
         }
-        // Another device of the adapter works.
+        // A new device of the adapter works.
         let shared = Shared::new(&own(&adapter));
         let mut worker = Worker::new(&shared, 9, MOST);
         (0..20).for_each(|_| worker.act().unwrap());
     }
 }
 
-/// Tensors, views, plans and reports keep the parts of the device that they need.
+/// Tensors, views and reports keep the parts of the device that they need.
 #[test]
 fn values_are_dropped_in_any_order() {
     let end = Instant::now() + duration() / 2;

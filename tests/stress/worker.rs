@@ -12,14 +12,14 @@ use wgslice_vectors::{Call, kind, random, run};
 /// The most values that the threads of a device keep for each other.
 const KEPT: usize = 24;
 
-/// The number of random cases: enough to need most kernels, and few enough that all these kernels are compiled soon.
+/// The number of random cases: enough to need most kernels, but so few that all these kernels are compiled soon.
 const CASES: usize = 400;
 
 /// A value that one thread made and that another may use or drop.
 enum Kept {
-    /// A tensor and its bytes.
+    /// A tensor, and the bytes that it must have.
     Tensor(Box<Tensor>, Vec<u8>),
-    /// A report, and the number of tuples out of range.
+    /// A report, and the number of out-of-range tuples that it must give.
     Report(Pending<Report>, usize),
 }
 
@@ -50,7 +50,7 @@ impl Shared {
     }
 }
 
-/// Marsaglia's xorshift.
+/// A generator of random numbers: Marsaglia's xorshift.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -66,13 +66,13 @@ impl Random {
     }
 }
 
-/// One of the threads.
+/// A thread's work on a device, and the thread's random numbers.
 pub(crate) struct Worker<'a> {
     shared: &'a Shared,
     random: Random,
-    /// The most bytes of the worker's tensors. It is small for an interpreter of shaders, which is slow.
+    /// About the most bytes of a matrix that the worker uploads. Low for an interpreter of shaders, which is slow.
     most: usize,
-    /// The number of the worker's last random case.
+    /// The number of the worker's last random case, below [`CASES`].
     number: usize,
 }
 
@@ -87,13 +87,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs every random case once, so that none of their kernels is compiled later.
+    /// Runs every random case once, so that none of the kernels that they need is compiled later.
     #[allow(dead_code, reason = "a short test has no time for it")]
     pub(crate) fn warm_up(&mut self) -> Result<(), Error> {
         (0..CASES).try_for_each(|_| self.any_case())
     }
 
-    /// Does one random thing. An error is always one of the device.
+    /// Does one random thing. All errors are those of the device.
     ///
     /// # Panics
     ///
@@ -109,7 +109,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A random call of any operation, by tensors.
+    /// Runs the next random case on tensors, whatever its operation.
     fn any_case(&mut self) -> Result<(), Error> {
         self.number = (self.number + 1) % CASES;
         let case = random::answered(random::case(77, self.number)).expect("a case");
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
                 let same = cpu.shape == device.shape && cpu.values == device.values;
                 assert!(same && cpu.bad == device.bad, "{}", case.to_line());
             }
-            // The device has limits that the CPU has not, such as the length of tuples.
+            // The device has limits that the CPU lacks, such as the one on the length of tuples.
             (_, Err(Error::DeviceLimit { .. } | Error::DTypeOnDevice { .. })) => {}
             (_, Err(error)) if error.is_device_error() => return Err(error),
             (Err(cpu), Err(device)) => {
@@ -135,7 +135,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// A matrix of bytes, its shape and its tensor.
+    /// Uploads a random matrix of bytes. Returns its tensor, its shape and the bytes.
     fn upload(&mut self) -> Result<(Tensor, [usize; 2], Vec<u8>), Error> {
         let columns = 1 + self.random.below(300);
         let rows = 1 + self.random.below(self.most / columns + 1);
@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// A recorded gather, whose report another thread may ask for.
+    /// Records a gather, and keeps its report for any of the threads.
     fn gather(&mut self) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let count = 1 + self.random.below(50);
@@ -211,7 +211,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Report(report, missing.out_of_range))
     }
 
-    /// An update of a clone of a tensor, which leaves the tensor itself unchanged.
+    /// Updates a clone of a tensor, which leaves the tensor itself unchanged.
     fn update(&mut self) -> Result<(), Error> {
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
@@ -226,7 +226,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Tensor(Box::new(changed), expected))
     }
 
-    /// A slice of a tensor that is dropped before the slice is read by another thread.
+    /// Slices a tensor, and drops the tensor before the slice is read, perhaps by another thread.
     fn chain(&mut self) -> Result<(), Error> {
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
@@ -238,7 +238,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Tensor(Box::new(sliced), expected))
     }
 
-    /// Keeps a value, and uses or drops another one.
+    /// Keeps a value. If another value is taken out for it, uses or drops that one.
     fn keep(&mut self, value: Kept) -> Result<(), Error> {
         let other = self.shared.swap(value, &mut self.random);
         if self.random.below(3) == 0 {

@@ -4,21 +4,21 @@ use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
 use wgslice::{reference::Indexing, spec::TfStridedSlice};
 
-/// Arguments, and the line for error messages.
+/// The arguments of a case, and the line number for error messages about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// The line that they come from.
+    /// The line number that error messages name: the case's.
     pub line: usize,
     /// The arguments, by name.
     pub args: &'a Map<String, Value>,
 }
 
 impl Arguments<'_> {
-    /// A list of integers, as in `begin`.
+    /// Returns a list of integers, such as `begin`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the argument is missing, or is not such a list. The error has the line number.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
         let value = self.get(name)?;
         let integers = value
@@ -27,21 +27,21 @@ impl Arguments<'_> {
         integers.ok_or_else(|| self.not(name, value, "a list of 64-bit integers"))
     }
 
-    /// A list of sizes, as in `shape`.
+    /// Returns a list of sizes, such as `shape`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the argument is missing, or is not such a list. The error has the line number.
     pub fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
         let value = self.get(name)?;
         sizes(value).ok_or_else(|| self.not(name, value, "a list of sizes"))
     }
 
-    /// An integer, as in `axis`.
+    /// Returns an integer, such as `axis`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the argument is missing, or is not a 64-bit integer. The error has the line number.
     pub fn integer(&self, name: &str) -> Result<i64, BadLine> {
         let value = self.get(name)?;
         value
@@ -49,11 +49,11 @@ impl Arguments<'_> {
             .ok_or_else(|| self.not(name, value, "a 64-bit integer"))
     }
 
-    /// An integer that is not negative, as in `batch_dims`.
+    /// Returns an integer that is not negative, such as `batch_dims`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the argument is missing, or is not such an integer. The error has the line number.
     pub fn size(&self, name: &str) -> Result<usize, BadLine> {
         let value = self.integer(name)?;
         usize::try_from(value).map_err(|_| {
@@ -63,11 +63,11 @@ impl Arguments<'_> {
         })
     }
 
-    /// A slice: `begin`, `end`, `strides` and the five masks.
+    /// Returns a slice, from `begin`, `end`, `strides` and the five masks.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If one of these arguments is missing or has another type. The error has the line number.
     pub fn strided_slice(&self) -> Result<TfStridedSlice, BadLine> {
         Ok(TfStridedSlice {
             begin: self.integers("begin")?,
@@ -81,11 +81,11 @@ impl Arguments<'_> {
         })
     }
 
-    /// The steps of a view. None if the argument is missing.
+    /// Returns the steps of a view. A missing argument gives no steps.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the argument is not a list of steps. The error has the line number.
     pub fn steps(&self, name: &str) -> Result<Vec<Step>, BadLine> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
@@ -112,11 +112,11 @@ impl Arguments<'_> {
             .collect()
     }
 
-    /// The policies of indices: `"negative": "wrap"` and `"out_of_range": "clamp"`.
+    /// Returns the policies of indices, from the optional arguments `"negative": "wrap"` and `"out_of_range": "clamp"`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If one of these arguments has another value. The error has the line number.
     pub fn indexing(&self) -> Result<Indexing, BadLine> {
         Ok(Indexing {
             wrap: self.says("negative", "wrap")?,
@@ -124,7 +124,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// Whether an argument that may be left out is this word.
+    /// Whether the optional argument `name` is given. Its only valid value is `word`; any other value is an error.
     pub(crate) fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
         match self.args.get(name) {
             None => Ok(false),

@@ -1,7 +1,7 @@
 //! Vector files: the call and the expected result of each line.
 //!
-//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error with its line
-//! number. Unknown keys are ignored, so that files may have more.
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error with its line number.
+//! Unknown keys are ignored, so that files may have additional ones.
 
 use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
@@ -11,38 +11,39 @@ use std::{collections::BTreeMap, error, fmt};
 /// A shape and its values, row-major.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tensor {
-    /// Its sizes.
+    /// The size of each dimension.
     pub shape: Vec<usize>,
-    /// Its values.
+    /// The values. Their number is the product of the sizes.
     pub data: Vec<i64>,
 }
 
 /// The expected result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// A result.
+    /// The call returns this result.
     Success(Tensor),
-    /// An error.
+    /// The call fails with this error.
     Error {
-        /// Its tag.
+        /// The tag of the error, such as `out_of_range`.
         kind: String,
-        /// TensorFlow's text.
+        /// The message of TensorFlow, or of the reference for a random case. Empty if the line has none.
         message: String,
-        /// The result if bad index rows become zeros.
+        /// The result of a gather in which out-of-range tuples give zeros. `None` if there is none or it is unknown.
         zero_fill: Option<Tensor>,
-        /// The result if bad index rows are dropped.
+        /// The result of a scatter that drops the rows of out-of-range tuples. `None` if there is none or it is
+        /// unknown.
         ignore: Option<Tensor>,
     },
 }
 
-/// One line of a vector file.
+/// One line of a vector file, or a random case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its line number in the file, from 1.
+    /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
     pub line: usize,
     /// The operation.
     pub op: Operation,
-    /// The element type in TensorFlow.
+    /// TensorFlow's name of the element type. It is not used to run the case: each variant has a type of its own.
     pub dtype: String,
     /// The expected result.
     pub expected: Expectation,
@@ -55,9 +56,9 @@ pub struct Case {
 /// A line that is not a case, or a case without something that its operation needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its line number in the file, from 1.
+    /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
     pub line: usize,
-    /// The error.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
@@ -69,7 +70,7 @@ impl fmt::Display for BadLine {
 
 impl error::Error for BadLine {}
 
-/// The cases of a vector file, one per line; empty lines are skipped.
+/// Parses the cases of a vector file, one per line. Blank lines are skipped.
 pub fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
     text.lines()
         .zip(1..)
@@ -83,7 +84,7 @@ pub fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
 }
 
 impl Case {
-    /// A case without an expected result.
+    /// Makes a case that has no answer yet: its expected result is an empty tensor.
     pub fn new<const N: usize>(
         op: Operation,
         tensors: [(&str, Tensor); N],
@@ -103,7 +104,7 @@ impl Case {
         }
     }
 
-    /// The case as a line of a vector file.
+    /// Formats the case as a line of a vector file.
     pub fn to_line(&self) -> String {
         let tensor = |(name, tensor): (&String, &Tensor)| {
             let counted = tensor
@@ -145,18 +146,18 @@ impl Case {
         line.to_string()
     }
 
-    /// A tensor by its name, as in `input`.
+    /// Returns the tensor with this name, such as `input`.
     ///
     /// # Errors
     ///
-    /// An error with the line number.
+    /// If the case has no tensor of this name. The error has the line number.
     pub fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
         self.tensors
             .get(name)
             .ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
     }
 
-    /// The other arguments.
+    /// The arguments that are not tensors.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments {
             line: self.line,
@@ -164,7 +165,7 @@ impl Case {
         }
     }
 
-    /// An error about this case, with its line.
+    /// Makes an error about this case, with its line number.
     pub fn bad(&self, reason: impl Into<String>) -> BadLine {
         BadLine {
             line: self.line,
@@ -195,7 +196,7 @@ struct RawCase {
 }
 
 fn parse_line(text: &str, line: usize) -> Result<Case, String> {
-    // Each line is a document of its own to the parser, whose line number would mislead.
+    // The parser sees each line as a document of its own. Its line number, always 1, would mislead.
     let raw: RawCase = serde_json::from_str(text).map_err(|e| {
         let (reason, column) = (e.to_string(), e.column());
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
@@ -228,7 +229,8 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     })
 }
 
-/// The most elements of a tensor: `"arange"` lets a short line request any amount of memory.
+/// The most elements that a tensor of a file may have. Otherwise a short line with `"arange"` could request any amount
+/// of memory.
 const MAX_ELEMENTS: usize = 1 << 24;
 
 fn resolve(name: &str, raw: RawTensor) -> Result<Tensor, String> {

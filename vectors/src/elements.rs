@@ -1,9 +1,8 @@
-//! Values as elements of any width: two's complement, little endian. The library moves them without
-//! interpreting them.
+//! Converts values to elements of any width, in two's complement and little endian, and back.
 
 use wgslice::DType;
 
-/// One element type for each width.
+/// One element type for each width: 1, 2, 4, 8 and 16 bytes.
 pub(crate) const WIDTHS: [DType; 5] = [
     DType::I8,
     DType::I16,
@@ -12,7 +11,7 @@ pub(crate) const WIDTHS: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// The bytes of `values`, or `None` if one does not fit.
+/// The bytes of `values`, or `None` if a value does not fit in an element.
 pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     let width = dtype.size();
     let mut bytes = Vec::with_capacity(values.len() * width);

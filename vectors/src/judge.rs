@@ -8,23 +8,23 @@ use crate::{
 };
 use wgslice::{Backend, Error, options::OutOfRange};
 
-/// The first way of running a case that gave a wrong result.
+/// The first variant of a case that gave a wrong result.
 #[derive(Debug, serde::Serialize)]
 pub struct Difference {
-    /// The way in which the case ran.
+    /// The variant, as text.
     pub variant: String,
-    /// The error.
+    /// How the result differs from the expected one.
     pub problem: String,
 }
 
-/// Limits of TensorFlow that this crate does not have.
+/// The tags of errors that mark limits of TensorFlow. wgslice does not have these limits.
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
 /// Runs a case on a device in every way, until one gives a wrong result.
 ///
 /// # Errors
 ///
-/// The wrong result.
+/// The first wrong result.
 pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
     for variant in variant::variants(case, call) {
         check(case, call, device, &variant).map_err(|problem| Difference {
@@ -78,8 +78,8 @@ pub fn judge(
     }
 }
 
-/// Whether a shape was rightly refused because it exceeds addresses of 32 bits. No case exceeds longer addresses. An
-/// empty tensor can have such a shape.
+/// Whether a shape was rightly refused because it is too large for 32-bit addresses: its sizes other than 0 have a
+/// product of at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false where addresses are longer.
 fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
     let Err(Error::ShapeTooLarge { shape }) = found else {
         return false;
@@ -94,7 +94,7 @@ fn as_expected(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    // No index can be clamped into an empty dimension.
+    // Clamping counts too: no index can be clamped into an empty dimension, so the index stays out of range.
     let zeros = variant
         .indices
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);
@@ -125,7 +125,7 @@ fn as_expected(
                 _ => Ok(()),
             }
         }
-        // An axis of size 0 gives only zeros, and TensorFlow was not asked.
+        // The file has no result for a `gather` along an axis of size 0. Every element of that result is 0.
         (
             Expectation::Error {
                 kind,
@@ -183,8 +183,9 @@ fn as_expected(
     }
 }
 
-/// A case beyond a limit of TensorFlow only: the CPU must run it, and a device must either give the same result
-/// or name its own limit. An out-of-range index is still an error under the policy that says so.
+/// Judges a case that exceeds only a limit of TensorFlow. The CPU must run the case, and a device must either give the
+/// same result or name its own limit. If the CPU reports an out-of-range index, the device must report this or its own
+/// limit.
 fn lifted(
     call: &Call<'_>,
     device: &Backend,

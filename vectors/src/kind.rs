@@ -5,7 +5,7 @@ use wgslice::{
     error::{CropError, GatherError, ScatterError, SpecError, ViewError},
 };
 
-/// The tag that vector files use for an error.
+/// The tag that vector files use for an error, or `other` if they have none for it.
 pub fn kind(error: &Error) -> &'static str {
     match error {
         Error::Spec(error) => match error {

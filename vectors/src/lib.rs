@@ -1,8 +1,7 @@
-//! Cases of wgslice's operations, for its tests, the command's `verify` and the counting of shaders. They are
-//! read from golden vectors or generated at random, answered by the naive reference, run on a device, judged,
-//! and reduced.
+//! Cases of wgslice's operations, for its tests, the command's `verify` and the counts of `hardware/`. Cases are read
+//! from golden vectors or generated at random, answered by the naive reference, run on a device, judged, and reduced.
 //!
-//! A case is a line of a vector file; `tests/vectors/README.md` describes the keys.
+//! A line of a vector file holds one case; `tests/vectors/README.md` describes its keys.
 //!
 //! ```
 //! use wgslice_vectors::{Call, check_all, parse, random};

@@ -1,6 +1,6 @@
-//! A line of a vector file is read correctly, or refused with a reason.
+//! Checks that lines of vector files are read correctly, or refused with a reason.
 //!
-//! [`parse`] reads a line and finds its operation, [`Call::of`] its arguments.
+//! [`parse`] reads a line and finds its operation. [`Call::of`] reads the arguments.
 
 use crate::{BadLine, Call, Operation, parse};
 

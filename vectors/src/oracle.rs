@@ -7,35 +7,35 @@ use crate::{
 };
 use wgslice::reference::{Gathered, ReferenceError, Scattered};
 
-/// The outcome of an operation. Bad rows are zeros, or dropped.
+/// What the reference makes of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A result.
+    /// A result. Rows of out-of-range tuples are zeros in a gather, and are left out in a scatter.
     Tensor {
-        /// The result.
+        /// The result's shape and values.
         tensor: Tensor,
         /// The number of out-of-range index tuples.
         bad_rows: usize,
     },
-    /// No result.
+    /// The operation is an error.
     Error(ReferenceError),
 }
 
-/// The reference's answer.
+/// The reference's answer to a case.
 ///
 /// # Errors
 ///
-/// An error with the line number.
+/// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
     Ok(call.answer().unwrap_or_else(Answer::Error))
 }
 
-/// The answer in the form of a vector file.
+/// The reference's answer, in the form that a vector file expects.
 ///
 /// # Errors
 ///
-/// An error with the line number.
+/// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     let scatters = case.op.scatters();
     Ok(match answer(case)? {

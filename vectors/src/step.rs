@@ -11,7 +11,7 @@ use wgslice::{
 pub enum Step {
     /// A slice.
     Slice(TfStridedSlice),
-    /// Reordered dimensions.
+    /// A transpose: the dimensions of the source in their new order.
     Transpose(Vec<usize>),
     /// A broadcast to this shape.
     Broadcast(Vec<usize>),

@@ -1,4 +1,4 @@
-//! The ways to run a call, and running it in one of them.
+//! The variants in which a call can run, and runs of a call in one of them.
 
 use crate::{
     case::{Case, Expectation, Tensor},
@@ -13,12 +13,12 @@ use wgslice::{
     reference::Indexing,
 };
 
-/// One way to run a case.
+/// One way to run a case: the types of its elements and indices, and a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The type of the elements.
     pub dtype: DType,
-    /// The index type and the policy of a gather or a scatter.
+    /// The index type and the policy for out-of-range tuples of a gather or a scatter. `None` for other operations.
     pub indices: Option<(DType, OutOfRange)>,
 }
 
@@ -27,14 +27,14 @@ pub struct Variant {
 pub struct Outcome {
     /// The shape of the result.
     pub shape: Vec<usize>,
-    /// Its elements.
+    /// The result's elements, read as integers in two's complement.
     pub values: Vec<i128>,
-    /// The number of out-of-range index tuples.
+    /// The number of index tuples that are reported out of range.
     pub bad: usize,
 }
 
-/// Every way to run a case: all widths that hold its values, all index types that hold its indices, and each
-/// under both policies for out-of-range indices.
+/// Every way to run a case: each width that holds its values, except 16 bytes where values are added, each index type
+/// that holds its indices, and each policy for out-of-range indices that the case leaves open.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -75,12 +75,12 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     dtypes.flat_map(each).collect()
 }
 
-/// A call that a device was given to run.
+/// A call that was handed to a device, which may not have run it yet.
 #[derive(Debug)]
 pub struct Started {
     /// The result.
     pub result: wgslice::Tensor,
-    /// The report of a call with index tuples.
+    /// The report on the index tuples. `None` for a call without them.
     pub report: Option<Pending<Report>>,
 }
 
@@ -177,7 +177,7 @@ impl Run<'_> {
         }
     }
 
-    /// The policies of a gather.
+    /// The options of a gather with the policies of the variant and the case. The other options are the defaults.
     pub(crate) fn gather(&self, indexing: Indexing) -> GatherOptions {
         GatherOptions {
             out_of_range: self.policy(),
@@ -186,7 +186,7 @@ impl Run<'_> {
         }
     }
 
-    /// A gather.
+    /// Runs a gather.
     pub(crate) fn gathered(
         &self,
         params: &TensorView,
@@ -197,7 +197,7 @@ impl Run<'_> {
         Ok(Started::new(tensor, report))
     }
 
-    /// The options of a scatter.
+    /// The options of a scatter with the policies of the variant and the case. The order is the default.
     pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
         ScatterOptions {
             combine,
@@ -208,7 +208,8 @@ impl Run<'_> {
     }
 }
 
-/// Indices in the machine's byte order, because the library reads them as numbers. `None` if one does not fit.
+/// The bytes of indices in the machine's byte order, because the library reads indices as numbers. `None` if an index
+/// does not fit.
 fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
     fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
         bytes

@@ -114,7 +114,8 @@ impl PageArray {
             return Ok(view);
         }
         let order = integers(order)?;
-        // No dimension has a negative number or one beyond the address space; the transpose reports such numbers.
+        // A negative number, or one beyond the address space, becomes a number that no dimension has, which the
+        // transpose reports.
         let order: Vec<usize> = order
             .into_iter()
             .map(|dimension| usize::try_from(dimension).unwrap_or(usize::MAX))
@@ -158,13 +159,13 @@ impl Gathered {
         self.report.out_of_range
     }
 
-    /// The position of the first tuple out of range.
+    /// The number of the first tuple out of range, from 0. `undefined` if there is none.
     #[wasm_bindgen(getter)]
     pub fn first(&self) -> Option<usize> {
         self.report.first.as_ref().map(|first| first.tuple)
     }
 
-    /// The indices of the first tuple out of range.
+    /// The indices of the first tuple out of range. `undefined` if there is none.
     #[wasm_bindgen(getter)]
     pub fn first_indices(&self) -> Option<String> {
         self.report

@@ -35,7 +35,7 @@ pub fn random_line(seed: u64, number: usize) -> Result<String, JsError> {
     Ok(answered(case(seed, number))?.to_line())
 }
 
-/// The lines of a vector file.
+/// The cases of a vector file, one for each line.
 #[wasm_bindgen]
 pub struct Vectors {
     cases: Vec<Case>,
@@ -43,7 +43,7 @@ pub struct Vectors {
 
 #[wasm_bindgen]
 impl Vectors {
-    /// Reads a file. A line that is no case is an error.
+    /// Reads a file. A line that is not a case is an error, as is a file without cases.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
         let cases = parse(text)
@@ -65,7 +65,7 @@ impl Vectors {
         self.cases.len()
     }
 
-    /// Runs a line in every way.
+    /// Runs a line in every way, until a result is wrong.
     pub async fn run(&self, device: &Device, at: usize) -> Result<Verdict, JsError> {
         let case = self
             .cases

@@ -37,7 +37,8 @@ impl Device {
 
 impl Device {
     fn new(backend: Backend) -> Self {
-        // Nothing may wait in a browser, so indices out of range are an error of the report, not of the call.
+        // No call may wait for the GPU in a browser, so indices out of range are an error of the report, not of the
+        // call.
         let backend = backend.with_late_errors();
         Self { backend }
     }

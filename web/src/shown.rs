@@ -16,7 +16,7 @@ pub(crate) enum Values {
 pub struct Shown {
     shape: Vec<usize>,
     values: Values,
-    /// The height and width in pixels and the number of channels. `None` if the result is no picture.
+    /// The height and width in pixels and the number of channels. `None` if the result is not a picture.
     picture: Option<[usize; 3]>,
 }
 
@@ -71,7 +71,7 @@ impl Shown {
         Clamped(pixels)
     }
 
-    /// The first values, in nested brackets as NumPy writes them.
+    /// The first `most` values, in nested brackets as NumPy writes them.
     pub fn numbers(&self, most: usize) -> String {
         match &self.values {
             Values::Picture(values) => nested(values, &self.shape, most),
@@ -108,9 +108,10 @@ impl Shown {
     }
 }
 
-/// The height, width and number of channels of a picture with the bytes of this shape in their order. A last dimension
-/// of size 3 or 4 is the channels if another dimension precedes it, and one of size 1 if two do. Otherwise the picture
-/// is grey. Further dimensions stack pictures below one another.
+/// The height, width and number of channels of a picture that is made of the bytes of this shape, in their order. A
+/// last dimension of size 3 or 4 is the channels if another dimension precedes it, and a last dimension of size 1 if
+/// two do. Otherwise the picture is grey. Further dimensions stack pictures below one another. `None` if a side is
+/// empty or too long.
 fn picture(shape: &[usize]) -> Option<[usize; 3]> {
     let (outer, width, channels) = match *shape {
         [] => (&[][..], 1, 1),

@@ -43,7 +43,7 @@ impl FromStr for Sizes {
     }
 }
 
-/// A mask: decimal, hexadecimal or binary. The library checks that it fits 32 bits.
+/// Parses a mask in decimal, hexadecimal (`0x`) or binary (`0b`). The library checks that it fits 32 bits.
 pub(crate) fn mask(text: &str) -> Result<i64, String> {
     let parsed = if let Some(digits) = text.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
@@ -55,7 +55,8 @@ pub(crate) fn mask(text: &str) -> Result<i64, String> {
     parsed.map_err(|error| unreadable(text, &error))
 }
 
-/// A number of bytes, at least one megabyte: the overhead of smaller pieces would outweigh their work.
+/// Parses a number of bytes. Less than one megabyte is refused: the overhead of such small pieces would outweigh their
+/// work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let ByteSize(bytes) = text.parse()?;
     match isize::try_from(bytes) {

@@ -29,11 +29,11 @@ pub(crate) struct Adapter {
     pub(crate) cold: Cold,
     pub(crate) costs: CostModel,
     pub(crate) stamps: Option<Stamps>,
-    /// The last uncaptured error of the device.
+    /// The last uncaptured error of the device that `wait` has not returned yet.
     last_error: Arc<Mutex<Option<String>>>,
 }
 
-/// Seconds until the first result of a tiny slice, in a new process.
+/// Seconds that the steps to the first result of a tiny slice take.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cold {
     /// The time to load the drivers and list the adapters.
@@ -50,7 +50,7 @@ impl Cold {
     }
 }
 
-/// The adapters that the options allow, best first.
+/// Opens the adapters that the options allow, best first: all that fit for `All`, else at most one.
 pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
     let begin = Instant::now();
     let candidates = match choice {
@@ -135,7 +135,7 @@ impl Adapter {
         })
     }
 
-    /// Waits until all submitted work is done.
+    /// Waits until all submitted work is done. Returns an error that the device reported since the last call.
     pub(crate) fn wait(&self) -> Result<(), Problem> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         polled.map_err(|error| Problem::Device(error.to_string()))?;

@@ -15,7 +15,7 @@ pub(crate) struct Choice {
     pub(crate) times_the_fastest: f64,
 }
 
-/// The time of a workload on a device, from host memory to host memory, in seconds.
+/// The estimated and the measured time of a workload on a device, from host memory to host memory, in seconds.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Prediction {
     pub(crate) peer: String,
@@ -23,13 +23,13 @@ pub(crate) struct Prediction {
     pub(crate) measured: f64,
 }
 
-/// The choice for a workload. `None` if there is only one device.
+/// The choice for a workload. `None` unless it was measured on at least two devices and an adapter has costs.
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
     use wgslice::cost::Location;
 
-    // The CPU's rates are those in the costs of the best adapter. All costs were measured with the same CPU.
+    // The CPU has no costs of its own. Those of the first adapter include the rates of this CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);

@@ -24,7 +24,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// The buffers have a few megabytes at most, because the workgroups must fit one dimension.
+    /// `output` must be smaller than 16 MiB: a dimension of a dispatch may be limited to 65 535 workgroups.
     pub(crate) fn new(adapter: &Adapter, input: &Buffer, output: &Buffer) -> Self {
         let device = &adapter.device;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

@@ -1,7 +1,7 @@
-//! Checks results by a checksum: the sum of all elements, each times its position modulo 97 plus 1.
+//! Checks results by a checksum: the sum of all elements, where element i is multiplied by i % 97 + 1.
 //!
-//! The expected sum is computed from the formula of the data, by plain arithmetic on positions that shares no
-//! code with the library. All terms are integers, so 64-bit floating point holds the sums exactly.
+//! The expected sum is computed from the formula of the data, by plain arithmetic on positions that shares no code
+//! with the library. All terms are integers, so 64-bit floating point holds sums below 2^53 exactly.
 
 use super::{
     data,
@@ -116,7 +116,7 @@ struct Walk {
     count: i64,
 }
 
-/// A dimension of the result: its size, and its stride in the data.
+/// A dimension of the result: its size, and its stride in the data, in elements.
 #[derive(Clone, Copy, Debug)]
 struct Dim {
     count: i64,
@@ -133,7 +133,7 @@ fn strides(shape: &[usize]) -> Vec<i64> {
     (0..shape.len()).map(inner).collect()
 }
 
-/// Python's rule: negative bounds count from the end, and all are clamped to the dimension.
+/// Applies Python's rule: negative bounds count from the end, and all are clamped to the dimension.
 fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     let length = signed(size);
     let step = step.unwrap_or(1);
@@ -161,7 +161,7 @@ fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     }
 }
 
-/// Adds the elements along these dimensions. The first element is at `at`.
+/// Adds the elements along these dimensions, beginning with element `at` of the data.
 fn add_all(sum: &mut Sum, work: &Workload, dims: &[Dim], at: i64) {
     match dims.split_first() {
         None => sum.add(work.values.at(usize::try_from(at).unwrap_or(usize::MAX))),
@@ -182,7 +182,8 @@ pub(crate) struct Wrong {
     whose: &'static str,
 }
 
-/// Compares a result with `expected`, the checksum from the formula, and with the checksum of the file.
+/// Compares a result with `expected`, the checksum from the formula, and with that of the workloads file if there is
+/// one.
 pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<(), Wrong> {
     let found = of(result, work.values.dtype());
     let wanted = [
@@ -201,7 +202,7 @@ pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<()
     Ok(())
 }
 
-/// The checksum of bytes.
+/// The checksum of the bytes of a result.
 fn of(bytes: &[u8], dtype: DType) -> f64 {
     match dtype {
         DType::F16 => sum(bytes, |&bytes: &[u8; 2]| half(u16::from_ne_bytes(bytes))),
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn the_formula_gives_what_numpy_gives() {
         let set = workload::built_in().expect("the set");
-        // The other workloads take seconds without optimization.
+        // Larger workloads take seconds in a build without optimization.
         for work in set
             .iter()
             .filter(|work| work.plan.result_bytes() < 20 << 20)

@@ -14,7 +14,7 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// All measurements of a workload.
+/// Takes all measurements of a workload on the CPU.
 pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Problem> {
     let mut sheet = Sheet::new();
     let mut dest = loaded.dest()?;
@@ -71,11 +71,10 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// Times memcpy of as many bytes as the result has. They come from the input, which is copied repeatedly if it is
-/// shorter.
+/// Times memcpy from the input to all of `dest`. The input is copied repeatedly if it is shorter.
 fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
-    // A workload with a result has an input.
+    // `copy_from` needs input if there is anything to copy. A workload with a result has an input.
     let part = dest.len().div_ceil(threads).max(1);
     let outcome = timed(effort, || {
         let mut parts = (0..).step_by(part).zip(dest.chunks_mut(part));
@@ -95,7 +94,7 @@ fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) ->
     }
 }
 
-/// Copies the input from `at` on, and from its beginning again after its end.
+/// Fills `dest` from byte `at` of the input on. After its end, the input begins again.
 fn copy_from(source: &[u8], at: usize, dest: &mut [u8]) {
     let source = black_box(source);
     let begin = &source[at % source.len()..];

@@ -39,7 +39,7 @@ fn line(part: &str, measured: &Measured, quantity: &str, times: &Times) -> Strin
     fields.join(",") + "\n"
 }
 
-/// Quotes a text for a field.
+/// Quotes a text for a CSV field, if it needs quotes.
 fn quoted(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,7 +1,8 @@
 //! The data of a workload, defined by a formula so that other programs can make the same bytes.
 //!
-//! Element i has the value i % modulus, which its type represents exactly; i wraps at 32 bits. Index i of all
-//! tuples is a hash of i, modulo its dimension.
+//! Element i has the value i % modulus, where i wraps at 32 bits. Its type represents the value exactly. The
+//! coordinates of all index tuples are numbered in order: coordinate i is a hash of i, modulo the size of its
+//! dimension.
 
 use super::{
     checksum::{self, Wrong},
@@ -85,7 +86,7 @@ impl Values {
 
     /// The bytes of an array of `count` elements.
     fn elements(self, count: usize) -> Result<Vec<u8>, OutOfMemory> {
-        /// The values repeat after this many elements.
+        /// After this many elements `i` wraps, and the values begin again with zero.
         const CYCLE: usize = 1 << 32;
         let size = self.dtype.size();
         let mut bytes = room(count * size)?;
@@ -118,7 +119,7 @@ fn half_bits(value: u32) -> u16 {
     u16::try_from(bits).unwrap_or(u16::MAX)
 }
 
-/// An index before it is reduced modulo its dimension.
+/// Hashes a number. An index is this hash modulo the size of its dimension.
 pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^= hash >> 16;
     hash = hash.wrapping_mul(0x7feb_352d);
@@ -127,14 +128,14 @@ pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// Coordinate number `i` of all index tuples.
+/// Coordinate `i` of the index tuples, counted through all tuples.
 pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     let count = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     lowbias32(count) as usize % shape[i % depth]
 }
 
-/// Where box `n` of a crop begins in each cropped dimension, such that it lies inside, and in which dimensions it is
-/// flipped, which can only be the last.
+/// Returns where box `n` of a crop begins in each cropped dimension, and in which of them it is flipped. The box lies
+/// inside the array. Only the last dimension can be flipped.
 pub(crate) fn crop_box(shape: &[usize], sizes: &[usize], n: usize) -> (Vec<usize>, Vec<bool>) {
     let hash =
         |i: usize| lowbias32(u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX)) as usize;
@@ -159,7 +160,7 @@ fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     outcome.map(|()| room).map_err(|_| OutOfMemory(bytes))
 }
 
-/// Bytes that occur in no result, so that unwritten bytes are noticed.
+/// Returns bytes of 0xa5: if a run leaves some of them unwritten, the checksum of its result is most likely wrong.
 pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut garbage = room(bytes)?;
     garbage.resize(bytes, 0xa5);
@@ -280,7 +281,7 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Memory for the result: the data if the workload changes it in place, otherwise bytes that occur in no result.
+    /// Memory for the result: a copy of the data if the workload changes it in place, otherwise [`garbage`].
     pub(crate) fn dest(&self) -> Result<Vec<u8>, OutOfMemory> {
         let mut dest = garbage(self.work.plan.result_bytes())?;
         if self.work.plan.is_in_place() {
@@ -307,7 +308,7 @@ impl<'a> Loaded<'a> {
     /// [`Loaded::host_to_host`] with elements moved as integers of the same size.
     fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<HostResult, Error> {
         let work = self.work;
-        // Large vectors are aligned for every type. A small one may not be.
+        // A large vector is aligned for every type, and is borrowed. A small one may not be, and is then copied.
         fn cast<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
             bytemuck::try_cast_slice(bytes)
                 .map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::from)
@@ -344,7 +345,7 @@ impl<'a> Loaded<'a> {
         Ok(HostResult(Box::new(Bytes(array.data))))
     }
 
-    /// The begins and the flips of a crop of `dims` dimensions.
+    /// The begins and the flips of all boxes of a crop. A box has `dims` of each.
     fn boxes(&self, dims: usize) -> (Vec<i32>, Vec<bool>) {
         let tuples = self.indices.chunks(2 * dims.max(1));
         let begins = tuples.clone().flat_map(|tuple| &tuple[..dims]);
@@ -355,7 +356,7 @@ impl<'a> Loaded<'a> {
         )
     }
 
-    /// Uploads the data.
+    /// Uploads the data to the device of `backend`.
     pub(crate) fn upload(&self, backend: &Backend) -> Result<Tensors<'a>, Error> {
         let work = self.work;
         let input = Tensor::from_bytes(
@@ -412,7 +413,7 @@ impl Tensors<'_> {
                 Ok(cropped.0)
             }
             Tensors::Update { input, value, spec } => {
-                // The memory is shared with the input, and is copied first.
+                // The clone shares its memory with the input, so the update copies that memory first.
                 let mut changed = input.clone();
                 changed.slice_update(spec, value)?;
                 Ok(changed)

@@ -41,7 +41,7 @@ pub(crate) struct Described {
     /// Seconds until the first result in this process.
     #[cfg(feature = "gpu")]
     pub(crate) cold: Option<adapter::Cold>,
-    /// The device's measured costs.
+    /// The measured costs of the device and of the CPU. `None` if the device is the CPU.
     #[cfg(feature = "gpu")]
     #[serde(serialize_with = "auto::costs")]
     pub(crate) costs: Option<wgslice::cost::CostModel>,
@@ -63,7 +63,7 @@ pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure>
     let gpus = gpus(global, choice)?;
     if gpus.is_empty() {
         match choice {
-            // This fails with a list of the adapters.
+            // No adapter could be opened above, so this fails, with an error that lists the adapters.
             DeviceChoice::Gpu => drop(device::gpu(global)?),
             DeviceChoice::All if device::named(global).is_some() => drop(device::gpu(global)?),
             DeviceChoice::All => {
@@ -138,7 +138,7 @@ impl Device {
         }
     }
 
-    /// All measurements of a workload.
+    /// Takes all measurements of a workload on this device.
     pub(crate) fn measure(
         &self,
         described: &Described,

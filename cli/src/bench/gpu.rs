@@ -1,7 +1,7 @@
 //! Measures workloads on a device.
 //!
-//! Each workload has its own pipelines, so that its first call compiles them. The benchmark cannot control what
-//! the driver caches of shaders that it compiled before.
+//! Each workload has its own pipelines, so that its first call compiles them. The driver may still have a cache of
+//! shaders that it compiled before, which the benchmark cannot control.
 
 use super::{
     adapter::Adapter,
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder};
 use wgslice::{Backend, Gpu, Plan, Tensor, gpu::DeviceIndices};
 
-/// Results of up to this many bytes are tiny: the cost of an operation takes most of their time, not their bytes.
+/// Results of up to this many bytes are tiny: most of their time is the fixed cost of an operation.
 const TINY: usize = 64 << 10;
 
-/// The most uploads and readbacks that are timed.
+/// The most uploads, readbacks and runs from host to host that are timed.
 const TRANSFERS: usize = 5;
 
-/// All measurements of a workload.
+/// Takes all measurements of a workload on an adapter.
 pub(crate) fn measure(
     adapter: &Adapter,
     loaded: &Loaded<'_>,
@@ -86,7 +86,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An output that is reused by one run after the other.
+    /// Creates an output for several runs.
     fn dest(&self) -> Result<Tensor, Problem> {
         let work = self.loaded.work;
         let dest = Tensor::from_bytes(
@@ -99,7 +99,8 @@ impl<'a> Bench<'a> {
         Ok(dest)
     }
 
-    /// The time to record, the time to wait for the device, and their sum.
+    /// Records work, submits it and waits for the device. Returns the time to record, the time from then until the
+    /// work is done, and their sum.
     fn submit(
         &self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Problem>,
@@ -237,9 +238,9 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Times one operation among many in a submission, and a minimal dispatch alone and among as many.
+    /// Times one of many operations in a submission, and a minimal dispatch both alone and as one of as many.
     fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
-        // Writes to another output, so that the result is kept.
+        // The minimal dispatch writes to an output of its own, so that the result is kept.
         let output = bench.dest()?;
         let bare = Bare::new(bench.adapter, self.source, only(&output)?);
         let many = [
@@ -263,7 +264,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The buffer of a tensor.
+/// The buffer of a tensor. A tensor in several buffers is an error.
 fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers() {
         [buffer] => Ok(buffer),
@@ -274,7 +275,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     }
 }
 
-/// The time on the device itself, if it has timestamp queries.
+/// The time on the device by its timestamps. `None` if it has no timestamp queries.
 fn on_device(
     bench: &Bench<'_>,
     effort: Effort,

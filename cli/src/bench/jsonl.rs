@@ -1,4 +1,4 @@
-//! Appends a line of JSON for each workload and mode to a file as soon as it is known. Other programs in a
+//! Appends a line of JSON for each workload and mode to a file as soon as the times are known. Other programs in a
 //! comparison write their times in the same form.
 
 use super::{

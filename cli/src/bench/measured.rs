@@ -107,7 +107,7 @@ impl Quantity {
         }
     }
 
-    /// Whether the quantity is the time of a complete run of the workload, which can be compared with other modes.
+    /// Whether the quantity is a mode: the time of a complete run, which other programs in a comparison measure too.
     pub(crate) fn is_mode(self) -> bool {
         matches!(
             self,
@@ -133,10 +133,11 @@ pub(crate) struct Measured {
     pub(crate) device: String,
     pub(crate) peer: String,
     pub(crate) checksum: f64,
-    /// The peak memory of the process during the measurement, in bytes, with the input of the workload.
+    /// The peak memory of the process during the measurement, in bytes. It includes the input of the workload. `None`
+    /// if the system does not report it.
     pub(crate) peak_memory: Option<u64>,
     pub(crate) gb_per_second: f64,
-    /// The share of the rate at which the device copies the same number of bytes.
+    /// The rate in percent of that at which the device copies the same number of bytes. `None` if no copy was timed.
     pub(crate) percent_of_copy: Option<f64>,
     pub(crate) seconds: Sheet,
 }
@@ -152,7 +153,7 @@ pub(crate) struct Failed {
     pub(crate) wrong: bool,
 }
 
-/// Why a workload was not measured.
+/// Why a workload has no valid measurement.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error(transparent)]
@@ -219,7 +220,7 @@ impl Measured {
     }
 }
 
-/// The fastest copy of the same number of bytes.
+/// The median time in seconds of the fastest way to copy the same number of bytes.
 fn copy(seconds: &Sheet) -> Option<f64> {
     let copies = [Quantity::CopyOne, Quantity::CopyAll, Quantity::CopyBuffer];
     let medians = copies

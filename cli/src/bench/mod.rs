@@ -1,4 +1,4 @@
-//! `wgslice bench`: times slices, gathers and transposes on each device, and shows where the time
+//! `wgslice bench`: times slices, gathers, transposes, crops and updates on each device, and shows where the time
 //! goes.
 //!
 //! | file | decides |
@@ -99,7 +99,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// The largest result of the sweep, in bytes.
+    /// The largest result of the sweep, in bytes. 0 for no sweep.
     pub(crate) fn sweep_to(&self) -> usize {
         const MOST: ByteSize = ByteSize::mib(256);
         let chosen = self.workloads.is_some() || !self.only.is_empty();
@@ -190,7 +190,8 @@ fn measure(
     Ok(())
 }
 
-/// A device that fails at a size is not measured at larger ones.
+/// Measures the swept operations. A device that fails at a size is not measured at larger ones, unless it failed by a
+/// wrong result.
 fn sweep_over(
     sizes: &[usize],
     devices: &[Device],
@@ -232,7 +233,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     workload::only(all, &args.only).map_err(Failure::usage)
 }
 
-/// The exit code. A wrong result decides it before a missing one.
+/// The exit code. A wrong result takes precedence over a missing one.
 fn verdict(report: &Report) -> ExitCode {
     let failures = &report.failures;
     if failures.iter().any(|failed| failed.wrong) {

@@ -139,7 +139,7 @@ fn crossovers(report: &Report) -> String {
     lines
 }
 
-/// The colours of the devices.
+/// A legend with the name and the colour of each device.
 fn devices(report: &Report) -> String {
     let named = |(at, device): (usize, &Described)| (device.name.clone(), plots::colour(at));
     legend(report.devices.iter().enumerate().map(named))
@@ -167,7 +167,7 @@ fn figure(
     ))
 }
 
-/// The medians of all measurements of at least one device.
+/// A table of the medians, with a column for each quantity that at least one of the results has.
 fn table(results: &[&Measured]) -> String {
     let there = |quantity: &Quantity| results.iter().any(|at| at.seconds.contains_key(quantity));
     let quantities: Vec<Quantity> = Quantity::ALL.into_iter().filter(there).collect();

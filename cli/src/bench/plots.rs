@@ -40,7 +40,7 @@ const WIDTH: u32 = 960;
 const FONT: &str = "sans-serif";
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// The colour of a device.
+/// The colour of device number `at`. The colours repeat if there are more devices than colours.
 pub(super) fn colour(at: usize) -> RGBColor {
     DEVICES[at % DEVICES.len()]
 }
@@ -50,13 +50,13 @@ fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
 
-/// The rate from host memory to new host memory.
+/// The rate from host memory to new host memory, in GB/s.
 fn on_host(at: &Measured) -> Option<f64> {
     let seconds = at.median(Quantity::E2e).or(at.median(Quantity::Fresh));
     Some(rate(at.bytes, seconds?))
 }
 
-/// The rate at which the device copies the same number of bytes.
+/// The rate at which the device copies the same number of bytes, in GB/s.
 fn roof(at: &Measured) -> Option<f64> {
     Some(rate(at.bytes, at.copy()?))
 }
@@ -199,25 +199,25 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     Ok(svg)
 }
 
-/// The left and the right end of the bars.
+/// The left and the right end of the bars, in pixels.
 const LEFT: i32 = 190;
 const RIGHT: i32 = 870;
 const TOP: i32 = 10;
 
-/// The height of `count` bars.
+/// The height of `count` bars that are `height` pixels tall each.
 fn stacked(height: i32, count: usize) -> i32 {
     let count = i32::try_from(count).unwrap_or(i32::MAX);
     height.saturating_mul(count)
 }
 
-/// The workloads, each once.
+/// The labels of the workloads. The results of a workload follow one another, so each label is there once.
 fn rows(results: &[Measured]) -> Vec<String> {
     let mut rows: Vec<String> = results.iter().map(Measured::label).collect();
     rows.dedup();
     rows
 }
 
-/// Five to nine round values up to `most`, and their labels.
+/// Four to ten round values from zero up to `most`, and their labels. If `most` is zero, only zero.
 fn ticks(most: f64) -> Vec<(f64, String)> {
     let rough = most / 9.0;
     let decade = 10f64.powf(rough.log10().floor());
@@ -238,7 +238,7 @@ fn ticks(most: f64) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// The anchor of a text relative to its position.
+/// Where a text stands relative to its position.
 const BELOW: Pos = Pos {
     h_pos: HPos::Center,
     v_pos: VPos::Top,

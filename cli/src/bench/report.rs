@@ -19,7 +19,7 @@ const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) version: &'static str,
-    /// The start of the run, in UTC.
+    /// The day on which the run began, in UTC.
     pub(crate) date: String,
     pub(crate) machine: Machine,
     pub(crate) devices: Vec<Described>,
@@ -84,8 +84,8 @@ fn processor() -> Option<String> {
         .map(|(_, name)| name.trim().to_owned())
 }
 
-/// The date of day number `days` since 1970, as in 2026-11-21. Counting from 1 March of the year 0 makes leap days the
-/// last day of their year.
+/// The date `days` days after 1 January 1970, as in 2026-11-21. If years begin on 1 March, a leap day is the last day
+/// of its year, so days are counted from 1 March of the year 0.
 fn date(days: u64) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     const DAYS_BEFORE_1970: u64 = 719_468;

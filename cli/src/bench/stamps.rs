@@ -39,7 +39,7 @@ impl Stamps {
         }
     }
 
-    /// The time that the device takes for the recorded work.
+    /// Submits the recorded work, and returns the time that the device takes for it.
     pub(crate) fn time(
         &self,
         adapter: &Adapter,
@@ -52,7 +52,7 @@ impl Stamps {
         encoder.resolve_query_set(&self.set, 0..COUNT, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, BYTES);
         adapter.queue.submit([encoder.finish()]);
-        // If mapping fails, there is no range to read below.
+        // If mapping fails, `get_mapped_range` fails below.
         self.staging.map_async(wgpu::MapMode::Read, .., drop);
         adapter.wait()?;
         let ticks = {

@@ -1,4 +1,4 @@
-//! Measures the same operations at growing sizes, and from which size a device is faster than the CPU.
+//! Measures the same operations at growing sizes, and finds the size from which a device is faster than the CPU.
 //!
 //! With data on the device, the operation on the device is compared with the operation on the CPU with its data in
 //! host memory, both into a reused output. With data on the host, upload, operation and readback are compared with the
@@ -20,13 +20,13 @@ use wgslice::Error;
 const SMALLEST: usize = 64 << 10;
 const GROWTH: usize = 4;
 
-/// Runs of each measurement. There are many sizes, and their times differ widely.
+/// The runs of each measurement. Large sizes take long, so their number of runs is limited by time.
 pub(crate) const EFFORT: Effort = Effort {
     reps: 9,
     patience: Duration::from_millis(300),
 };
 
-/// The swept operations, by the name of the workload.
+/// The swept operations, by the names of their workloads.
 pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
 
 /// The sizes in bytes of the swept results, up to `most`.
@@ -59,10 +59,10 @@ pub(crate) struct Crossover {
     shape: &'static str,
     pub(crate) device: String,
     data: Place,
-    /// The smallest result in bytes from which the device was faster at every size. `None` if it was not at the
-    /// largest.
+    /// The smallest result, in bytes, from which on the device was faster at every size. `None` if the device was not
+    /// faster at the largest.
     from: Option<usize>,
-    /// The smallest and the largest result measured on both.
+    /// The smallest and the largest result measured on both, in bytes.
     measured: [usize; 2],
 }
 
@@ -121,13 +121,13 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
     crossovers
 }
 
-/// The smallest size from which on every size is won. `None` if the largest is not won.
+/// The smallest size from which on every size is won. The sizes ascend. `None` if the largest is not won.
 fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     let won = sizes.iter().rev().take_while(|(_, won)| *won);
     won.last().map(|&(size, _)| size)
 }
 
-/// One line for a device.
+/// One line, without the name of the device.
 impl fmt::Display for Crossover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { shape, from, .. } = self;
@@ -147,7 +147,7 @@ impl fmt::Display for Crossover {
     }
 }
 
-/// A size of a result.
+/// Formats the size of a result, as in `64 KiB`.
 pub(crate) fn size(bytes: usize) -> String {
     let text = ByteSize(bytes as u64).display().iec().to_string();
     text.replace(".0 ", " ")

@@ -167,7 +167,7 @@ fn stages(results: &[&Measured]) {
     columns("stages", &STAGES, results.iter());
 }
 
-/// The cost of one of many tiny operations, and the minimal cost of a dispatch.
+/// Prints the cost of one of many tiny operations, and the minimal cost of a dispatch.
 fn tiny(results: &[&Measured]) {
     const MANY: [(&str, Quantity); 6] = [
         ("1", Quantity::Resident),
@@ -181,7 +181,7 @@ fn tiny(results: &[&Measured]) {
     columns("each of", &MANY, results.iter().filter(many));
 }
 
-/// The medians, under their names.
+/// Prints a table with a row for each result and a column of medians for each quantity.
 fn columns<'a>(
     title: &str,
     columns: &[(&str, Quantity)],
@@ -205,7 +205,7 @@ fn median(measured: &Measured, quantity: Quantity) -> String {
     measured.median(quantity).map_or(NOTHING.into(), time)
 }
 
-/// Formats seconds with three digits.
+/// Formats a time in seconds with a unit and, up to 999 of that unit, three digits.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),

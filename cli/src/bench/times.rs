@@ -3,25 +3,25 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use std::time::{Duration, Instant};
 
-/// Untimed runs at the beginning.
+/// The most untimed runs at the beginning.
 const WARM_UP: usize = 2;
 
-/// The number of timed runs.
+/// How often work is timed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) reps: usize,
-    /// After this time, three runs are enough.
+    /// After this time, untimed runs included, three timed runs are enough.
     pub(crate) patience: Duration,
 }
 
 impl Effort {
-    /// Demands exactly this many runs.
+    /// Demands exactly this many timed runs.
     pub(crate) fn times(reps: usize) -> Self {
         let patience = Duration::MAX;
         Self { reps, patience }
     }
 
-    /// Limits the number of runs to at most this many.
+    /// Limits the number of timed runs to at most this many.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_most(self, reps: usize) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// Seconds, in the order of the runs. At least one.
+/// The times of the runs in seconds, in their order. There is at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Times(Vec<f64>);
 
@@ -40,7 +40,7 @@ impl Times {
         &self.0
     }
 
-    /// The time of one of `count` repetitions.
+    /// Divides each time by `by`: the time of `by` repetitions becomes that of one.
     #[cfg(feature = "gpu")]
     pub(crate) fn divided(self, by: usize) -> Self {
         Self(self.0.into_iter().map(|time| time / by as f64).collect())
@@ -93,7 +93,7 @@ impl Serialize for Times {
     }
 }
 
-/// Times work. Its result is dropped after the clock has stopped.
+/// Times work. What the work returns is dropped after the clock has stopped.
 pub(crate) fn timed<R, E>(
     effort: Effort,
     mut work: impl FnMut() -> Result<R, E>,

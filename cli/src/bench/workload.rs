@@ -1,4 +1,5 @@
-//! The workloads: the built-in set, or a file in the same format, which its `comment` explains.
+//! The workloads: the built-in set, or a file in the same format. The `comment` in the built-in set explains the
+//! format.
 
 use super::data::Values;
 use serde::Deserialize;
@@ -23,10 +24,10 @@ pub(crate) struct Workload {
     pub(crate) shape: Vec<usize>,
     pub(crate) operation: Operation,
     pub(crate) plan: Plan,
-    /// Whether it is also measured from host memory to host memory.
+    /// Whether the workload is also measured from host memory to host memory.
     pub(crate) e2e: bool,
-    /// The checksum of the result that the workloads file gives. It is compared in addition to the one that follows
-    /// from the formula.
+    /// The checksum that the workloads file gives for the result. It is compared in addition to the checksum that
+    /// follows from the formula.
     pub(crate) checksum: Option<f64>,
 }
 
@@ -40,11 +41,11 @@ pub(crate) enum Operation {
         rows: usize,
         depth: usize,
     },
-    /// Dimension `i` of the result is dimension `axes[i]`.
+    /// Dimension `i` of the result is dimension `axes[i]` of the data.
     Transpose {
         axes: Vec<usize>,
     },
-    /// A box of each item of the first dimension.
+    /// A box is cut from each item of the first dimension.
     Crop {
         options: CropOptions,
     },
@@ -253,7 +254,7 @@ impl Entry {
     }
 }
 
-/// The workloads with these ids, in the order of the set.
+/// The workloads with these ids, in the order of the set. All of them if there are no ids.
 pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
     let known = |id: &str| workloads.iter().any(|workload| workload.id == id);

@@ -8,7 +8,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::error::Problem;
 
-/// Ranges of a file from this length on are mapped. Below it a read is cheaper than a map.
+/// Ranges of a file that have at least this many bytes are mapped. For shorter ones a read is cheaper than a map.
 pub(super) const MAP_FROM: usize = 1 << 20;
 
 /// The bytes of an array.
@@ -18,7 +18,7 @@ pub(crate) enum Bytes {
     Mapped(Mapped),
 }
 
-/// A range of a file.
+/// A mapped range of a file, which begins at byte `offset` of it.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: Mmap,
@@ -48,7 +48,8 @@ impl Bytes {
         Ok(Self::Owned(bytes))
     }
 
-    /// A range of the bytes. In a file it is mapped for the lifetime of the window.
+    /// A range of the bytes. If the bytes are mapped and the range is large, it has its own map, for the lifetime of
+    /// the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
             Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {

@@ -36,7 +36,7 @@ pub(super) enum Problem {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The content or the request is not supported.
+    /// Any other problem, in words.
     #[error("{0}")]
     Invalid(String),
 }

@@ -26,8 +26,8 @@ pub(crate) enum IndexError {
     TooLarge { position: Vec<usize>, value: u64 },
 }
 
-/// The array's values, as the smaller of the two integer types that represents all values of its element type.
-/// No such type exists for uint64, so its values are checked one by one.
+/// Converts the array's values to the smaller of the two integer types that represents all values of its element type.
+/// Neither represents all of uint64, so those values are checked one by one.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let bytes = array.bytes();
     Ok(match array.dtype() {

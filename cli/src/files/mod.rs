@@ -58,8 +58,8 @@ impl Array {
         &self.bytes
     }
 
-    /// A range of the bytes. In a file it is mapped for the lifetime of the window, so that pages that were
-    /// read do not accumulate.
+    /// A range of the bytes. A large range of a mapped file has its own map, for the lifetime of the window, so that
+    /// pages that were read do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
     }
@@ -99,7 +99,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Refuses a folder that cannot be written to.
+    /// Creates the temporary file. Refuses a folder that cannot be written to.
     pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
         let output = Output::create(path).map_err(|problem| FileError::writing(path, problem))?;
         Ok(Self {
@@ -108,7 +108,7 @@ impl Document {
         })
     }
 
-    /// Writes the text.
+    /// Writes the text, and renames the file to its final name.
     pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
         let Self { path, mut output } = self;
         let written = output.file().write_all(text.as_bytes());
@@ -137,7 +137,7 @@ enum Format {
 }
 
 impl Writer {
-    /// Refuses a format that cannot hold the array, or a folder that cannot be written to.
+    /// Creates the file. Refuses a format that cannot hold the array, or a folder that cannot be written to.
     pub(crate) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, FileError> {
         let create = || {
             let format = match extension(path).as_str() {
@@ -170,7 +170,7 @@ impl Writer {
         outcome.map_err(|problem| FileError::writing(&self.path, problem))
     }
 
-    /// Renames the file to its final name.
+    /// Completes the file and renames it to its final name. Fails if bytes are missing.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.left, self.format) {
             (0, Format::Npy(output)) => output.finish(),
@@ -225,8 +225,8 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     })
 }
 
-/// Bytes of an array, or `None` if they cannot be addressed. As in NumPy, the lengths other than zero must fit
-/// even if an axis has length zero, because strides are products of some of them.
+/// The number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, the array must fit even if
+/// axes of length zero are left out, because strides are products of the other lengths.
 fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()
@@ -236,7 +236,7 @@ fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
     Some(if shape.contains(&0) { 0 } else { spanned })
 }
 
-/// As [`byte_len`], for a shape that a file claims.
+/// As [`byte_len`], but a shape that is too large is an error.
 fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
     byte_len(dtype, shape).ok_or_else(|| {
         Problem::invalid(format!(

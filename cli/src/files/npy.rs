@@ -42,7 +42,7 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
     })
 }
 
-/// A file with everything before the data.
+/// Creates a file and writes everything that comes before the data.
 pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Output, Problem> {
     let header = Header::bytes(dtype, shape)?;
     let mut output = Output::create(path)?;

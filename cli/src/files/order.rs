@@ -34,7 +34,7 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
     }
 }
 
-/// Rewrites a column-major (Fortran) array of `shape` as a row-major one.
+/// Rewrites a column-major (Fortran) array as a row-major one. Its elements have `size` bytes.
 pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result<Bytes, Problem> {
     // Axes of length one change no position.
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
@@ -52,7 +52,7 @@ pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result
     Ok(Bytes::Owned(rows))
 }
 
-/// Side of the squares that are transposed, so that both rows and columns stay in a cache.
+/// Side in elements of the squares that are transposed, so that both rows and columns stay in a cache.
 const TILE: usize = 32;
 
 /// The first axis is contiguous in `from` and the last in `to`. These two are transposed in tiles, once for
@@ -90,7 +90,7 @@ fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     }
 }
 
-/// Advances to the next position within `shape`. False after the last one.
+/// Advances to the next position within `shape`. Returns false after the last one.
 fn advance(position: &mut [usize], shape: &[usize]) -> bool {
     for (p, &n) in position.iter_mut().zip(shape) {
         *p += 1;

@@ -3,8 +3,8 @@
 //! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. If the
 //! path is a symbolic link, its target is replaced. Only regular files are replaced.
 //!
-//! The file is removed after an error, and when the command is interrupted: its name is on a list for the
-//! signal handler. Only a process that is killed outright leaves one behind.
+//! The temporary file is removed after an error. It is also removed when the command is interrupted, because its name
+//! is on a list for the signal handler. Only a process that is killed outright leaves one behind.
 
 use std::{
     fs::{self, File},
@@ -19,14 +19,14 @@ use tempfile::NamedTempFile;
 use super::{error::Problem, signals};
 use crate::print;
 
-/// The incomplete files.
+/// The paths of the temporary files that are not renamed yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Watches for signals that end the command.
+/// Watches for signals that end the command, and removes unfinished files when one does.
 pub(crate) fn watch_for_signals() {
     signals::watch(|code, failure| {
         // The list stays locked to the end of the process, so that no more files are created.
@@ -42,7 +42,7 @@ pub(crate) fn watch_for_signals() {
     });
 }
 
-/// A name on the list.
+/// A path on the list of unfinished files, until it is dropped.
 #[derive(Debug)]
 struct Listed(PathBuf);
 

@@ -23,7 +23,7 @@ const DECODER_MEMORY: usize = 256 << 20;
 /// The size in bytes of the largest image: more than 20 000 × 20 000 pixels of 8 bytes.
 const MAX_IMAGE: u64 = 4 << 30;
 
-/// A DEFLATE stream cannot expand further than this, so a larger claim is false.
+/// The largest factor by which a DEFLATE stream can expand. A header that claims more is wrong.
 const MAX_INFLATION: u128 = 1032;
 
 pub(super) fn read(file: File) -> Result<Array, Problem> {
@@ -95,7 +95,7 @@ fn damaged(error: DecodingError) -> Problem {
     }
 }
 
-/// An image that is being written. It is compressed as a whole, so its pixels are kept until then.
+/// An image that is being written. Its pixels are kept until `finish`, which compresses them as a whole.
 #[derive(Debug)]
 pub(super) struct Image {
     output: Output,

@@ -15,10 +15,10 @@ use super::error::Problem;
 use super::order::to_native;
 use super::{Array, claimed_len};
 
-/// The format's own limit of the header, in bytes.
+/// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The number of names that an error lists.
+/// The most names that an error lists.
 const LISTED: usize = 10;
 
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
@@ -44,10 +44,10 @@ fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// The header, and the position of the data in the file.
+/// Reads the header, and returns it with the offset of the data in the file, in bytes.
 ///
-/// The crate checks that the tensors fill the data without gaps and that each has the length of its shape. Its
-/// own reader of whole files adds offsets without checks, so the sum is computed here.
+/// The `safetensors` crate checks that the tensors fill the data without gaps and that each has the length of its
+/// shape. Its own reader of whole files adds offsets without overflow checks, so the end of the data is computed here.
 fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
@@ -75,7 +75,7 @@ fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     Ok((metadata, data_start))
 }
 
-/// A header in which all names differ. The crate itself would take the last of several tensors with one name.
+/// A header in which all names differ. If several tensors have one name, the crate itself would take the last of them.
 struct DifferentNames;
 
 impl<'de> Deserialize<'de> for DifferentNames {
@@ -138,7 +138,7 @@ fn listing(metadata: &Metadata) -> String {
     }
 }
 
-/// A name for an error: the first characters of a long one.
+/// A quoted name for an error. Only the beginning of a long name is shown.
 fn quoted(name: &str) -> String {
     const SHOWN: usize = 100;
     match name.char_indices().nth(SHOWN) {

@@ -1,13 +1,14 @@
 //! The signals that end the command.
 
-/// Calls `end` once, on its own thread, when a signal ends the command. It is given the exit code, and for a failure
-/// its message. The codes are those of shells: 128 plus the number of the signal.
+/// Calls `end` once, on its own thread, when a signal ends the command. `end` is given the exit code and, after a
+/// failure, its message. The code is that of shells, 128 plus the number of the signal, or that of bad input after a
+/// failure.
 ///
 /// An output file that outgrows the limit of the system (`ulimit -f`) no longer ends the command: the write fails
 /// instead. A mapped file that becomes shorter ends the command, with a failure. The thread that touched the missing
 /// part cannot continue, and touches it again and again until `end` exits.
 ///
-/// A signal stays ignored if the caller makes the command ignore it, as `nohup` does.
+/// SIGHUP, SIGINT, SIGQUIT and SIGTERM stay ignored if the caller makes the command ignore them, as `nohup` does.
 ///
 /// If signals cannot be watched, they end the command at once, as by default.
 #[cfg(unix)]
@@ -17,9 +18,9 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
         iterator::Signals,
     };
     const BAD_INPUT: i32 = 2;
-    // SAFETY: no memory is passed, and nothing else of this program handles the signal. The standard library does, to
-    // name a thread whose stack is full. Called before the handler below it would restore the default, and so
-    // end the program.
+    // SAFETY: no memory is passed, and nothing else of this program handles the signal, except for the standard
+    // library, which names a thread whose stack is full. If its handler were called before the handler below, it would
+    // restore the default, and so end the program.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
     let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
     let watched = ends.into_iter().filter(|&signal| !is_ignored(signal));
@@ -50,7 +51,7 @@ fn is_ignored(signal: i32) -> bool {
     outcome == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Calls `end` once, on its own thread, at Ctrl-C, with the exit code of shells for it.
+/// Calls `end` once, on its own thread, at Ctrl-C, with the exit code that shells give for it.
 #[cfg(not(unix))]
 pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     const INTERRUPTED: i32 = 130;

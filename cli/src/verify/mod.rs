@@ -1,4 +1,4 @@
-//! `wgslice verify`: runs golden vectors and random cases on every device at every element size.
+//! `wgslice verify`: runs golden vectors and random cases on every device, and the vectors at every element size.
 //!
 //! | file | decides |
 //! |---|---|
@@ -99,9 +99,9 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Runs a line on every device.
+/// Runs a line on every device, in every way.
 fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // The case was checked when it was read, so it is valid.
+    // `read` has checked the case, so it is valid.
     let Ok(call) = Call::of(case) else {
         return;
     };
@@ -120,8 +120,8 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     }
 }
 
-/// The cases of a file. A line without the fields that its operation needs is an error, as is one
-/// that is no case.
+/// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error.
+/// So is a file without cases.
 fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
@@ -148,7 +148,7 @@ fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
     let adapters = device::all(global)?;
     if adapters.is_empty() {
         if device::named(global).is_some() {
-            // This fails with a list of the adapters.
+            // No adapter fits, so opening a GPU fails, with an error that lists the adapters.
             device::gpu(global)?;
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {

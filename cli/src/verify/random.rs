@@ -10,8 +10,7 @@ use wgslice_vectors::{
     variants,
 };
 
-/// The number of failing cases that are reduced. Reducing takes thousands of runs, and many failures have one
-/// cause.
+/// The most failures that are reduced. Reducing takes thousands of runs, and many failures have one cause.
 const REDUCED: usize = 5;
 
 /// The most candidates that are tried to reduce a failing case.
@@ -63,14 +62,15 @@ pub(super) fn run(
     }
 }
 
-/// The fault in the result of a case on the device. `None` also if the device cannot run it in this way.
+/// What is wrong with the result of a case that is run in this way on the device. `None` if nothing is, or if the case
+/// cannot be run in this way.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);
     runs.then(|| check(case, &call, device, variant).err())?
 }
 
-/// The reduced case, and its fault.
+/// Reduces a failing case, and returns it with what is wrong with its result.
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
     let smallest = reduce(case, TRIES, |case| {
         let case = answered(case.clone());

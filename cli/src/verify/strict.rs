@@ -1,12 +1,12 @@
-//! Devices that interpret the shaders, with all ways of tiling and splitting the work. An access outside of a
-//! binding, a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or
-//! drop accesses outside, as drivers do.
+//! Devices that interpret the shaders, and that differ in how work is tiled and split. An access outside of a binding,
+//! a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or drop accesses
+//! outside of bindings, as drivers do.
 
 use crate::failure::Failure;
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// The common options. Workgroups are small, because every invocation is interpreted.
+/// The common options. Workgroups are limited to 64 invocations, because every invocation is interpreted.
 fn options(name: &str) -> Options {
     let mut options = Options::default();
     options.info.name = format!("strict, {name}");
@@ -25,7 +25,8 @@ pub(super) fn devices() -> Result<Vec<Backend>, Failure> {
         ..options(name)
     };
     let mut tiny = options("tiny windows");
-    // The number of dispatches grows with the product of the sizes of params and result, divided by this number.
+    // A gather may take a dispatch for each pair of a window of params and a window of the result, so smaller windows
+    // would take too long.
     tiny.limits.max_storage_buffer_binding_size = 4096;
     tiny.limits.max_compute_workgroups_per_dimension = 3;
     let mut parts = plain("buffers of 4 KiB");

@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     failures: Vec<Failed>,
 }
 
-/// A line with a wrong result on a device.
+/// A case with a wrong result on a device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failed {
     pub(crate) file: String,
@@ -27,7 +27,7 @@ pub(crate) struct Failed {
     pub(crate) device: String,
     #[serde(flatten)]
     pub(crate) difference: Difference,
-    /// The reduced case, if it was generated, as a line of a vector file.
+    /// The reduced case, as a line of a vector file. `None` if the case is from a file or was not reduced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) case: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Runs a command that must be refused. The message contains all of `named`, and the folder is unchanged.
+/// Checks that a command is refused with a message that contains all of `named`, and that the folder does not change.
 fn refused(folder: &Folder, args: &[&str], named: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
@@ -96,7 +96,7 @@ fn specs_that_do_not_fit() {
     }
 }
 
-/// However long the input is, an error quotes at most a line of it.
+/// However long the input is, an error is shorter than 1000 bytes.
 #[test]
 fn errors_quote_little() {
     let folder = Folder::new();
@@ -217,7 +217,7 @@ fn params_and_indices_that_do_not_fit() {
 #[test]
 fn gathers_whose_result_could_not_be_addressed() {
     let folder = Folder::new();
-    // An array without elements whose result would still be too large.
+    // Neither this array nor its result has elements, but the shape of the result cannot be addressed.
     let params = folder.npy("params.npy", "<i4", &[0, 1 << 40], &[]);
     let indices = folder.npy("indices.npy", "<i4", &[1 << 40, 0], &[]);
     refused(

@@ -118,7 +118,7 @@ fn text_files_that_are_none() {
     folder.write("empty", "");
     folder.write("binary", [0x93, b'N', 0xff, 0xfe, 0]);
     folder.write("nul", [0; 4096]);
-    // Valid up to its end.
+    // This JSON is valid up to its end.
     let name = "x".repeat(64 << 20);
     folder.write(
         "long",
@@ -153,7 +153,7 @@ fn text_files_that_are_none() {
     names_it(&ran, &["cannot append", "folder", "directory"]);
 }
 
-/// The result is a separate line, even if the file does not end with a whole line.
+/// The new lines are separate lines, even if the file does not end with a whole line.
 #[test]
 fn lines_are_appended_behind_what_is_no_line() {
     let folder = Folder::new();

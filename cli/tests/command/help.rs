@@ -1,4 +1,4 @@
-//! `--help` explains every command with examples, and fits a terminal.
+//! `--help` explains commands with examples, and fits a terminal.
 
 use crate::support::wgslice;
 

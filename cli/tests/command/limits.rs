@@ -26,7 +26,7 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
     for output in ["out.npy", "out.png"] {
         let output = folder.path(output);
         let command = format!("slice {input} ::-1 -o {output} --device cpu");
-        // In units of 1024 bytes.
+        // `ulimit -f` counts units of 1024 bytes.
         let ran = limited("ulimit -f 100", &command);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         for said in ["cannot write", &output, "File too large"] {
@@ -36,7 +36,7 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
     }
 }
 
-/// By default the system ends a program by SIGBUS that touches a mapped file behind the place where it was cut off.
+/// By default SIGBUS ends a program that touches a mapped file behind the place where the file was cut off.
 #[test]
 fn an_input_that_becomes_shorter_is_an_error() {
     let bytes: usize = 8 << 30;

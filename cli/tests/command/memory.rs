@@ -3,8 +3,8 @@
 use crate::support::{Folder, command, devices};
 use std::{fs, process::Stdio, thread, time::Duration};
 
-/// Slicing a file holds pieces of it, not the whole input or result, and besides them the program, its threads,
-/// and for a device a ring of staging buffers in each direction.
+/// A slice of a file holds pieces of its input and result in memory, not the whole. Besides them it holds the program,
+/// its threads and, for a device, a ring of staging buffers in each direction.
 #[test]
 fn a_slice_holds_neither_its_input_nor_its_result() {
     const MIB: u64 = 1 << 20;

@@ -1,5 +1,4 @@
-//! The commands that work on whole tensors, on every device: `gather`, `scatter-nd`, `slice-update`,
-//! `grad`; and `--explain`.
+//! The commands that work on whole tensors, on every device; and `--explain`.
 
 use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
 use serde_json::json;
@@ -83,7 +82,7 @@ fn crop_takes_boxes_of_items() {
     let folder = Folder::new();
     let lines = folder.arange("lines.npy", &[2, 4]);
     let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
-    // The box indices have another integer type than the begins.
+    // The integer type of the box indices differs from that of the begins.
     let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
     let flips = folder.npy("flips.npy", "|b1", &[3, 1], &[0, 1, 0]);
     let crop = [

@@ -1,4 +1,5 @@
-//! A signal at any moment leaves the whole old output or the whole new one, no other file, and the exit code of shells.
+//! A signal at any moment leaves the whole old output or the whole new one, and no other file. The exit code is that
+//! of shells.
 
 use crate::support::{Folder, bytes, command, read_i32};
 use std::{
@@ -27,7 +28,7 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// `WGSLICE_SIGNALS=2000` sends that many signals.
+/// `WGSLICE_SIGNALS=2000` sends 2000 signals instead of 60.
 #[test]
 fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let runs = std::env::var("WGSLICE_SIGNALS").map_or(60, |text| text.parse().expect("a number"));
@@ -63,7 +64,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
             assert!(!is_old, "run {run}");
             continue;
         }
-        // Before the command watches for signals, one ends it as it does any program.
+        // Before the command watches for signals, a signal ends it as it ends any program.
         use std::os::unix::process::ExitStatusExt;
         assert!(
             status.code() == Some(128 + signal) || status.signal() == Some(signal) && is_old,
@@ -93,7 +94,7 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        // Waits until the command writes, so that it watches for signals by then.
+        // Waits until the command writes, because it watches for signals by then.
         while folder.names().len() < 2 && running.try_wait().expect("its state").is_none() {
             thread::sleep(Duration::from_millis(1));
         }

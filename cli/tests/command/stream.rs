@@ -50,7 +50,7 @@ fn too_little_memory_is_refused() {
     }
 }
 
-/// A signal at any time leaves no output and no other file.
+/// A signal while the command writes leaves no output and no other file.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_slice_leaves_nothing() {
@@ -68,7 +68,7 @@ fn an_interrupted_slice_leaves_nothing() {
                     .stdout(Stdio::null())
                     .spawn()
                     .expect("the command starts");
-            // The incomplete output is beside the input.
+            // Waits until the incomplete output is beside the input.
             while folder.names().len() < 2 {
                 assert_eq!(
                     running.try_wait().expect("its state"),

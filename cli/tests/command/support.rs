@@ -54,7 +54,7 @@ pub(crate) fn wgslice(args: &[&str]) -> Ran {
     command(args).output().expect("the command starts").into()
 }
 
-/// The devices to test: the CPU, and a GPU if there is an adapter or one is required.
+/// The devices to test: the CPU, and a GPU if there is an adapter. Panics if there is none and one is required.
 pub(crate) fn devices() -> &'static [&'static str] {
     static GPU: LazyLock<bool> = LazyLock::new(|| {
         let info = wgslice(&["info", "--device", "gpu"]);
@@ -70,11 +70,11 @@ pub(crate) fn devices() -> &'static [&'static str] {
     if *GPU { &["cpu", "gpu"] } else { &["cpu"] }
 }
 
-/// Whether this process ignores a signal, and so do the commands that it starts: INT and QUIT, if a script runs the tests
-/// in the background.
+/// Whether this process ignores a signal, and with it the commands that it starts. A script that runs the tests in the
+/// background makes them ignore INT and QUIT.
 #[cfg(unix)]
 pub(crate) fn ignores(signal: i32) -> bool {
-    // Linux tells which signals are ignored. On other systems the tests are not run like that.
+    // Linux tells which signals are ignored. On other systems the tests are not run in the background.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -110,7 +110,7 @@ impl Folder {
         self.write(name, npy(descr, shape, bytes))
     }
 
-    /// An array of zeros as .npy, a sparse file.
+    /// An array of zeros as .npy: a sparse file with `len` bytes of data.
     pub(crate) fn sparse(&self, name: &str, descr: &str, shape: &[usize], len: u64) -> String {
         let path = self.npy(name, descr, shape, &[]);
         let file = fs::File::options().append(true).open(&path);
@@ -127,7 +127,7 @@ impl Folder {
         self.npy(name, "<i4", shape, &bytes(&values))
     }
 
-    /// The sorted names of its files.
+    /// The sorted names of the folder's files.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder");
         let mut names: Vec<String> = entries

@@ -25,7 +25,7 @@ fn last_line(ran: &Ran) -> &str {
     ran.stdout.lines().last().expect("a summary")
 }
 
-/// `tests/run` runs them on every device.
+/// This test takes only the CPU. `tests/run` runs the vectors on every device.
 #[test]
 fn all_vectors_pass_and_cases_made_by_chance_with_them() {
     let ran = wgslice(&["verify", "--random", "20", VECTORS, "--device", "cpu"]).ok();

@@ -1,5 +1,5 @@
-//! Files larger than memory, and choices that depend on times. Slow, so `cargo test` leaves it out; `bash
-//! tests/run-large` runs it.
+//! Tests of files larger than memory, and of choices that depend on times. They are slow, so `cargo test` leaves them
+//! out. `bash tests/run-large` runs them.
 
 #![cfg(target_os = "linux")]
 
@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// The limit in bytes of the command's own memory, which the system enforces, and of its memory with pages of files,
-/// which is watched.
+/// The limit in bytes on the command's own memory, which the system enforces, and on its memory with pages of files,
+/// which the test watches.
 const MEMORY: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
@@ -25,7 +25,7 @@ struct Huge {
 }
 
 impl Huge {
-    /// The positions of the values. Each value is its number, from 1.
+    /// The rows and columns of the values. In this order, the values are 1, 2, 3 and so on.
     fn marks() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
@@ -57,8 +57,8 @@ impl Huge {
         self.folder.join(name).to_str().expect("UTF-8").to_owned()
     }
 
-    /// Slices on a device. Returns the values of the result that are not 0, with their positions, and the
-    /// number of all values.
+    /// Slices on a device. Returns the values of the result that are not 0, each with its position, and the number of
+    /// all values.
     fn slice(&self, spec: &str, device: &str) -> (Vec<(usize, f32)>, usize) {
         let (input, output) = (self.path("in.npy"), self.path("out.npy"));
         let command = env!("CARGO_BIN_EXE_wgslice");
@@ -91,7 +91,7 @@ impl Drop for Huge {
     }
 }
 
-/// The peak memory of a process until it ended, with file pages.
+/// Waits until a process ends, and returns its peak memory in bytes, with pages of files.
 fn peak(running: &mut Child) -> u64 {
     let path = format!("/proc/{}/status", running.id());
     let mut peak = 0;
@@ -105,7 +105,7 @@ fn peak(running: &mut Child) -> u64 {
     peak
 }
 
-/// The values of an .npy file of f32 that are not 0, and the number of all values.
+/// The values of an .npy file of f32 that are not 0, each with its position, and the number of all values.
 fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
@@ -167,7 +167,7 @@ fn twenty_gigabytes_in_two() {
         }
     };
     let huge = Huge::new();
-    // For each slice, the positions of the selected rows and columns, in order.
+    // The position in the result of a row or a column of the input. `None` if the slice does not select it.
     type Positions = fn(usize) -> Option<usize>;
     let cases: [(&str, Positions, Positions, usize, usize); 3] = [
         // This slice reads every page.
@@ -186,7 +186,7 @@ fn twenty_gigabytes_in_two() {
             ROWS.div_ceil(97),
             COLUMNS - 1,
         ),
-        // The last rows, reversed.
+        // Every second value of the last rows, from the end of each row.
         (
             "4000:, ::-2",
             |row| row.checked_sub(4000),

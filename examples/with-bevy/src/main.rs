@@ -1,8 +1,8 @@
 //! A compute node of bevy that slices pixels into an image, without a window.
 //!
 //! The node records into bevy's own encoder, between the passes of the other nodes: wgslice crops and flips an atlas,
-//! and writes the result to the texture of an [`Image`], which materials and sprites could show. Here it is read
-//! back and compared.
+//! and writes the result to the texture of an [`Image`], which materials and sprites could show. Here the image is
+//! read back and compared with plain loops.
 //!
 //! ```sh
 //! cargo run
@@ -28,15 +28,16 @@ use bevy::{
 };
 use wgslice::{DType, Gpu, Plan, gpu::Texels, slice};
 
-/// The sides of the atlas in pixels.
+/// The width of the atlas in pixels, which is also its height.
 const ATLAS: usize = 96;
-/// Those of the image.
+/// The width and the height of the image in pixels.
 const WIDTH: usize = 50;
 const HEIGHT: usize = 48;
-/// The bytes from row to row of what bevy reads back: wgpu copies textures in rows of a multiple of 256 bytes. wgslice
-/// pads rows itself.
+/// The distance in bytes between the rows that bevy reads back: wgpu copies textures in rows of a multiple of 256
+/// bytes. When wgslice writes to a texture, it pads the rows itself.
 const PADDED: usize = 256;
-/// More frames than the image needs to be loaded, sliced into and read back.
+/// The number of frames after which the program gives up: more than it takes to load the image, slice into it and read
+/// it back.
 const FRAMES: usize = 300;
 
 fn main() -> AppExit {
@@ -79,12 +80,12 @@ fn setup(mut commands: Commands, mut images: ResMut<Assets<Image>>) {
     commands.insert_resource(Target(image));
 }
 
-/// The pixel of the atlas at a place: red, green, blue and alpha, which is never 0.
+/// The pixel of the atlas at a row and a column: red, green, blue and alpha. Alpha is never 0.
 fn pixel(row: usize, column: usize) -> [u8; 4] {
     [row as u8, column as u8, (row ^ column) as u8, 255]
 }
 
-/// Compares the image with plain loops. It is empty until the node has run.
+/// Compares the image with plain loops. Until the node has run, the image is all zeros.
 fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
     if image.data.iter().all(|&byte| byte == 0) {
         return;
@@ -126,11 +127,11 @@ impl Plugin for SlicePlugin {
     }
 }
 
-/// wgslice on bevy's device, and all that the node needs, made once.
+/// wgslice on bevy's device, and what else the node needs. All of it is made once.
 #[derive(Resource)]
 struct Slicer {
     gpu: Gpu,
-    /// `atlas[20:68, 79:29:-1]`, of pixels as words.
+    /// `atlas[20:68, 79:29:-1]`, with each pixel as one `u32`.
     plan: Plan,
     atlas: Buffer,
     sliced: Buffer,
@@ -160,7 +161,7 @@ fn prepare(mut commands: Commands, device: Res<RenderDevice>, queue: Res<RenderQ
     Ok(())
 }
 
-/// The node: a system among those that record the frame.
+/// The node: one of the systems that record the frame.
 fn slice_into_image(
     mut context: RenderContext,
     slicer: Res<Slicer>,

@@ -1,8 +1,8 @@
 //! burn's tensors, sliced and gathered by wgslice on burn's device, without a copy.
 //!
-//! A tensor of burn is a range of a buffer of wgpu. wgslice reads the ranges of the arguments, and writes the range of
-//! an empty tensor, with which burn goes on. Nothing waits: burn submits what it has recorded, wgslice's commands
-//! follow, and the device runs them in this order.
+//! A tensor of burn is a range of a wgpu buffer. wgslice reads the ranges of the arguments, and writes to the range of
+//! an empty tensor, with which burn then computes. Nothing waits until the values are read: burn submits what it has
+//! recorded, wgslice's commands follow, and the device runs both in this order.
 //!
 //! ```sh
 //! cargo run
@@ -29,7 +29,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
     // wgpu does not let a dispatch write to a buffer that it also reads, and by default burn keeps several tensors in
-    // one buffer. So each gets its own.
+    // one buffer. So each tensor gets its own buffer.
     let options = Device::wgpu_options().memory_config(MemoryConfiguration::ExclusivePages);
     let (device, setup) = options.init_with_setup()?;
     let gpu = Gpu::new(&setup.device, &setup.queue);
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// `x[spec]`, of two dimensions as `x` is.
+/// Returns `x[spec]`, which must have two dimensions, as `x` has.
 fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let device = x.device();
     let plan = Plan::slice(&x.dims(), spec, DType::F32)?;
@@ -63,7 +63,7 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let x = elements(x)?;
     let result = elements(Tensor::<2>::empty(shape, &device))?;
 
-    // While these are held, burn neither frees nor moves the memory.
+    // While `source` and `dest` are held, burn neither frees nor moves their memory.
     let source = x.client.get_resource::<Server>(x.handle)?;
     let dest = x.client.get_resource::<Server>(result.handle.clone())?;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -74,7 +74,7 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     Ok(Tensor::from_primitive::<Wgpu>(result))
 }
 
-/// The rows of `params` with the numbers `indices`, and how many of these are out of range.
+/// Returns the rows of `params` with the numbers `indices`, and the pending report of numbers out of range.
 fn gathered(
     gpu: &Gpu,
     params: Tensor<2>,
@@ -106,8 +106,8 @@ fn gathered(
     Ok((Tensor::from_primitive::<Wgpu>(result), report))
 }
 
-/// A tensor as burn's device knows it. Its elements must be in row-major order without gaps, as plans expect them;
-/// those of a transposed tensor are not.
+/// Returns a tensor as burn's device knows it. Fails unless its elements are in row-major order without gaps, as plans
+/// expect them. Those of a transposed tensor are not.
 fn elements<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
 where
     K: Basic + BackendPrimitive<Wgpu, Primitive = CubeTensor>,

@@ -1,15 +1,16 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! One path through the code is counted, from its beginning to its end: of the paths that store the most bytes, of
-//! these that load the most, the one with the fewest instructions. So the path takes an `if` around a store or a load,
-//! but no branch to code without either, such as the report of an invalid index, and takes the shorter of two ways to
-//! move the same bytes. If a kernel stores outside of loops, stores within loops are considered exceptions (words that
-//! contain several rows), and do not count in this choice; likewise for loads. If nothing is stored, atomic accesses
-//! count as stores. The body of a loop counts once.
+//! One path through the code is counted, from its beginning to its end: that which stores the most bytes. Among equals
+//! it is the one that loads the most bytes, and among those the one with the fewest instructions. So the path takes an
+//! `if` around a store or a load, but no branch to code without either, such as the report of an invalid index, and
+//! takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops, stores within loops are
+//! considered exceptions (words that contain several rows), and do not count in this choice. The same holds for loads.
+//! If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
 //!
-//! The path is that of a lane whose whole wave takes it. So if lanes diverge, the lane executes one side only, although
-//! the code of the other side follows: RADV removes lanes from the mask `exec`, jumps over code for which no lane is
-//! left, inverts the mask for the `else`, and restores it at the end.
+//! The path is that of one lane, in a wave whose other lanes all take it too. Where the code has two sides for lanes
+//! that diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from
+//! the mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at the
+//! end.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use std::collections::HashMap;
 pub(crate) struct Path {
     /// Vector instructions, which each lane executes.
     pub(crate) vector: usize,
-    /// Multiplications of whole words among them, which run at a quarter of the rate.
+    /// The multiplications of whole words among them, which run at a quarter of the rate of other vector instructions.
     pub(crate) multiplications: usize,
     /// Scalar instructions, which a wave executes once.
     pub(crate) scalar: usize,
@@ -33,7 +34,7 @@ pub(crate) struct Path {
     pub(crate) shared: usize,
     pub(crate) branches: usize,
     pub(crate) barriers: usize,
-    /// The most bytes that a lane has requested before it waits for the first of them.
+    /// The most bytes of loads that a lane has in flight at once.
     pub(crate) in_flight: usize,
     /// Whether a part of the path lies in a loop.
     pub(crate) loops: bool,
@@ -105,7 +106,7 @@ impl Path {
             loops: taken.iter().any(|place| loops[place.at]),
             ..Self::default()
         };
-        // Loads in flight, oldest first.
+        // The bytes of each access in flight, oldest first. A store counts as 0 bytes.
         let mut pending = Vec::new();
         for &Location { at, on } in &taken {
             match code[at] {
@@ -232,7 +233,7 @@ fn memory(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// The effect of an instruction on the mask of lanes, unless it only removes lanes.
+/// How an instruction changes the mask of lanes. `None` if it does not, or if it only removes lanes.
 fn mask(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
@@ -251,7 +252,7 @@ fn mask(name: &str, operands: &str) -> Option<Kind> {
 
 /// Bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
 fn bytes(width: &str) -> Option<usize> {
-    // The suffix names the part of the register.
+    // `d16`, and what follows the width, name a half of the register.
     let width = width.split('_').find(|part| *part != "d16")?;
     match width {
         "dword" | "b32" => Some(4),
@@ -264,7 +265,8 @@ fn bytes(width: &str) -> Option<usize> {
     }
 }
 
-/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions.
+/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions, which are compared in this
+/// order.
 type Worth = [isize; 3];
 
 /// The counted path.
@@ -318,7 +320,7 @@ fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
         // A branch back to the beginning of a loop is not taken, since its body counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
-            // An active lane that takes this branch was removed from the mask.
+            // A lane that takes a branch for which no lane is active is not active itself.
             let jump = Location {
                 at: to,
                 on: on && when != On::NoLane,

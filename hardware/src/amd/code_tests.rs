@@ -60,7 +60,7 @@ fn loads_are_in_flight_until_one_waits_for_them() {
     assert_eq!(path(&others).in_flight, 32);
 }
 
-/// Before RDNA, a wait until one access is in flight waits for a load that a store follows.
+/// Before RDNA stores count too, so a wait until one access is in flight waits for a load that a store follows.
 #[test]
 fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
@@ -118,7 +118,7 @@ BB2:
     assert_eq!((path.loads.len(), path.stores.len()), (1, 1));
 }
 
-/// For example, a store of words that contain several rows.
+/// Such a loop stores, for example, words that contain several rows.
 #[test]
 fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
     let text = |first: &str| {

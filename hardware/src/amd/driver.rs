@@ -1,8 +1,8 @@
 //! Opens RADV's device without a GPU, and compiles pipelines as wgpu does.
 //!
 //! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this uses
-//! wgpu-hal, the layer below, which generates the SPIR-V, and whose functions are unsafe because they check nothing.
-//! All unsafe code of this package is in this file.
+//! wgpu-hal, the layer below, which generates the SPIR-V. Its functions are unsafe because they check nothing. All
+//! unsafe code of this package is in this file.
 
 use std::borrow::Cow;
 use strict_gpu::PipelineRequest;
@@ -23,7 +23,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Opens the only device that the Vulkan loader lists.
+    /// Opens the first device that the Vulkan loader lists. The environment makes it RADV's.
     pub(super) fn open() -> Result<Self, String> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         descriptor.backends = wgpu::Backends::VULKAN;

@@ -1,8 +1,8 @@
 //! AMD's compiler without an AMD GPU.
 //!
-//! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running anything,
-//! and `RADV_DEBUG` makes it print the code. It reads both variables once, when it is loaded, so each family needs its
-//! own process: this program starts itself again ([`compile_here`]), and reads RADV's output.
+//! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running
+//! anything, and `RADV_DEBUG` makes it print the code. RADV reads both variables once, when it is loaded, so each
+//! family needs its own process: this program starts itself again ([`compile_here`]), and reads RADV's output.
 
 mod code;
 mod driver;
@@ -99,7 +99,7 @@ pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
     }
 }
 
-/// Compiles kernels in this process, and prints a line with the case and label before each.
+/// Compiles kernels in this process. Before each, prints a line with its case and label.
 ///
 /// # Errors
 ///

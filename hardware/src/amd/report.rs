@@ -1,5 +1,5 @@
-//! RADV's report on each pipeline, which it writes to standard error (`RADV_DEBUG=shaders,shaderstats`), between lines
-//! by which this program separates pipelines.
+//! Reads RADV's report on each pipeline. RADV writes it to standard error (`RADV_DEBUG=shaders,shaderstats`), between
+//! lines by which this program separates pipelines.
 
 use super::code::{Counter, Path};
 use std::{collections::BTreeMap, io::BufRead};
@@ -59,7 +59,7 @@ pub(crate) struct Compiled {
     pub(crate) path: Path,
 }
 
-/// The driver's statistics on its code.
+/// The driver's statistics on the code that it compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     pub(crate) vector_registers: u64,
@@ -69,8 +69,8 @@ pub(crate) struct Statistics {
     pub(crate) code_bytes: u64,
     /// Waves that fit a SIMD at once.
     pub(crate) waves: u64,
-    /// Estimates in clocks: from a wave's first instruction to its last, and for how long a wave keeps a SIMD's busiest
-    /// unit busy.
+    /// Estimated clocks from a wave's first instruction to its last. `inverse_throughput` is the estimated number of
+    /// clocks for which a wave keeps a SIMD's busiest unit busy.
     pub(crate) latency: u64,
     pub(crate) inverse_throughput: u64,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Report {
     pub(crate) failed: Vec<String>,
 }
 
-/// The part of a kernel's report that was read so far.
+/// The part of a kernel's report that has been read.
 #[derive(Debug, Default)]
 struct Reading {
     case: String,

@@ -1,4 +1,5 @@
-//! The cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on peers'.
+//! The cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on those of
+//! peers, which are other projects.
 
 mod peers;
 mod shapes;

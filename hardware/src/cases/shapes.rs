@@ -64,7 +64,7 @@ fn slices() -> Vec<Case> {
     ]
 }
 
-/// Transposes of other elements than the benchmark's, and of sizes that are not multiples of the tiles'.
+/// Transposes of a matrix of elements other than f32, and of sizes that are not multiples of the tiles'.
 fn transposes() -> Vec<Case> {
     let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));

@@ -63,7 +63,7 @@ pub(super) fn cases() -> Vec<Case> {
 pub(super) fn peers() -> Vec<Case> {
     let mut cases = Vec::new();
     for workload in workloads() {
-        // No peer supports other elements on WebGPU, and W11 measures the time of a dispatch.
+        // No peer supports other element types on WebGPU, and W11 measures the time of a dispatch.
         if workload.dtype != "f32" || workload.id == "W11" {
             continue;
         }

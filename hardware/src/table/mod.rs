@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 #[derive(Debug)]
 pub(crate) struct Kernel<'a> {
     case: &'a Case,
-    /// Whether it is the first of its case.
+    /// Whether this is the first kernel of its case.
     first: bool,
     counts: Counts,
     /// The counts for subgroups of 64.
@@ -108,7 +108,7 @@ fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), number)
 }
 
-/// Percentages for subgroups of 32 and of 64, or one if they agree.
+/// The efficiency in percent for subgroups of 32 and of 64, or one number if they agree.
 fn percents(narrow: &Traffic, wide: &Traffic) -> String {
     let percent = |side: &Traffic| side.efficiency().map(|part| format!("{:.0}", 100.0 * part));
     match (percent(narrow), percent(wide)) {
@@ -118,7 +118,7 @@ fn percents(narrow: &Traffic, wide: &Traffic) -> String {
     }
 }
 
-/// `4 x 16, 1 x 4`.
+/// How many accesses there are of each width in bytes, the widest first: `4 x 16, 1 x 4`.
 fn widths(bytes: &[usize]) -> String {
     let mut counts = BTreeMap::new();
     for &bytes in bytes {

@@ -68,7 +68,8 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
     format!("| {name} | {what} | {whose} | {} |\n", cells.join(" | "))
 }
 
-/// The estimated time of a kernel for a byte of its result on each GPU, in bytes that memory transfers in that time.
+/// The estimated time of a kernel on each GPU for each byte of its result. The unit is the time in which memory
+/// transfers a byte.
 fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
     let bytes = estimate::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
     Some(kernel.times()?.bounds().map(|bound| bound * bytes))

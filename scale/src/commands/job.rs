@@ -1,4 +1,4 @@
-//! The options and the work that the commands share which make an array from another one.
+//! The options and the work of the commands that make one array from another.
 
 use super::{On, cores, engine, print, runtime};
 use crate::failure::Failure;
@@ -241,7 +241,7 @@ pub(crate) fn make(
     let missing = Record::missing(&prepared)?.len();
     let threads = on.threads.unwrap_or_else(cores);
     if on.cluster.is_none() {
-        // If there are fewer tasks than threads, each task gets several.
+        // If there are fewer tasks than threads, the tasks divide the threads among them.
         how.threads = (threads / missing.max(1)).max(1);
     }
     let order = record.order(job.clone(), how);
@@ -290,7 +290,7 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A progress bar of the finished tasks, drawn by its own thread. It is hidden if standard error is no terminal.
+/// A progress bar of the finished tasks, drawn by its own thread. It is hidden if standard error is not a terminal.
 struct Bar {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,

@@ -72,8 +72,8 @@ impl On {
     }
 }
 
-/// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough for shuffles, whose number
-/// of transfers is its square.
+/// The default number of tasks of a step on a cluster. There are enough for some tens of cores, and few enough for
+/// shuffles, which transfer as many blocks as the square of this number.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
@@ -188,7 +188,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Writes a line to standard output. It is no error if the reader has closed it.
+/// Writes a line to standard output. If the reader has closed the pipe, that is not an error.
 pub(crate) fn print(line: impl Display) -> Result<(), Failure> {
     match writeln!(stdout(), "{line}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::work(format_args!(

@@ -1,7 +1,7 @@
 //! How many rows are in memory at a time.
 //!
 //! DataFusion moves batches of 8192 rows by default, whatever the size of a row: for photographs that is gigabytes. So
-//! a query here moves batches of as many rows as fit a few megabytes.
+//! a query here moves batches of as many rows as fit 16 MiB, or less where the memory of a task is small.
 
 use datafusion::{
     arrow::datatypes::{DataType, Fields},
@@ -10,23 +10,23 @@ use datafusion::{
     logical_expr::LogicalPlan,
 };
 
-/// The memory for a batch in bytes, if the memory of a task is not known.
+/// The memory for a batch in bytes, unless the memory of a task allows less.
 const USUAL: usize = 16 << 20;
 
 /// The number of batches that a task has in memory at a time: those that are read, computed and written, and those in
 /// channels between these steps.
 const IN_FLIGHT: usize = 8;
 
-/// DataFusion's own number of rows.
+/// The most rows of a batch: DataFusion's default.
 const MOST: usize = 8192;
 
-/// The memory for a batch in bytes, for a task with `task` bytes.
+/// The memory for a batch in bytes. `task` is the memory of a task in bytes, `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
     task.map_or(USUAL, |task| (task / IN_FLIGHT).clamp(1, USUAL))
 }
 
-/// The number of rows of a batch with which no step of the query makes a batch of more than `memory` bytes, unless a
-/// single row is larger.
+/// The most rows of a batch, up to [`MOST`], with which no step of the query makes a batch that is estimated at more
+/// than `memory` bytes. 1 if a single row is larger.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
     plan.apply_with_subqueries(|step| {
@@ -36,7 +36,7 @@ pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     Ok((memory / widest).clamp(1, MOST))
 }
 
-/// The size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
+/// The estimated size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
 fn row(fields: &Fields) -> usize {
     let sizes = fields.iter().map(|field| size(field.data_type()));
     sizes.fold(0, usize::saturating_add)
@@ -44,8 +44,8 @@ fn row(fields: &Fields) -> usize {
 
 fn size(data_type: &DataType) -> usize {
     const UNKNOWN: usize = 32;
-    // Parquet stores elements of lists with two levels of 2 bytes each, and small integers as 4 bytes. Its readers and
-    // writers have all of these in memory for a batch.
+    // The bytes of an element of a list beside its value. Parquet stores two levels of 2 bytes each for it, and small
+    // integers as 4 bytes. Parquet's readers and writers have all of these in memory for a batch.
     const STORED: usize = 8;
     match data_type {
         DataType::FixedSizeList(item, length) => {

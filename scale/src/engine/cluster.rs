@@ -28,7 +28,7 @@ use tokio::{
 /// The size in bytes of the largest message between the processes of a cluster. A message holds a whole batch of rows.
 pub(super) const MAX_MESSAGE: usize = 256 << 20;
 
-/// The port of a scheduler whose address has none.
+/// The port of a scheduler whose address names no port.
 const PORT: u16 = 50050;
 
 /// The time in seconds between tests of a connection without traffic. A machine that fails does not close its
@@ -36,8 +36,8 @@ const PORT: u16 = 50050;
 const KEEPALIVE: usize = 10;
 
 impl Engine {
-    /// An engine on a Ballista cluster, given the scheduler's address as `df://host:port`. A query is cut into up to
-    /// `partitions` tasks at each step, each of which runs on one core.
+    /// An engine on a Ballista cluster, given the scheduler's address as `df://host:port`. Each step of a query is cut
+    /// into up to `partitions` tasks, each of which runs on one core.
     ///
     /// The tables of a query are files that the client, the scheduler and all executors see under the same name.
     ///
@@ -63,7 +63,8 @@ impl Engine {
         };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
-            // Otherwise a task takes as many partitions as its executor has free cores, and needs the memory of all.
+            // With more, a task takes as many partitions as its executor has free cores, and needs memory for all of
+            // them.
             .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
             .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
             .set_usize(
@@ -76,7 +77,7 @@ impl Engine {
             .with_default_features()
             .build();
         let mut context = SessionContext::remote_with_state(url, state).await?;
-        // The functions are registered after connecting, which replaces all functions by the built-in ones.
+        // The functions are registered only now, because `remote_with_state` replaces all functions by built-in ones.
         functions::register_all(&mut context)?;
         Ok(Self {
             context,
@@ -105,7 +106,7 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
     Ok(state)
 }
 
-/// Waits until the scheduler has had no executor for `patience`.
+/// Waits until the scheduler has had no executor, or has not answered, for `patience`. Returns an error that says so.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
     const OFTEN: Duration = Duration::from_secs(1);
     let mut found = Instant::now();

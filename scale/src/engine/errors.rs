@@ -4,7 +4,8 @@ use datafusion::error::DataFusionError;
 
 /// The message of an error for people. A cluster sends the error of a task as the debug output of the error's type.
 pub fn message(error: &DataFusionError) -> String {
-    // The kinds of errors whose message suffices.
+    // What stands before a message that suffices, in the debug output of an error. The last of these that is found
+    // counts.
     const WRAPPED: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",

@@ -16,21 +16,21 @@ pub struct Executor {
     pub scheduler: (String, u16),
     /// The address on which the executor listens.
     pub bind: IpAddr,
-    /// The port on which it serves the results of its tasks.
+    /// The port on which the executor serves the results of its tasks.
     pub port: u16,
-    /// The port on which it takes commands of the scheduler.
+    /// The port on which the executor takes commands of the scheduler.
     pub command_port: u16,
-    /// The name or address under which other machines reach it. `None` if it is the address on which it listens.
+    /// The name or address under which other machines reach the executor. `None` if that is `bind`.
     pub host: Option<String>,
-    /// The number of tasks that it runs at a time.
+    /// The most tasks that the executor runs at a time.
     pub cores: usize,
-    /// The folder for the results of tasks. `None` for a new temporary one.
+    /// The folder for the results of tasks. `None` for a new temporary one, which is removed at the end.
     pub work_dir: Option<PathBuf>,
-    /// The memory for all tasks together, in bytes. `None` for most of the machine's.
+    /// The memory for all tasks together, in bytes. `None` for most of the memory of the machine.
     pub memory: Option<usize>,
     /// The time between heartbeats in seconds.
     pub heartbeat: u64,
-    /// The time for which it tries to reach the scheduler at its start, in seconds.
+    /// The time for which the executor tries to reach the scheduler at its start, in seconds.
     pub connect_timeout: u16,
 }
 
@@ -39,7 +39,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// A scheduler that cannot be reached; an address that cannot be listened on.
+    /// A scheduler that cannot be reached; an address that cannot be listened on; a `work_dir` that cannot be made or
+    /// whose name is not UTF-8.
     pub async fn run(self) -> Result<()> {
         let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
         let temporary = env::temp_dir().join(format!("wgslice-executor-{}", process::id()));

@@ -10,8 +10,8 @@
 //! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
-//! A query has no plan nodes of this crate, only functions, which are sent by their names. So a client, a scheduler and
-//! an executor need nothing in common but [`functions::register_all`].
+//! A query has no plan nodes of this crate, only functions, which are sent by their names. So clients, schedulers and
+//! executors only need to know the same functions, those of [`functions::all`].
 
 mod batches;
 #[cfg(feature = "cluster")]
@@ -44,7 +44,7 @@ pub struct Engine {
     context: SessionContext,
     /// The memory for one batch of rows, in bytes.
     batch: usize,
-    /// The host and the port of the scheduler of a cluster.
+    /// The host and the port of the scheduler. `None` if the engine is in this process.
     scheduler: Option<String>,
 }
 
@@ -58,8 +58,8 @@ impl Engine {
         Self::embedded_with_memory(threads, None)
     }
 
-    /// An engine in this process with `memory` bytes. Sorts and joins that need more write temporary files, and batches
-    /// are small enough that each thread has a few of them.
+    /// An engine in this process with `memory` bytes, `None` for no limit. Sorts that need more write temporary files.
+    /// Steps that cannot do so, such as hash joins, fail. Batches are small enough that each thread has a few of them.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Engine {
         &self.context
     }
 
-    /// Plans a query. Its tables are Parquet files, or folders of them, that it names in quotes.
+    /// Plans a query. Its tables are Parquet files, or folders of them, whose names stand in quotes.
     ///
     /// # Errors
     ///
@@ -96,10 +96,10 @@ impl Engine {
         self.plan(state, plan)
     }
 
-    /// Names the row of a file for `problem`, an error of the query that only names the row of a batch. The query runs
-    /// again, and the returned message may name any of its rows that is out of range. `None` if `problem` is another
-    /// error, if the rows are not those of a file, as after a join, and on a cluster, whose tables may be too large for
-    /// this process.
+    /// Runs the query again to name the row of a file for `problem`, an error that only names the row of a batch.
+    /// Returns the new message, which may name any row with an index out of range. `None` if `problem` is another
+    /// error, if the rows are not those of a file, as after a join, or if the second run ends without such an error.
+    /// Also `None` on a cluster, whose tables may be too large for this process.
     pub async fn locate(&self, query: &str, problem: &str) -> Option<String> {
         if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
             return None;
@@ -129,8 +129,8 @@ impl Engine {
     }
 
     /// Waits until a cluster has had no executor, or no scheduler that answers, for `patience`, and returns an error
-    /// that says so. Waits for ever if the engine is in this process. Ballista itself only notices that the last
-    /// executor is lost while a query runs; if there never was an executor, it lets a query wait for ever.
+    /// that says so. Waits for ever if the engine is in this process. Ballista itself notices only during a query that
+    /// the last executor is lost. If there never was an executor, Ballista lets a query wait for ever.
     pub async fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
@@ -143,7 +143,8 @@ impl Engine {
     }
 }
 
-/// The environment of sessions in every process. With it they also find files in object stores.
+/// The environment of sessions in every process. With the feature `object-stores`, the sessions also find files in
+/// object stores.
 fn environment() -> RuntimeEnvBuilder {
     let environment = RuntimeEnvBuilder::new();
     #[cfg(feature = "object-stores")]

@@ -9,7 +9,8 @@ use object_store::ObjectStore;
 use std::sync::Arc;
 use url::Url;
 
-/// Finds the object store of a URL by its settings in the environment, in every process.
+/// Finds the object store of a URL. Unless a store is registered for the URL, each process takes the settings from its
+/// environment.
 #[derive(Debug, Default)]
 pub(super) struct Registry(DefaultObjectStoreRegistry);
 

@@ -1,4 +1,4 @@
-//! Names of rows in errors: the row of the file that an index out of range is in.
+//! Names of rows in errors: the file that an index out of range is in, and the row of that file.
 //!
 //! A function is given batches of rows, and does not know which file they come from. Its last argument can name rows.
 
@@ -14,8 +14,8 @@ use datafusion::{
     logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, expr_rewriter::NamePreserver, lit},
 };
 
-/// The same query, in which every function with an argument that names the row gets the row's number in its file, from
-/// 0, and the file, as in `17 of /data/images.parquet`. An argument in the query itself stays.
+/// Gives a name of the row to every function that can take one: the row's number in its file, counted from 0, and the
+/// file, as in `17 of /data/images.parquet`. A name that the query itself gives stays.
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
         let names = NamePreserver::new(&step);
@@ -30,8 +30,9 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(named.data)
 }
 
-/// The prefix of the paths of the files that a step reads: a slash, or the URL of an object store. If a step reads
-/// several tables, it is the prefix of one of them, which does not matter: the rows of such a step are of no file.
+/// The prefix of the paths of the files that a step reads: a slash, or the URL of an object store. Empty if the step
+/// reads no files. If a step reads several tables, the prefix is that of one of them. Which one does not matter, since
+/// the rows of such a step do not come from a single file.
 fn place(step: &LogicalPlan) -> Result<String> {
     let mut found = String::new();
     step.apply(|step| {

@@ -10,9 +10,9 @@ use std::{net::SocketAddr, sync::Arc};
 /// How a scheduler runs.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// The address on which it listens.
+    /// The address on which the scheduler listens.
     pub bind: SocketAddr,
-    /// The name or address under which executors reach it.
+    /// The name or address under which executors reach the scheduler.
     pub host: String,
     /// The time in seconds without a heartbeat after which an executor is lost and its tasks go to others. When all
     /// executors are lost, queries wait for this time too before they fail.

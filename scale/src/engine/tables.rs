@@ -28,8 +28,8 @@ const SCHEMAS: usize = 32;
 
 /// Plans a query, and registers the files that it names.
 ///
-/// A file's name cannot be the name of its table: names of columns are sent to a scheduler with the name of their
-/// table, in which a dot separates a schema from a table. So tables get other names.
+/// A table cannot have its file's name: a column is sent to a scheduler with the name of its table, and a dot in that
+/// name would separate a schema from a table. So tables get other names.
 pub(super) async fn plan(
     context: &SessionContext,
     query: &str,
@@ -66,7 +66,7 @@ pub(super) async fn plan(
     Ok((state, plan))
 }
 
-/// A name for a table: lower case letters, digits and underscores.
+/// A name for table `number` of a query, made from the file's name: lower case letters, digits and underscores.
 fn name(file: &str, number: usize) -> String {
     let last = file
         .trim_end_matches('/')
@@ -106,7 +106,7 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
     let schemas =
         stream::iter(&files).map(|file| format.infer_schema(state, &store, slice::from_ref(file)));
     let schemas: Vec<_> = schemas.buffered(SCHEMAS).try_collect().await?;
-    // The metadata of columns is kept, since it may be the shape of tensors. The metadata of whole files is dropped,
+    // The metadata of columns is kept, since it may hold the shape of tensors. The metadata of whole files is dropped,
     // since it differs between files that pandas wrote.
     let schemas = schemas
         .iter()

@@ -24,12 +24,12 @@ pub(super) struct Usage {
     pub(super) tensors: usize,
     /// The number of texts, which follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
-    /// Whether another argument of any type may follow, which names the row in errors.
+    /// Whether an argument of any type that names the row in errors may follow the texts.
     pub(super) names_rows: bool,
 }
 
 impl Usage {
-    /// The number of arguments before the one that names the row.
+    /// The number of arguments before the one that names the row, optional texts included.
     pub(super) fn before_name(&self) -> usize {
         self.tensors + self.texts.end()
     }
@@ -87,7 +87,7 @@ impl Call {
         (&self.tensors[0], &self.tensors[1])
     }
 
-    /// A text. An optional text that is missing is empty.
+    /// Text `number`, counted from 0 after the tensors. A text that is left out is empty.
     pub(super) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
     }
@@ -108,12 +108,12 @@ pub(super) fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
     }
 }
 
-/// An error of the library about the shapes or the options of a call.
+/// Converts an error of the library about the shapes or the options of a call.
 pub(super) fn refused(error: Error) -> DataFusionError {
     DataFusionError::Plan(error.to_string())
 }
 
-/// An error of the library about a batch.
+/// Converts an error of the library about a batch.
 pub(super) fn failed(error: Error) -> DataFusionError {
     DataFusionError::Execution(error.to_string())
 }
@@ -147,7 +147,8 @@ impl Batch {
         })
     }
 
-    /// The index tuples of a column, each with the number of its row before its own integers.
+    /// The index tuples of a column, each with the number of its row before its own integers. A row has `tuples` index
+    /// tuples of `depth` integers.
     pub(super) fn tuples_with_rows(
         &self,
         number: usize,
@@ -178,7 +179,7 @@ impl Batch {
     }
 }
 
-/// The value of a tensor's argument, before missing rows are taken out.
+/// The array of an argument that holds tensors, null rows included. A scalar becomes an array of one row.
 pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     match value {
         ColumnarValue::Array(array) => Ok(Arc::clone(array)),
@@ -192,7 +193,8 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     }
 }
 
-/// A tensor that is written as nested lists: of `i64`, or of `f64` if a number has a fraction or an exponent.
+/// A tensor that is written as nested lists. Its elements are `i64`, or `f64` if a number has a fraction or an exponent
+/// or is out of the range of `i64`.
 struct Constant {
     tensor: TensorType,
     values: Vec<f64>,
@@ -244,7 +246,7 @@ impl Constant {
     }
 }
 
-/// Collects the numbers of nested lists. False if the lists do not have this shape.
+/// Collects the numbers of nested lists. Returns `false` if the lists do not have this shape or hold anything else.
 fn flatten<'a>(
     value: &'a Value,
     shape: &[usize],
@@ -262,7 +264,7 @@ fn flatten<'a>(
     }
 }
 
-/// A result of which all rows are missing.
+/// A result whose `rows` rows are all null.
 pub(super) fn missing(tensor: &TensorType, rows: usize) -> ArrayRef {
     new_null_array(&tensor.data_type(), rows)
 }

@@ -1,7 +1,7 @@
 //! `crop(x, begins, sizes [, options])`: boxes of fixed size from each tensor.
 //!
 //! `begins` has a number for each cropped dimension. The cropped dimensions are the first dimensions of a tensor. If
-//! `begins` has another dimension before, as in `'[[0, 0], [8, 8]]'`, its size is the number of boxes of each tensor.
+//! `begins` has a dimension before that of the numbers, as in `'[[0, 0], [8, 8]]'`, it counts the boxes of each tensor.
 
 use super::{
     call::{Batch, Call, Usage, failed, refused},
@@ -47,7 +47,7 @@ impl TensorFunction for Crop {
                 options.sizes
             );
         }
-        // All boxes are of a single item.
+        // The plan is for a batch of one tensor, from which all boxes are cut.
         let item = [&[1], x.shape()].concat();
         let boxes = Boxes {
             count: boxes,

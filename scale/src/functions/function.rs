@@ -1,7 +1,7 @@
 //! The common part of all functions on tensors: a row of the result comes from the same row of the arguments.
 //!
-//! Rows with a null argument are taken out before a function runs, and put back as nulls. Otherwise their elements,
-//! which are unspecified, could be indices out of range.
+//! Rows with a null argument are taken out before a function runs, and put back as nulls. Their elements are
+//! unspecified and could be indices out of range. Functions with `TAKES_ANY` keep such rows.
 
 use super::call::{self, Batch, Call, Usage};
 use crate::tensor::{Column, Layout, TensorType};
@@ -35,13 +35,14 @@ pub(super) trait TensorFunction:
     /// Whether the function accepts any elements, so that rows with nulls need not be taken out.
     const TAKES_ANY: bool = false;
 
-    /// Whether the result has the bytes of the first argument.
+    /// Whether the result has the bytes of the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
     /// Checks the arguments of a call, and returns the type of its result.
     fn result(call: &Call) -> Result<TensorType>;
 
-    /// Writes the result of all rows. Not called if there are no rows.
+    /// Writes the result of all rows to `result`, which holds zeros. Returns the first index tuple out of range if that
+    /// is an error. Not called if there are no rows.
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>>;
 }
 
@@ -52,10 +53,11 @@ pub(super) struct Outside {
     /// Where the tuple lies in the indices of the row.
     pub(super) position: Vec<usize>,
     pub(super) tuple: Vec<i64>,
-    /// The number of tuples out of range, and of all tuples.
+    /// The number of tuples out of range in the batch.
     pub(super) count: usize,
+    /// The number of all tuples of the batch.
     pub(super) tuples: usize,
-    /// The shape of a tensor that the tuples index.
+    /// The shape that the tuples index, for the error.
     pub(super) shape: Vec<usize>,
 }
 
@@ -127,8 +129,8 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         Ok(Arc::new(result.field(F::USAGE.name)))
     }
 
-    /// Writes the shape of an argument that has it in its field's metadata into the query, because metadata does not
-    /// reach the executors of a cluster.
+    /// Writes shapes that are in the metadata of arguments' fields into the query, as calls of `tensor_reshape`,
+    /// because metadata does not reach the executors of a cluster.
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         let mut changed = false;
         if F::USAGE.name != super::tensor_reshape::NAME {
@@ -256,7 +258,7 @@ fn evaluate<F: TensorFunction>(
     Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
 }
 
-/// Puts the rows of `dense` at the valid rows of a result with `rows` rows. The other rows are zeros.
+/// Returns `rows` rows, with those of `dense` at the places that are valid in `valid` and zeros at the others.
 fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     let row = dense.len() / (rows - valid.null_count()).max(1);
     let mut all = MutableBuffer::from_len_zeroed(rows * row);
@@ -266,7 +268,7 @@ fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     all.into()
 }
 
-/// The name of a row of the batch in an error.
+/// The name of row `row` of the batch in an error: its value in `names`, or its number if no argument names rows.
 fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     let Some(names) = names else {
         return Ok(format!("{row} of the batch"));
@@ -275,7 +277,7 @@ fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     Ok(array_value_to_string(&names, row)?)
 }
 
-/// The bytes of the result. `name` returns the name in an error of a row that the function is given.
+/// Computes the bytes of the result. `name` returns the name of a row of `batch` for errors.
 fn run<F: TensorFunction>(
     call: &Call,
     result: &TensorType,
@@ -321,8 +323,8 @@ fn run<F: TensorFunction>(
     )
 }
 
-/// Zeros, aligned for elements of all types. `None` if they cannot be allocated, which would end the process in Arrow's
-/// own allocation.
+/// `bytes` bytes of zeros, aligned for elements of all types. `None` if they cannot be allocated. Arrow's own
+/// allocation would end the process instead.
 fn zeroed(bytes: usize) -> Option<MutableBuffer> {
     let words = bytes.div_ceil(size_of::<u64>());
     let mut zeros: Vec<u64> = Vec::new();

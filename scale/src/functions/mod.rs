@@ -17,16 +17,16 @@
 //! same row of the arguments. One plan of the library computes all rows of a batch. If an argument is null, the result
 //! is null.
 //!
-//! Options are a literal as in `'axis=1, out_of_range=clamp'`:
+//! Options are one literal text, as in `'axis=1, out_of_range=clamp'`:
 //!
 //! | option | of | values |
 //! |---|---|---|
 //! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
-//! | `batch_dims` | `gather`, `gather_nd` | the number of leading dimensions that params and indices share; 0 |
+//! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
 //! | `negative` | all but `crop` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
 //! | `out_of_range` | all | `error`, which is the default, `zero` or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
-//! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 |
+//! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 by default |
 //!
 //! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
 //! names the index tuple and the row. An argument of any type after the options gives the name of the row, as in
@@ -101,18 +101,19 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
     Some(usage.before_name())
 }
 
-/// Whether an error is of an index out of range, and names the row of the index.
+/// Whether an error is about an index out of range, and names the row of the index.
 pub(crate) fn names_row(problem: &str) -> bool {
     problem.contains(": in row ") && problem.contains(", which is out of range of ")
 }
 
-/// Whether an error is of an index out of range, and names its row in a batch, because the call has no argument that
-/// names rows.
+/// Whether an error is about an index out of range, and names the row by its number in a batch, because the call has no
+/// argument that names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && problem.contains(" of the batch, the indices at ")
 }
 
-/// The policy for the library under which it reports indices out of range, so that the function makes the error itself.
+/// The policy that the library is given. Under `Error` it would fail, so it gets `Zero`, and the function makes the
+/// error itself from the library's report.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Zero,

@@ -10,7 +10,8 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads options. Those of the function are `known`; any other is an error.
+    /// Reads options. `known` are the function's options. An unknown option is an error, as is one without a value or
+    /// given twice.
     pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for entry in split(text) {
@@ -41,7 +42,7 @@ impl<'a> Options<'a> {
             .map(|&(_, value)| value)
     }
 
-    /// An integer, if it is given.
+    /// The integer that option `name` gives. `None` if the option is left out.
     pub(super) fn integer<I: FromStr>(&self, name: &str) -> Result<Option<I>> {
         match self.get(name).map(|value| (value, value.parse())) {
             None => Ok(None),
@@ -52,7 +53,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// A list of integers. Empty if it is not given.
+    /// The integers that option `name` gives. Empty if the option is left out.
     pub(super) fn integers<I: FromStr>(&self, name: &str) -> Result<Vec<I>> {
         self.get(name)
             .map_or(Ok(Vec::new()), |value| integers(name, value))
@@ -106,7 +107,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none.
+/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none. Errors call the text `what`.
 pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     let inner = text.trim();
     let inner = inner
@@ -126,7 +127,7 @@ pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     }
 }
 
-/// Splits a text at the commas that are not within brackets.
+/// Splits a text at the commas that are not within brackets, and drops empty entries.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start) = (0i32, 0);
     let mut entries = Vec::new();

@@ -16,8 +16,8 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// `zarr_shard(job, shard)`: computes the shard with this number, unless it exists, and writes it whole. The job is the
-/// text of an [`Order`](crate::job::Order). The value is a struct with the fields of an [`Outcome`].
+/// `zarr_shard(job, shard)`: computes the shard with this number, unless it exists, and writes it whole. The job is an
+/// [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an [`Outcome`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct ZarrShard {
     signature: Signature,
@@ -25,7 +25,7 @@ pub struct ZarrShard {
 
 impl Default for ZarrShard {
     fn default() -> Self {
-        // The function writes a file, so no planner may drop, merge or evaluate its calls.
+        // The function writes a shard, so no planner may drop, merge or evaluate its calls.
         let signature =
             Signature::exact(vec![DataType::Utf8, DataType::Int64], Volatility::Volatile);
         Self { signature }
@@ -80,7 +80,7 @@ impl ScalarUDFImpl for ZarrShard {
     }
 }
 
-/// Converts an error. The engine retries a task only if its error is one of the system.
+/// Converts an error. A cluster retries a task only if the task's error is an I/O error.
 fn failure(error: Error) -> DataFusionError {
     match error {
         Error::Io(error) => DataFusionError::IoError(error),
@@ -126,7 +126,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 ///
 /// # Errors
 ///
-/// If the column has another type.
+/// A column of another type.
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()

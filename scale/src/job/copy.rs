@@ -1,7 +1,7 @@
 //! Copies of boxes between arrays in row-major order.
 
-/// One dimension of a box, with the distance between neighbours in the array that is read and in the one that is
-/// written.
+/// One dimension of a box: its size, and the distance between neighbours, in elements, in the array that is read
+/// (`from`) and in the array that is written (`to`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
@@ -9,7 +9,7 @@ pub(crate) struct Dim {
     pub(crate) to: usize,
 }
 
-/// Drops dimensions of size 1, and joins dimensions that are walked as one in both arrays.
+/// Drops dimensions of size 1, and joins neighbouring dimensions that one dimension can stand for in both arrays.
 fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     let mut joined: Vec<Dim> = Vec::new();
     for dim in dims {
@@ -29,9 +29,10 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     joined
 }
 
-/// Visits the parts of a box that are contiguous in both arrays: where each begins, in bytes, and their common length.
+/// Calls `each` for every run of a box that is contiguous in both arrays, with three numbers of bytes: where the run
+/// begins in the array that is read and in the array that is written, and its length.
 ///
-/// The distances of `dims` are in units of `unit` bytes.
+/// The distances of `dims` are in elements of `unit` bytes.
 pub(crate) fn for_each_run(
     dims: impl IntoIterator<Item = Dim>,
     unit: usize,
@@ -80,7 +81,8 @@ pub(crate) fn for_each_run(
     }
 }
 
-/// Copies a box whose first element is element `from` of `source` and element `to` of `dest`.
+/// Copies a box whose first element is element `from` of `source` and element `to` of `dest`. An element has `unit`
+/// bytes.
 pub(crate) fn copy_box(
     (source, from): (&[u8], usize),
     (dest, to): (&mut [u8], usize),

@@ -1,4 +1,4 @@
-//! The device that runs slices and gathers: opened once in a process.
+//! The device that runs slices and gathers. A process opens a GPU once.
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,8 @@ use wgslice::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A hardware GPU if there is one and a chunk of this job is estimated to be faster there, else the CPU.
+    /// A hardware GPU if there is one and the first chunk that this process slices or gathers is estimated to be faster
+    /// there, else the CPU.
     #[default]
     Auto,
     /// The CPU.
@@ -20,7 +21,7 @@ pub enum DeviceChoice {
     Gpu,
 }
 
-/// A device.
+/// Where a task slices and gathers its chunks.
 #[derive(Debug)]
 pub(super) struct Device {
     choice: DeviceChoice,
@@ -65,8 +66,8 @@ impl Device {
         Ok(chunk.slice(spec)?)
     }
 
-    /// Gathers the rows of a box of a chunk that tuples select. The tuples have the shape `indices`. `leading` are the
-    /// dimensions that the tuples index; the other dimensions follow.
+    /// Gathers the rows that tuples select from a box of a chunk. `spec` is the box, and `leading` the order of the
+    /// chunk's dimensions in which those that the tuples index come first. The tuples have the shape `indices`.
     pub(super) fn gather(
         &self,
         chunk: Chunk,

@@ -8,26 +8,26 @@ use std::{
     fmt,
 };
 
-/// What a job will read and write. Bytes are those of decoded chunks.
+/// What a job will read and write. The sizes of chunks are those after decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
     /// The number of tasks: one for each shard of the result.
     pub tasks: u64,
-    /// The number of chunks of the source that contain elements of the result.
+    /// The number of chunks of the source that contain elements of the result. 0 for a conversion.
     pub chunks: u64,
-    /// The number of reads of chunks by all tasks together.
+    /// The number of reads of chunks by all tasks together, if none is saved by the cache of decoded chunks.
     pub reads: u64,
     /// The mean number of times that a chunk is read. 0 if no chunk is read.
     pub mean_reads: f64,
     /// The most times that any chunk is read.
     pub max_reads: u64,
-    /// The bytes of the chunks, each counted once.
+    /// The bytes of the chunks, each counted once. For a conversion, the bytes of the elements.
     pub bytes_demanded: u64,
-    /// The bytes of the chunks, each counted as often as it is read.
+    /// The bytes of the chunks, each counted as often as it is read. For a conversion, the bytes of the elements.
     pub bytes_planned: u64,
-    /// The bytes of the result.
+    /// The bytes of the result's elements, before compression.
     pub bytes_written: u64,
-    /// The most bytes that a task holds.
+    /// The most bytes that a task holds at once.
     pub task_bytes: u64,
 }
 
@@ -75,14 +75,14 @@ struct Counts {
     most: u64,
 }
 
-/// Counts the reads of a slice. A chunk is read for a shard if they meet in every dimension, so the counts of the
+/// Counts the reads of a slice. A shard reads a chunk if the two meet in every dimension, so the counts of the
 /// dimensions multiply.
 fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
     if target.shape().contains(&0) {
         return Counts::default();
     }
     let walked: HashSet<_> = slice.walks().iter().filter_map(|walk| walk.dim).collect();
-    // A dimension of the result that walks no dimension of the source has size 1, and so one shard.
+    // A dimension of the result that walks no dimension of the source has size 1, and so one shard along it.
     let others = (0..target.shape().len()).filter(|dim| !walked.contains(dim));
     let repeats: u64 = others.map(|dim| target.grid()[dim] as u64).product();
     let mut counts = Counts {

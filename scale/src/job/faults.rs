@@ -1,13 +1,13 @@
-//! Faults on purpose, for tests with tasks that fail and processes that die. Nothing happens without the environment
-//! variable.
+//! Faults on purpose, for tests with tasks that fail and processes that die. Without the environment
+//! variable `WGSLICE_SCALE_FAULTS`, nothing happens.
 //!
-//! `WGSLICE_SCALE_FAULTS` names a folder that all processes of a test can write to. A task that computes a shard looks
+//! The variable names a folder that all processes of a test can write to. A task that computes a shard looks
 //! there for files:
 //!
 //! | file | effect |
 //! |---|---|
 //! | `sleep` | each task sleeps before it reads, for as many milliseconds as the file says |
-//! | `sleep-after` | each task sleeps after its shard is written |
+//! | `sleep-after` | each task sleeps after its shard is written, for as many milliseconds as the file says |
 //! | `io-error-…` | one task fails with an error of the system, before it reads. The task removes the file, so each file causes one failure in all processes together |
 //! | `started` | when a task begins, it appends a line with its process and its shard to this file, if it exists |
 

@@ -10,8 +10,8 @@ use crate::zarr::{Error, Reader, Source, coordinates, grid, product, strides};
 use std::{iter, ops::Range};
 use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
 
-/// A gather that reads `params` chunk by chunk: the tuples of a shard are sorted by the chunk that they point into, and
-/// each chunk is read once.
+/// A gather that reads `params` chunk by chunk. The tuples of a shard are sorted by the chunk that they point into, so
+/// that the shard reads each chunk once.
 ///
 /// A batch dimension of `params` is treated like an indexed one: its index is the tuple's position in that dimension of
 /// the result.
@@ -31,19 +31,19 @@ pub(super) struct Gather {
 
 /// The tuples of a box of the result.
 struct Tuples {
-    /// For each tuple in range, the number of the chunk that it points into, in the grid of the located dimensions, and
-    /// the tuple's number. Sorted.
+    /// A pair for each tuple in range, sorted: the number of its chunk in the grid of the located dimensions, and the
+    /// tuple's number.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple, its positions in the located dimensions: the batch dimensions and the named ones.
+    /// For each tuple, its position in each located dimension: the batch dimensions and the named ones.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,
-    /// For each tuple, the element of the shard where its slice begins.
+    /// For each tuple, the number of the shard's element, in row-major order, where its slice begins.
     places: Vec<usize>,
 }
 
 impl Gather {
-    /// A gather along dimension `axis` of `params`.
+    /// A gather along dimension `axis` of `params`, which has `rank` dimensions, with `batch` batch dimensions.
     pub(super) fn along(
         plan: Plan,
         indices: IndexArray,
@@ -65,7 +65,7 @@ impl Gather {
         }
     }
 
-    /// A gather of slices that tuples name.
+    /// A gather of the slices that tuples name in `params`, which has `rank` dimensions, with `batch` batch dimensions.
     pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
         let shape = indices.shape();
         let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);
@@ -80,7 +80,8 @@ impl Gather {
         }
     }
 
-    /// For each dimension of `params` that is not indexed, the dimension of the result that walks it.
+    /// Each dimension of `params` that is neither named nor a batch dimension, with the dimension of the result that
+    /// walks it.
     pub(super) fn kept(&self) -> &[(usize, usize)] {
         &self.kept
     }
@@ -95,7 +96,7 @@ impl Gather {
         self.named.clone()
     }
 
-    /// The dimensions of `params` in which a tuple has a position.
+    /// The dimensions of `params` in which a tuple has a position: the batch dimensions and the named ones.
     fn located(&self) -> impl Iterator<Item = usize> {
         (0..self.batch).chain(self.named.clone())
     }
@@ -103,7 +104,8 @@ impl Gather {
     /// The bytes that the tuples of a box of this shape take.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
         let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
-        // The indices twice, as they are read and as they are rebased; the positions, the order and the places.
+        // In words: the indices twice, as read and as rebased; the positions; 2 of `sorted`, and 1 each of `places` and
+        // `invalid`.
         let each = 2 * self.named.len() + self.located().count() + 4;
         count.saturating_mul(each * size_of::<usize>())
     }
@@ -163,14 +165,14 @@ impl Gather {
         Ok(tuples)
     }
 
-    /// The chunks of the kept dimensions that a box of the result meets.
+    /// For each kept dimension, the segments of the chunks that a box of the result meets.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
         kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim]))
             .collect()
     }
 
-    /// Calls `each` for every chunk of `params` that a box of the result reads.
+    /// Calls `each` with the coordinates of every chunk of `params` that a box of the result reads.
     pub(super) fn for_each_chunk(
         &self,
         source: &Source,
@@ -189,7 +191,7 @@ impl Gather {
         Ok(())
     }
 
-    /// The coordinates of the chunk that a tuple and a choice of segments point into.
+    /// The coordinates of the chunk that tuple `number` and one segment of each kept dimension lie in.
     fn chunk(
         &self,
         source: &Source,
@@ -209,8 +211,8 @@ impl Gather {
         at
     }
 
-    /// Writes a box of the result to the beginning of a shard of this shape. Returns the number of tuples that are out
-    /// of range, whose slices become zeros.
+    /// Writes a box of the result to the beginning of a shard of this shape. The slices of tuples that are out of range
+    /// become zeros. Returns the number of these tuples if their slices begin in this box, and otherwise 0.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -282,7 +284,7 @@ impl Gather {
             })?;
         }
         self.clear(&tuples, result, (shard, shape), unit);
-        // Each tuple is counted once, in the shard that begins its slice.
+        // Each tuple is counted once, in the shard where its slice begins.
         let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
         Ok(if begins {
             tuples.invalid.len() as u64
@@ -291,7 +293,7 @@ impl Gather {
         })
     }
 
-    /// Writes zeros for the tuples that are out of range.
+    /// Writes zeros to the slices of the tuples that are out of range.
     fn clear(
         &self,
         tuples: &Tuples,

@@ -16,11 +16,11 @@ pub(super) enum Input {
     Npy(NpyFile),
 }
 
-/// Tells whether an array is still the same.
+/// What is compared to tell whether an array has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fingerprint {
-    /// The checksum of the metadata of a store.
+    /// The checksum of a store's metadata, which does not depend on the elements.
     Metadata(u32),
     /// The length of a file in bytes, and the time of its last change in nanoseconds since 1970.
     File(u64, u64),
@@ -155,8 +155,8 @@ impl IndexArray {
             DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => each(&bytes, i64::from_ne_bytes),
-            // No array has that many elements: an index that does not fit i64 is out of range, and so is the largest
-            // i64.
+            // An index that does not fit i64 becomes the largest i64. Both are out of range, since no array has that
+            // many elements.
             _ => each(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

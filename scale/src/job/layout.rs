@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The most bytes of a chosen shard.
+/// The most decoded bytes of a chosen shard, unless a given chunk is larger, and of a chunk like the source's.
 const SHARD: usize = 32 << 20;
-/// The most bytes of a chosen chunk if the source has no chunks to copy the shape of.
+/// The most decoded bytes of a chosen chunk if the source has no chunks, as an `.npy` file.
 const CHUNK: usize = 1 << 20;
 
-/// The shapes of a shard and of a chunk. `chunks` has, for each dimension of the result, the size of the source's
-/// chunks in the dimension that it walks.
+/// The shapes of a shard and of a chunk of a result. `element` is the size of an element in bytes. `chunks` has, for
+/// each dimension of the result, a size of chunks that suits the source's, or `None` if the source has no chunks.
 pub(super) fn choose(
     shape: &[usize],
     element: usize,
@@ -70,7 +70,7 @@ pub(super) fn choose(
     }
 }
 
-/// The shape of a chunk like the source's chunks.
+/// The shape of a chunk like the source's chunks, with dimensions halved until it is small enough.
 fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
@@ -88,8 +88,8 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
     chunk
 }
 
-/// The shape of a shard of several chunks. The more chunks a shard has in each dimension, the fewer chunks of the
-/// source are read for two shards.
+/// The shape of a shard. The number of its chunks is doubled in one dimension after another, up to the result's size,
+/// while the shard fits [`SHARD`]. The larger shards are, the fewer chunks of the source are read for more than one.
 fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {
@@ -114,7 +114,7 @@ fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     }
 }
 
-/// Zero, as Zarr's JSON has it.
+/// Zero, as Zarr's JSON writes it.
 pub(super) fn zero(dtype: DType) -> Value {
     match dtype {
         DType::Bool => json!(false),

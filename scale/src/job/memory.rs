@@ -6,8 +6,8 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The most bytes that are kept for the next tasks. New memory takes longer than filling it, since the system clears
-/// every page.
+/// The most bytes of buffers that are kept for later tasks. Getting new memory takes longer than filling it, since the
+/// system clears every page.
 const IDLE: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
@@ -39,14 +39,14 @@ impl Memory {
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The most bytes of a buffer that is kept for other tasks.
+    /// The largest capacity, in bytes, with which a buffer is kept for other tasks.
     buffer: usize,
     pub(super) buffers: [Vec<u8>; 2],
 }
 
 /// Waits until all tasks of this process together hold at most `limit` bytes with `bytes` more. A task that needs more
-/// than `limit` runs alone. The share includes up to two buffers of up to `buffer` bytes each, which are empty or hold
-/// arbitrary bytes.
+/// than `limit` runs alone. The first `buffers` of the share's two buffers may be those of earlier tasks, with a
+/// capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are empty.
 pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! A job makes a result store from a source store, one task for each shard of the result.
+//! A job makes an array in a store from a source array, with one task for each shard of the result.
 //!
 //! | module | content |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | what a task reads, and where it writes it; the indices of gathers |
+//! | `slice`, `gather`, `indices` | what a task reads, and where the elements go; the indices of gathers |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
@@ -16,7 +16,7 @@
 //! | `tasks` | the list of tasks |
 //! | `explain` | what a job will read and write |
 //! | `run` | a whole job |
-//! | `to_npy` | conversion of an array to an `.npy` file, which needs no tasks |
+//! | `to_npy` | converts an array to an `.npy` file, without tasks |
 
 pub(crate) mod copy;
 mod device;

@@ -19,7 +19,7 @@ pub enum Operation {
     Gather {
         /// An array of indices, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// Tells whether the indices are still the same.
+        /// The fingerprint of the indices when the job was made. Tasks refuse indices that have a different one.
         indices_fingerprint: Fingerprint,
         /// The indexed dimension, as in [`options::GatherOptions`].
         axis: Option<isize>,
@@ -34,7 +34,7 @@ pub enum Operation {
     GatherNd {
         /// An array of index tuples, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// Tells whether the indices are still the same.
+        /// The fingerprint of the indices when the job was made. Tasks refuse indices that have a different one.
         indices_fingerprint: Fingerprint,
         /// The number of batch dimensions.
         batch_dims: usize,
@@ -86,7 +86,7 @@ pub struct Job {
     pub operation: Operation,
     /// The source: the folder or the URL of an array, or an `.npy` file.
     pub source: PathBuf,
-    /// Tells whether the source is still the same.
+    /// The fingerprint of the source when the job was made. Tasks refuse a source that has a different one.
     pub source_fingerprint: Fingerprint,
     /// The folder or the URL of the result.
     pub result: PathBuf,
@@ -94,7 +94,7 @@ pub struct Job {
     pub metadata: Value,
 }
 
-/// The name of the attribute of a result that says how it was made.
+/// The name of the attribute that says how a result was made.
 pub(super) const ATTRIBUTE: &str = "wgslice";
 
 /// The attributes of a result.
@@ -109,26 +109,27 @@ pub(super) fn attributes(
     Map::from_iter([(ATTRIBUTE.to_owned(), made)])
 }
 
-/// How the tasks of a job run. The result does not depend on it.
+/// How the tasks of a job run. The result does not depend on these settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct How {
     /// Where chunks are sliced and gathered.
     pub device: DeviceChoice,
-    /// The number of threads of each task.
+    /// The most threads that each task uses.
     pub threads: usize,
-    /// How many times a task is tried if the system cannot read or write.
+    /// How many times a task is tried, the first time included, if the system cannot read or write.
     pub attempts: usize,
-    /// The most bytes that the tasks of a process hold together, without the cache. `None` for no limit.
+    /// The most bytes that the tasks of a process hold together, without the cache. A task that needs more runs alone.
+    /// `None` for no limit.
     pub memory: Option<usize>,
-    /// The most bytes of decoded chunks that a process keeps because other shards have elements of them too.
+    /// The most bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,
 }
 
 /// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as
-/// text.
+/// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// Distinguishes this job from all other jobs whose result has the same folder.
+    /// Distinguishes this job from all other jobs whose result has the same place. Empty if the job was not begun.
     pub id: String,
     /// The job.
     pub job: Job,

@@ -70,8 +70,8 @@ impl Kind {
                     }
                 };
                 let batch = from_end(*batch_dims, indices.shape().len());
-                // As in the library, a negative number of batch dimensions that stands for the axis counts from the end
-                // of params.
+                // Without an axis, `batch_dims` stands for it. As in the library, a negative one then counts from the
+                // end of params.
                 let axis = from_end(axis.unwrap_or(*batch_dims), rank);
                 let result = plan.shape().to_vec();
                 (Gather::along(plan, indices, axis, batch, rank), result)
@@ -125,7 +125,8 @@ impl Kind {
         }
     }
 
-    /// For each dimension of the result, the size of a chunk that suits the source's chunks. `None` if there is none.
+    /// For each dimension of the result, the size of a chunk that suits the source's chunks. `None` for an `.npy` file,
+    /// which has no chunks.
     fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
         let mut chunks = vec![None; rank];
         match self {
@@ -144,8 +145,8 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // Neighbouring tuples differ in the last dimension of these. A chunk has as many tuples as a chunk of
-                // the source has positions that tuples name.
+                // Neighbouring tuples lie along the last dimension that numbers tuples. A chunk of the result gets as
+                // many tuples as a chunk of the source has positions that tuples can name, up to 65,536.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -158,7 +159,7 @@ impl Kind {
     }
 }
 
-/// The requested form of a result. What is `None` is chosen to be like the source's.
+/// The requested form of a result. A field that is `None` is chosen to be like the source's.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The shape of a shard.
@@ -174,7 +175,8 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the arrays, the operation and the form do not fit each other.
+    /// [`Error::Usage`] if an array cannot be opened, or the arrays, the operation and the form do not fit each other;
+    /// [`Error::Io`].
     pub fn new(
         mut operation: Operation,
         source: &Path,
@@ -207,7 +209,7 @@ impl Job {
                 *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
             }
             Operation::Slice { spec } => {
-                // Slices that are written differently but mean the same become one text.
+                // Slices that only differ in their spelling, as in spaces, become one text, and so the same job.
                 let parsed: SliceSpec = spec
                     .parse()
                     .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
@@ -258,7 +260,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the source is no longer what the job says, or cannot be opened.
+    /// [`Error::Usage`] if the source or the indices have changed or cannot be opened, or if the result does not fit
+    /// the operation; [`Error::Io`].
     pub fn new(order: Order) -> Result<Self, Error> {
         let job = &order.job;
         let (kind, shape) = Kind::open(&job.operation, &job.source)?;
@@ -304,7 +307,8 @@ impl Prepared {
         })
     }
 
-    /// The job of this text, opened once for the tasks that run in this process at the same time.
+    /// The job of this text, opened once for the tasks of this process. The process keeps the four jobs that it opened
+    /// last.
     ///
     /// # Errors
     ///
@@ -348,7 +352,7 @@ impl Prepared {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The box of the result that a shard holds.
+    /// The box of the result in the shard at these coordinates of the grid.
     pub(super) fn result_box(&self, at: &[usize]) -> Vec<Range<usize>> {
         let sizes = self.target.shape().iter().zip(self.target.shard());
         let sizes = at.iter().zip(sizes);
@@ -357,8 +361,9 @@ impl Prepared {
             .collect()
     }
 
-    /// The most bytes that a task holds: a shard three times, decoded, encoded and as chunks that are being encoded; a
-    /// chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather.
+    /// The bytes that are reserved for a task: a shard three times, decoded, encoded and as chunks that are being
+    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather. In a
+    /// conversion, the bytes of the file that are read at once stand for a chunk.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {

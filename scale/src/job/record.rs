@@ -35,7 +35,7 @@ pub struct Record {
 pub enum State {
     /// The result of this very job exists, and is complete.
     Complete,
-    /// None or some of the shards exist: the job can be run.
+    /// The job can be run: its `zarr.json` is not written yet. Any number of its shards may exist.
     Open(Record),
 }
 
@@ -45,7 +45,8 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if something else is in the result's place; [`Error::Io`].
+    /// [`Error::Usage`] if something else is in the result's place, or what is there cannot be read as JSON;
+    /// [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
@@ -63,7 +64,7 @@ impl Record {
             Found::Nothing => {}
             Found::Other(what) if overwrite => {
                 log::info!("removing {result}, {what}");
-                // The description is removed first, so that a half removed array is no array.
+                // The description is removed first, so that no reader opens an array that is half removed.
                 for key in ["zarr.json", ".zarray", ""] {
                     remove(&*place, key)?;
                 }
@@ -141,7 +142,7 @@ impl Record {
         written.map_err(|error| failed("write", &*self.place, key, &error))
     }
 
-    /// Writes the lists of tasks of this process, up to `files`, and returns the name of the folder that they are in.
+    /// Writes the tasks for `shards` in up to `files` lists, in a folder of this process. Returns the folder's name.
     pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
         let folder = format!("{JOB_FOLDER}/tasks-{}-{}", self.id, process::id());
         remove(&*self.place, &folder)?;
@@ -171,7 +172,7 @@ impl Record {
         }
     }
 
-    /// The shards that the job has not written yet.
+    /// The numbers of the shards that the job has not written yet.
     ///
     /// # Errors
     ///
@@ -191,7 +192,7 @@ impl Record {
             .collect())
     }
 
-    /// Writes the result's `zarr.json`, and removes the record.
+    /// Writes the result's `zarr.json`, and removes the other files of the job, the record among them.
     ///
     /// # Errors
     ///
@@ -210,7 +211,7 @@ enum Found {
     Begun(String),
     /// Another array, finished or not, described for messages.
     Other(String),
-    /// Something that is not ours to remove.
+    /// Files that are not an array, which even `--overwrite` does not remove.
     Foreign,
 }
 

@@ -28,7 +28,7 @@ pub struct Summary {
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
-    /// The number of index tuples that were out of range.
+    /// The number of index tuples that were out of range and gave zeros, in the shards that were computed.
     pub out_of_range: u64,
     /// The time of the run in seconds.
     pub seconds: f64,
@@ -64,8 +64,9 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Computes the missing shards on an engine, and finishes the result. The tasks of this process share `prepared`.
-/// `files` is the number of lists of tasks: about four for each task that runs at a time.
+/// Computes the missing shards on an engine, and finishes the result. The tasks of this process share `prepared` if it
+/// is from [`Prepared::of`]. `files` is the most lists of tasks to write, best about four for each task that runs at a
+/// time.
 ///
 /// # Errors
 ///
@@ -101,7 +102,7 @@ pub async fn run(
     Ok(summary)
 }
 
-/// Runs the tasks. Returns how many have answered.
+/// Runs the tasks, and adds their outcomes to `summary`. Returns how many tasks have answered.
 async fn query(
     engine: &Engine,
     order: &Order,
@@ -143,7 +144,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// As for a task of a gather, whose indices are read.
+    /// Those of reading a gather's indices: [`Error::Data`] if an index is out of range and the job refuses that;
+    /// [`Error::Io`].
     pub fn explain(&self) -> Result<Explanation, Error> {
         Explanation::of(self)
     }

@@ -17,17 +17,18 @@ pub struct Outcome {
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored.
     pub bytes_written: u64,
-    /// The CRC-32C of the shard as it is stored.
+    /// The CRC-32C of the shard as it is stored. `None` if the shard existed already.
     pub checksum: Option<u32>,
-    /// The number of index tuples that were out of range.
+    /// The number of index tuples out of range that gave zeros and whose slices begin in this shard.
     pub out_of_range: u64,
 }
 
-/// Computes a shard and writes it whole, unless it exists.
+/// Computes a shard and writes it whole, unless the job has written it already.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if there is no such shard; [`Error::Data`]; [`Error::Io`] after as many attempts as the order says.
+/// [`Error::Usage`] if there is no such shard; [`Error::Data`] if a chunk or an index cannot be used; [`Error::Io`]
+/// after as many attempts as the order says.
 pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
     if shard >= prepared.shards() {
         return Err(Error::usage(format_args!(

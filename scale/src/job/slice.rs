@@ -10,7 +10,7 @@ use std::ops::Range;
 use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
 /// A slice that is made from the source chunk by chunk: a chunk is read, and its elements are copied to their places in
-/// the result. So only chunks with elements of the result are read, and a task holds one chunk at a time.
+/// the result. Only chunks with elements of the result are read, and a task holds one chunk at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<Walk>,
@@ -26,7 +26,7 @@ impl Slice {
         &self.walks
     }
 
-    /// The number of shards that need elements of a chunk.
+    /// The number of shards that need elements of the chunk that `segments` lie in. `result` is the box of one of them.
     fn readers(
         &self,
         segments: &[Segment],
@@ -96,7 +96,7 @@ impl Slice {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 };
                 let (chunk, stored) = reader.stored(&at)?;
-                // Chunks of only the fill value are not stored in the result, even if the source stores them.
+                // A sharded result does not store chunks of only the fill value, even if the source does.
                 if stored.is_none() || target.is_missing(chunk.as_ref()) {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 }

@@ -1,5 +1,5 @@
-//! A shard that is being made, as its chunks one after another. So each chunk is encoded from where it is, and a shard
-//! of chunks that are not compressed is written as it is.
+//! A shard that is being made, as its chunks one after another in memory. Each chunk is encoded from where it lies.
+//! Chunks that are stored as they are in memory need no encoding.
 
 use super::{
     copy::{Dim, copy_box},
@@ -13,12 +13,12 @@ use zarrs::storage::Bytes;
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Vec<u8>,
-    /// For each chunk, the bytes to store for it, if they are known without its elements.
+    /// For each chunk, its stored bytes if they are copied from the source. `None` if the chunk is to be encoded.
     pub(super) stored: Vec<Option<Bytes>>,
 }
 
-/// One dimension of a box in a shard: `size` places from place `first` of the shard on. `from` is the distance between
-/// neighbours in the array that is read.
+/// One dimension of a box in a shard: its first position in the shard, and its size. `from` is the distance in elements
+/// between neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     pub(super) from: usize,
@@ -31,14 +31,15 @@ pub(super) struct Side {
 struct Piece {
     /// What this dimension adds to the chunk's number in the shard.
     tile: usize,
-    /// Where the piece begins, in elements: in the box that is read, and in the chunk.
+    /// Where the piece begins in the box that is read, in elements.
     from: usize,
+    /// Where the piece begins in the chunk, in elements.
     to: usize,
     dim: Dim,
 }
 
 impl<'a> Tiles<'a> {
-    /// Makes a shard in `bytes`, whose content does not matter.
+    /// Makes a shard in `bytes`. Its elements are arbitrary until they are written.
     pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Self {
         resize(bytes, target);
         let count = product(&grid(target.shard(), target.chunk()));
@@ -62,7 +63,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of the chunk that a box is. `None` if the box is no whole chunk.
+    /// The number of the chunk that a box fills. `None` if the box is not exactly one chunk.
     pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
@@ -74,8 +75,9 @@ impl<'a> Tiles<'a> {
         numbers.sum()
     }
 
-    /// Writes a box to the beginning of the shard. `fill` writes the box to the beginning of an array of the shard's
-    /// shape. If the shard has several chunks, that array is `rows`, whose content does not matter.
+    /// Writes a box to the beginning of the shard. `fill` gets an array of the shard's shape, and that shape, and
+    /// writes the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose
+    /// content is overwritten, and the box is then copied to the chunks.
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
@@ -99,13 +101,13 @@ impl<'a> Tiles<'a> {
         self.copy((rows, 0), &sides)
     }
 
-    /// Encodes the shard to `image`, whose content does not matter, on up to `threads` threads.
+    /// Encodes the shard to `image`, whose content is replaced, on up to `threads` threads.
     pub(super) fn encode(mut self, image: &mut Vec<u8>, threads: usize) -> Result<(), Error> {
         let stored = &mut self.stored[..];
         self.target.encode(self.bytes, stored, image, threads)
     }
 
-    /// Copies a box to the shard. The first element of the box is element `from` of `source`.
+    /// Copies a box, which `sides` describe, to the shard. The first element of the box is element `from` of `source`.
     pub(super) fn copy(
         &mut self,
         (source, from): (&[u8], usize),
@@ -130,15 +132,15 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// Makes a buffer as long as a decoded shard, with room for stored bytes that are longer.
+/// Makes a buffer as long as a decoded shard, and reserves room for an encoded one, which may be longer.
 fn resize(bytes: &mut Vec<u8>, target: &Target) {
     bytes.reserve_exact(target.buffer_bytes().saturating_sub(bytes.len()));
     bytes.resize(target.shard_bytes(), 0);
 }
 
 impl Side {
-    /// The parts of this dimension that lie in chunks of size `chunk`. The numbers of neighbouring chunks are `tile`
-    /// apart, and neighbouring elements in a chunk are `stride` apart.
+    /// Cuts this dimension at the borders of chunks of size `chunk`. The numbers of neighbouring chunks differ by
+    /// `tile`, and neighbouring elements in a chunk are `stride` elements apart.
     fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut done = 0;

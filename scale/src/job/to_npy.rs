@@ -18,7 +18,7 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes of a tile, which is put together before it is written, unless a chunk is larger.
+/// The most bytes of a tile, unless a chunk is larger. A tile is put together in memory before it is written.
 const TILE: usize = 64 << 20;
 
 /// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. `memory` bounds the
@@ -26,8 +26,8 @@ const TILE: usize = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if the file exists and is not to be overwritten, if an `.npy` file cannot store the array, or if a
-/// chunk does not fit the memory; the errors of reading chunks; [`Error::Io`].
+/// [`Error::Usage`] if the file exists and is not to be overwritten, if an `.npy` file cannot store the array, or if
+/// `memory` cannot hold a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,
@@ -159,7 +159,7 @@ fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> 
         .collect()
 }
 
-/// Writes a box to its places in the file.
+/// Writes a box to its places in the file, whose elements begin at byte `start`.
 fn write_tile(
     source: &Source,
     ranges: &[Range<usize>],

@@ -7,9 +7,9 @@ use wgslice::Plan;
 /// How the result walks along one dimension of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
-    /// The position of the result's first element.
+    /// The position in the source of the result's first element.
     base: usize,
-    /// The distance to the next position. Not 0.
+    /// The distance to the next position, negative for a walk towards the beginning. Not 0.
     step: isize,
     /// The dimension of the result that walks along it. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
@@ -30,8 +30,9 @@ impl Walk {
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
-    /// The number of shards of this size that meet the chunk of a segment of the shard at `start`, in a dimension of
-    /// `size` elements of the result.
+    /// The number of shards that meet the chunk of `segment` along this dimension. The segment belongs to the shard
+    /// that begins at position `start` of the result. `chunk`, `size` and `shard` are the sizes of a chunk of the
+    /// source, of the result and of a shard, in this dimension.
     pub(super) fn readers(
         &self,
         segment: &Segment,
@@ -52,7 +53,8 @@ impl Walk {
         last / shard - first / shard + 1
     }
 
-    /// The chunks that a box of the result meets in this dimension, in the order of the result.
+    /// A segment for each chunk of size `chunk` that a box of the result meets in this dimension, in the result's
+    /// order.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
@@ -95,18 +97,19 @@ pub(super) struct Segment {
     pub(super) chunk: usize,
     /// The first position within the chunk.
     pub(super) begin: usize,
-    /// The distance to the next position.
+    /// The distance to the next position, negative for a walk towards the beginning.
     pub(super) step: isize,
     /// The number of positions. At least 1.
     pub(super) count: usize,
-    /// The place of the first position within the box of the result.
+    /// The place of the first position within the box of the result, along the dimension that walks.
     pub(super) first: usize,
 }
 
-/// How the result of a slice walks along each dimension of a source of `rank` dimensions. Empty if the result is.
+/// How the result of a slice walks along each dimension of a source of `rank` dimensions. Empty if the result has no
+/// elements.
 ///
-/// Each dimension of the result walks along at most one dimension of the source. So parts of single elements are enough
-/// to find where the slice begins and how it steps.
+/// Each dimension of the result walks along at most one dimension of the source. So the source positions of single
+/// elements are enough to find where the slice begins and how it steps.
 pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
     if plan.shape().contains(&0) {
         return Ok(Vec::new());

@@ -14,7 +14,7 @@ use datafusion::{
 use std::sync::Arc;
 use wgslice::Indices;
 
-/// The tensors of some rows, all present, in one buffer.
+/// The tensors of some rows, in one buffer.
 #[derive(Clone, Debug)]
 pub struct Column {
     tensor: TensorType,
@@ -65,7 +65,7 @@ impl Column {
         })
     }
 
-    /// One tensor that stands for every row.
+    /// The same column, whose only tensor then stands for every row.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Column {
         }
     }
 
-    /// The type.
+    /// The type of the tensors.
     pub fn tensor(&self) -> &TensorType {
         &self.tensor
     }
@@ -98,7 +98,7 @@ impl Column {
     ///
     /// # Errors
     ///
-    /// Elements that are no integers, or above the range of `i64`.
+    /// Elements that are not integers, or are above the range of `i64`.
     pub fn integers(&self) -> Result<Integers> {
         let values = match self.values.data_type() {
             DataType::Int32 | DataType::UInt32 | DataType::Int64 => Arc::clone(&self.values),
@@ -114,11 +114,12 @@ impl Column {
         Ok(Integers(values))
     }
 
-    /// An array of `rows` tensors from their bytes. The rows of `nulls` are missing tensors, whose bytes do not matter.
+    /// An array of `rows` tensors from their bytes. The null rows of `nulls` are missing tensors, whose bytes are
+    /// arbitrary.
     ///
     /// # Errors
     ///
-    /// A number of bytes other than the tensors need.
+    /// `bytes` of another length than `rows` tensors have.
     pub fn array(
         tensor: &TensorType,
         rows: usize,
@@ -151,7 +152,7 @@ impl Column {
 pub struct Integers(ArrayRef);
 
 impl Integers {
-    /// The indices for the library.
+    /// The integers as indices for the library, without a copy.
     pub fn indices(&self) -> Indices<'_> {
         if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
             Indices::I32(values.values())
@@ -162,7 +163,7 @@ impl Integers {
         }
     }
 
-    /// The same integers `times` times.
+    /// The integers, repeated `times` times as a whole, as `i64`.
     #[must_use]
     pub fn repeated(&self, times: usize) -> Self {
         Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use wgslice::DType;
 
-/// The field metadata that names an extension type, and its parameters.
+/// The keys of a field's metadata for the name of an extension type, and for the type's parameters.
 const EXTENSION: &str = "ARROW:extension:name";
 const PARAMETERS: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
@@ -19,7 +19,7 @@ const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 /// be allocated.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
-/// How a column stores its tensors. The values are in the same order in both.
+/// How a column stores its tensors. The elements have the same order in both layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A `FixedSizeList` for each dimension: the shape is part of the Arrow type.
@@ -50,7 +50,8 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// An element type that is no number, or more than 2^31 - 1 elements.
+    /// An element type other than the numbers of a tensor, more than 2^31 - 1 elements, or a dimension larger than
+    /// that.
     pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
         let dtype = dtype(&element)?;
         if elements(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
@@ -67,11 +68,12 @@ impl TensorType {
         })
     }
 
-    /// The tensors of a column.
+    /// The type of the tensors of a column.
     ///
     /// # Errors
     ///
-    /// A column whose elements are not tensors, or are lists of different lengths.
+    /// A column whose values are not tensors or are lists of different lengths, or whose metadata does not fit its
+    /// lists.
     pub fn of(field: &Field) -> Result<Self> {
         let name = field.name();
         if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
@@ -133,11 +135,11 @@ impl TensorType {
         Ok(Self::new(item.data_type().clone(), &shape)?.in_layout(Layout::Extension))
     }
 
-    /// Tensors of the same elements and another shape, in nested lists.
+    /// Tensors with elements of the same type and another shape, in nested lists.
     ///
     /// # Errors
     ///
-    /// More than 2^31 - 1 elements.
+    /// More than 2^31 - 1 elements, or a dimension larger than that.
     pub fn with_shape(&self, shape: &[usize]) -> Result<Self> {
         Self::new(self.element.clone(), shape)
     }
@@ -162,7 +164,7 @@ impl TensorType {
         self.dtype
     }
 
-    /// Refuses elements that are no integers. `argument` is their name in the error.
+    /// Refuses elements that are not integers. `argument` is their name in the error.
     ///
     /// # Errors
     ///
@@ -195,7 +197,7 @@ impl TensorType {
             })
     }
 
-    /// Whether a column of this Arrow type has these tensors. Names and nullability of items make no difference.
+    /// Whether a column of this Arrow type can hold these tensors. Names and nullability of items make no difference.
     pub fn is_stored_as(&self, data_type: &DataType) -> bool {
         let mut element = data_type;
         for &size in &*self.lists() {
@@ -233,7 +235,7 @@ impl TensorType {
     }
 }
 
-/// The number of elements of this shape. `None` above the largest number.
+/// The number of elements of this shape. `None` if it is above [`MAX_LENGTH`].
 fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()
@@ -247,7 +249,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
     elements.filter(|&elements| elements <= MAX_LENGTH)
 }
 
-/// The library's type of elements of this Arrow type.
+/// The library's type for elements of this Arrow type.
 fn dtype(element: &DataType) -> Result<DType> {
     Ok(match element {
         DataType::Int8 => DType::I8,

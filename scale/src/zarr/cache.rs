@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The elements of a chunk.
+/// The bytes of the elements of a chunk, shared by its clones.
 #[derive(Clone, Debug)]
 pub struct Chunk(Arc<Vec<u8>>);
 
@@ -24,7 +24,7 @@ impl AsRef<[u8]> for Chunk {
 /// Keeps a chunk until all shards that need it have used it, or until newer chunks need the memory.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    /// The most bytes of all kept chunks.
+    /// The most bytes of all kept chunks together.
     limit: usize,
     kept: Mutex<Kept>,
 }
@@ -34,7 +34,7 @@ struct Kept {
     bytes: usize,
     /// The kept chunks by their coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Chunk, usize)>,
-    /// The coordinates of chunks in the order in which they were kept. Some of these chunks are already removed.
+    /// The coordinates of chunks in the order in which they were kept. Some of these chunks may be removed already.
     order: VecDeque<Vec<usize>>,
 }
 
@@ -57,7 +57,7 @@ impl Cache {
         Some(chunk)
     }
 
-    /// Keeps a chunk for `users` more shards.
+    /// Keeps a chunk for `users` more shards, unless it is larger than the limit.
     pub(super) fn keep(&self, at: &[usize], chunk: &Chunk, users: usize) {
         let bytes = chunk.as_ref().len();
         if users == 0 || bytes > self.limit {

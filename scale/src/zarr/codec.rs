@@ -18,7 +18,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The codec that is closest to these codecs of chunks: Zstandard if none of the others is.
+    /// The codec that is closest to these codecs of chunks. Zstandard stands for all compressors that are neither
+    /// deflate nor Blosc.
     pub(super) fn like(codecs: &CodecChain) -> Self {
         let compressors = codecs.bytes_to_bytes_codecs();
         if compressors.is_empty() {
@@ -33,7 +34,7 @@ impl Codec {
         names.next().unwrap_or(Self::Zstd)
     }
 
-    /// The list of codecs of chunks that are not shards.
+    /// The list of codecs of a chunk, as in `zarr.json`, without sharding.
     pub(super) fn metadata(self, dtype: DType) -> Vec<Value> {
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         let compressor = match self {
@@ -58,7 +59,8 @@ impl Codec {
     }
 }
 
-/// The codecs of the chunks in a shard. `None` if the array is not sharded, or other codecs encode its shards too.
+/// The codecs of the chunks in a shard. `None` if the array is not sharded, if other codecs encode its shards too, or
+/// if the codecs cannot be read.
 pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     let codecs = array.codecs();
     if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {

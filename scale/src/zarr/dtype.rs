@@ -4,7 +4,7 @@ use super::Error;
 use std::path::Path;
 use wgslice::DType;
 
-/// The element type that Zarr V3 calls `name`. Zarr has the library's names, and other names for some types.
+/// The element type that Zarr V3 calls `name`. Zarr has the library's names, and second names for complex types.
 pub(super) fn of_name(name: &str, path: &Path) -> Result<DType, Error> {
     let name = match name {
         "complex_float32" => "complex64",

@@ -11,7 +11,7 @@ impl Target {
     /// Encodes a shard to `image`, on up to `threads` threads. The content of `tiles` and `stored` is lost.
     ///
     /// `tiles` are the chunks of the shard one after another. `stored` has, for each chunk, the bytes to store for it,
-    /// if they are known already.
+    /// or `None` if the chunk is to be encoded.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Target {
         Ok(())
     }
 
-    /// Appends encoded chunks to an image. Returns the length of each, `None` for chunks that are not stored.
+    /// Appends encoded chunks to an image. Returns the length of each in bytes, `None` for chunks that are not stored.
     fn encode_tiles(
         &self,
         tiles: &[u8],
@@ -100,7 +100,7 @@ impl Target {
         })
     }
 
-    /// Removes the chunks from an image that are not stored. Returns the lengths, as [`Target::encode_tiles`] does.
+    /// Removes from an image the chunks that are not to be stored. Returns lengths as [`Target::encode_tiles`] does.
     fn pack(&self, image: &mut Vec<u8>) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
         let mut end = 0;
@@ -121,7 +121,8 @@ impl Target {
         lengths
     }
 
-    /// Whether a chunk with these elements is left out of its shard, because all have the fill value.
+    /// Whether a chunk with these elements is left out of its shard, because all have the fill value. Always `false` if
+    /// the array is not sharded.
     pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
         let fill = self.fill();
         // The first element is the fill value, and each other element equals the one before it.
@@ -138,8 +139,8 @@ impl Target {
     }
 }
 
-/// Appends the index of a shard: for each chunk its offset and length, and a checksum, as [`super::Layout::metadata`]
-/// says.
+/// Appends the index of a shard: for each chunk its offset in the shard and its length, in bytes, both [`u64::MAX`] for
+/// a chunk that is not stored; then a checksum. [`super::Layout::metadata`] describes this form to readers.
 fn push_index(image: &mut Vec<u8>, lengths: &[Option<usize>]) {
     let begin = image.len();
     let mut end = 0_u64;

@@ -5,7 +5,7 @@ use std::{fmt::Display, io};
 /// Why an array could not be read, made or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The arguments fit neither each other nor the arrays that they name: no task can succeed.
+    /// The arguments do not fit each other or the arrays that they name: no task can succeed.
     #[error("{0}")]
     Usage(String),
     /// The data cannot be used: a chunk is corrupt, or an index is out of range. Another try fails too.

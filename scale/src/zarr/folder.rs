@@ -15,8 +15,8 @@ use zarrs::storage::{
 
 /// A folder whose files are values.
 ///
-/// A job writes a file in a folder of its own, and the file gets its name when it is complete. When the job is over,
-/// the folder is removed, so a late task of the job cannot write into a later job's result.
+/// A job writes each file of its result in a folder of its own, and moves the file to its place when it is complete.
+/// When the job is over, its folder is removed, so a late task of the job cannot write into a later job's result.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: PathBuf,
@@ -35,7 +35,8 @@ impl Folder {
         self.root.join(key)
     }
 
-    /// The folder for files of a job that are not complete. It is on the same disk, so that they can be renamed.
+    /// The folder for files of a job that are not complete. It is below the root, on the same disk, so that the files
+    /// can be renamed.
     fn staging(&self, job: &str) -> PathBuf {
         self.path(JOB_FOLDER).join(format!("new-{job}"))
     }

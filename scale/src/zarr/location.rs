@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf, absolute};
 pub(crate) enum Location {
     /// An absolute path.
     Folder(PathBuf),
-    /// A URL without a slash at its end.
+    /// A URL whose path does not end with a slash, unless the path is only a slash.
     #[cfg(feature = "object-stores")]
     Url(url::Url),
 }
 
-/// The scheme of a URL, which stands before `://`. `None` if the name is no URL.
+/// The scheme of a URL, which stands before `://`. `None` if the name is not a URL.
 fn scheme(name: &Path) -> Option<&str> {
     let (scheme, _) = name.to_str()?.split_once("://")?;
     let mut letters = scheme.chars();
@@ -21,7 +21,7 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Whether a name is a URL or the path of an existing folder. If so, it names a store; otherwise it names a file.
+/// Whether a name is a URL or the path of an existing folder. Such a name is taken for a store's, others for files'.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }
@@ -106,7 +106,7 @@ impl Location {
         }
     }
 
-    /// Whether one of the locations is, or lies in, the other, also through links.
+    /// Whether one of the locations is the other or lies in it. The links of folders are resolved.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {

@@ -48,7 +48,7 @@ pub(crate) fn product(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// For each dimension, the distance between neighbours in row-major order.
+/// For each dimension, the distance between neighbours in row-major order, in elements.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for dim in (1..shape.len()).rev() {
@@ -67,7 +67,7 @@ pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// The number of chunks in each dimension of an array.
+/// The number of chunks in each dimension of an array. The last chunks may reach over the array's end.
 pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunk);
     sizes.map(|(&size, &chunk)| size.div_ceil(chunk)).collect()

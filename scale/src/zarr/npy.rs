@@ -18,7 +18,7 @@ pub struct NpyFile {
     path: PathBuf,
     dtype: DType,
     shape: Vec<usize>,
-    /// The offset in bytes where the elements begin.
+    /// The offset in the file where the elements begin, in bytes.
     start: u64,
 }
 
@@ -27,7 +27,8 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if it is no `.npy` file of plain numbers in row-major order, or is cut short.
+    /// [`Error::Usage`] if the file cannot be read, is cut short, or is not an `.npy` file of plain numbers in
+    /// row-major order and the machine's byte order.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let unfit =
             |problem: &str| Error::usage(format_args!("cannot read {}: {problem}", path.display()));
@@ -97,8 +98,8 @@ impl NpyFile {
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`, an array with the distances `to` between neighbours.
-    /// Returns the number of bytes that were read.
+    /// Writes the elements of a box to the beginning of `dest`, an array whose neighbours are `to` elements apart in
+    /// each dimension. Returns the number of bytes that were read, which may include some between those of the box.
     ///
     /// # Errors
     ///
@@ -158,7 +159,7 @@ impl NpyFile {
     }
 }
 
-/// The most bytes that are read at once.
+/// The most bytes of the file that are read at once.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
-/// The number of bytes that could be read in the time that one more call takes.
+/// What one more call of the system costs, as the number of bytes that could be read in the same time.
 const CALL: usize = 4 << 10;

@@ -1,4 +1,4 @@
-//! Opens arrays, or says why a name is that of no array.
+//! Opens arrays, or says why a name does not name an array.
 
 use super::{Error, JOB_RECORD, Store, place};
 use std::{fmt::Display, path::Path, sync::Arc};

@@ -30,10 +30,10 @@ pub struct Source {
     /// The shape of a chunk of the grid, which is a shard in a sharded array.
     outer: Vec<usize>,
     array: Array<Store>,
-    /// The codecs of the chunks within shards.
+    /// The codecs of the chunks within shards. `None` if the chunks of the grid can only be decoded whole.
     inner: Option<CodecChain>,
     codec: Codec,
-    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
+    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<serde_json::Value>>,
     fill: Vec<u8>,
     fingerprint: u32,
@@ -142,7 +142,7 @@ impl Source {
         self.codec
     }
 
-    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
+    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
         self.stored.as_deref()
     }
@@ -168,7 +168,7 @@ impl Source {
         self.fingerprint
     }
 
-    /// Begins to read chunks.
+    /// Returns a reader of chunks, which counts from 0.
     pub fn reader(&self) -> Reader<'_> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
@@ -216,13 +216,14 @@ impl Reader<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name its key.
+    /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name the file or object
+    /// that holds the chunk.
     pub fn chunk(&mut self, at: &[usize]) -> Result<Chunk, Error> {
         self.read(at).map(Chunk::new)
     }
 
     /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of them reads it from the store,
-    /// and the others find it in the cache.
+    /// and the others take it from the cache if it is still there.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
@@ -261,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The key of a chunk's file, and the chunk's stored bytes.
+    /// The key of the value that holds a chunk, and the chunk's stored bytes, or `None` if the chunk is missing.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let shape = &self.source.chunk;
         let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();

@@ -17,7 +17,7 @@ use zarrs::storage::{
     byte_range::{ByteRange, ByteRangeIterator, InvalidByteRangeError},
 };
 
-/// The prefix of the keys of the values that an unfinished job keeps beside its result.
+/// The prefix of the keys under which an unfinished job keeps values beside its result.
 pub(crate) const JOB_FOLDER: &str = ".wgslice";
 /// The key of the record of an unfinished job: JSON whose field `id` is the job's id.
 pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
@@ -28,10 +28,10 @@ pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 /// A job that writes a result has an id. Late tasks of an earlier job, which do not know yet that their job is over,
 /// may try to write to the same place. So a place tells the values of a job from those of others.
 pub(crate) trait Place: Debug + Send + Sync {
-    /// The name of a key's value in messages, by which an engine also finds it. The empty key is the whole store.
+    /// The path or URL of a key's value, for messages and for engines, which open it. The empty key is the whole store.
     fn name(&self, key: &str) -> String;
 
-    /// Why there can be no array, if that is known without reading any value.
+    /// Why there can be no array. `None` if only reading a value would show it.
     fn missing(&self) -> Option<&'static str>;
 
     /// The bytes of a value in this range. `None` if there is no such value.
@@ -40,17 +40,18 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// The length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
-    /// Whether there are no values except in the [`JOB_FOLDER`]. An error of the kind [`io::ErrorKind::NotADirectory`]
-    /// if the place is no store.
+    /// Whether there are no values except in the [`JOB_FOLDER`]. The error has the kind
+    /// [`io::ErrorKind::NotADirectory`] if a file is in the place of the store.
     fn is_free(&self) -> io::Result<bool>;
 
     /// Makes the folders that a job needs in order to write, if any.
     fn enter(&self, job: &str) -> io::Result<()>;
 
-    /// Writes a value whole or not at all. Fails if the job is over. A value that the job has written before may stay.
+    /// Writes a value whole or not at all. Fails if the job is over. A value that the job has already written for the
+    /// key may stay.
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
 
-    /// Writes a value that is only read during this run.
+    /// Writes a value that is only read during this run. An error may leave a part of it.
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
     /// For each key, whether the job has written its value.
@@ -63,7 +64,7 @@ pub(crate) trait Place: Debug + Send + Sync {
 /// Why bytes were not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// The value is shorter than the range.
+    /// The range reaches over the end of the value.
     Range(InvalidByteRangeError),
     System(io::Error),
 }
@@ -83,7 +84,7 @@ pub(crate) fn place(name: &Path) -> Result<Arc<dyn Place>, Error> {
     })
 }
 
-/// A store for reading, with the operations that Zarr's specification names. Counts the bytes that it delivers.
+/// A store from which `zarrs` reads. Counts the bytes that it delivers.
 #[derive(Debug)]
 pub(crate) struct Store {
     place: Arc<dyn Place>,

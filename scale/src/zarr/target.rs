@@ -69,11 +69,11 @@ pub struct Target {
     pub(super) array: Array<Store>,
     /// The codecs of a chunk.
     pub(super) codecs: Arc<CodecChain>,
-    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
+    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
     /// Whether a shard is made of chunks and has an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
-    /// Whether a chunk is stored as it is in memory.
+    /// Whether the elements of a chunk are stored as they are in memory, without compression.
     pub(super) is_plain: bool,
 }
 
@@ -158,12 +158,13 @@ impl Target {
         product(&self.chunk) * self.dtype.size()
     }
 
-    /// Whether a chunk is stored as it is in memory.
+    /// Whether the elements of a chunk are stored as they are in memory, without compression.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Whether stored chunks of the source can be copied to this array, and copying is cheaper than encoding.
+    /// Whether stored chunks of the source that have this array's shape of chunks can be copied to it, and copying is
+    /// cheaper than encoding.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
         !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
@@ -178,7 +179,7 @@ impl Target {
         grid(&self.shape, &self.shard)
     }
 
-    /// The value of elements beyond the array's end.
+    /// The bytes of the fill value, which missing elements and those beyond the array's end have.
     pub(crate) fn fill(&self) -> &[u8] {
         self.array.fill_value().as_ne_bytes()
     }

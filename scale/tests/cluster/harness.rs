@@ -22,7 +22,7 @@ pub(crate) struct Cluster {
     scheduler: Child,
     executors: Vec<Option<Child>>,
     logs: PathBuf,
-    /// A lock: two clusters at the same time would be too slow for their heartbeats.
+    /// A locked file: two clusters at the same time would be too slow for their heartbeats.
     _alone: File,
 }
 

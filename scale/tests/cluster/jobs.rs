@@ -278,7 +278,7 @@ fn an_executor_is_killed(test: &str, fault: &str) {
             "the task of the lost executor was not run again"
         );
     } else {
-        // The lost tasks were run again and found their shards, except a shard that was being made.
+        // The lost tasks ran again and found their shards, except the shard that was being made.
         assert!(started <= 25, "{started}");
         assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
     }
@@ -347,7 +347,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert!(started.lines().count() > 8, "no task was tried again");
     assert!(folder.elements("b.zarr") == flipped());
 
-    // There are more errors than a task is tried.
+    // There are more errors than times that a task is tried.
     let errors: Vec<_> = (0..40)
         .map(|number| faults.path().join(format!("io-error-{number}")))
         .collect();

@@ -142,8 +142,8 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agreed += 1;
     }
 
-    // Two chained functions, between which the shape must be passed on; a filter by their result; and built-in
-    // functions beside them.
+    // A query with two chained functions, between which the shape must be passed on, a filter by two such functions,
+    // and built-in functions.
     let query = format!(
         "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
          FROM '{path}' WHERE gather_nd(strided_slice(image, '0, 0'), '[0]') % 2 = 1 ORDER BY n"
@@ -203,7 +203,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         "arrow.fixed_shape_tensor"
     );
 
-    // The shape also passes a step of another kind and a shuffle.
+    // The shape also survives a limit, a join and a grouping, and their shuffles.
     let name = tensors.display();
     for from in [
         format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
@@ -216,7 +216,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agrees(&far, &query, &expected).await;
     }
 
-    // The metadata that a cluster loses is here that of a function's result.
+    // Here the cluster loses the metadata of a function's result.
     let query = format!(
         "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
     );

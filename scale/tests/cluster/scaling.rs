@@ -16,7 +16,7 @@ use wgslice_scale::engine::Engine;
 
 const TASKS: usize = 1_000_000;
 
-/// A list of tasks in this many files, as a job writes them.
+/// Deals the tasks to this many files, in the format of a job's lists.
 fn write_tasks(folder: &Path, files: usize) {
     let each = TASKS / files;
     for file in 0..files {

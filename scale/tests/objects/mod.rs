@@ -1,4 +1,4 @@
-//! Arrays in a bucket: the same is read from them and written to them as with arrays in folders.
+//! Arrays in a bucket: jobs read the same from them, and write the same to them, as with arrays in folders.
 
 mod results;
 pub(crate) mod server;

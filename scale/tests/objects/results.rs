@@ -66,7 +66,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains(&to) && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
 
-    // As if a late task of an earlier job had put its shard before this job did.
+    // This is as if a late task of an earlier job had put its shard before this job did.
     let mut names = files(&result).into_keys();
     let stale = names.find(|name| name.starts_with("c")).unwrap();
     fs::write(result.join(&stale), "stale").unwrap();
@@ -101,7 +101,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     assert_eq!(place.run(&slice("::-2", &from, &near, &[])).code, 0);
     assert!(files(&result) == files(near.as_ref()));
 
-    // A folder that is no array is never removed, even with --overwrite.
+    // A folder that is not an array is never removed, even with --overwrite.
     fs::create_dir(place.key("foreign")).unwrap();
     fs::write(place.key("foreign/thesis.txt"), "years of work").unwrap();
     let foreign = url("foreign");
@@ -129,7 +129,7 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
         "the old tasks slept for a shorter time than the new job took"
     );
     let before = files(&place.key("b.zarr"));
-    // It is tried again at once.
+    // The tasks of the old job are tried again without a sleep.
     fs::write(place.path("faults/sleep"), "0").unwrap();
     assert_eq!(old.wait().unwrap().code(), Some(1));
     let errors = fs::read_to_string(place.path("slow.err")).unwrap();

@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-/// What a server does in place of an answer.
+/// What the server does in place of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// Status 500.

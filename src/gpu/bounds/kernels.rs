@@ -1,9 +1,10 @@
-//! What the shader of each kernel may access, by the words of its uniforms: items 5, 6 and 8 of the contract.
+//! What the shader of each kernel may access, computed from the words of its uniforms: items 5, 6 and 8 of the
+//! contract.
 
 use super::{Access, Bytes, Hull, Refusal, lists, require, rows, transpose};
 use crate::gpu::{kernels::Dispatch, maps::Op, program::Prelude};
 
-/// What a dispatch may access of its bindings.
+/// The accesses that a dispatch may make to its bindings.
 pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     match dispatch.program.source.name {
         "serial rows" | "coalesced rows" => rows_of_units(dispatch),
@@ -19,7 +20,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     }
 }
 
-/// An override constant of the pipeline.
+/// The value of an override constant of the pipeline.
 pub(super) fn constant(dispatch: &Dispatch, name: &str) -> Result<i128, Refusal> {
     let constants = dispatch.program.constants();
     let found = constants.iter().find(|(other, _)| *other == name);
@@ -27,8 +28,9 @@ pub(super) fn constant(dispatch: &Dispatch, name: &str) -> Result<i128, Refusal>
     found.ok_or_else(|| format!("no constant {name}"))
 }
 
-/// A base of the uniforms: the unit, counted from the beginning of the binding, to which a shader adds offsets modulo 2^32.
-/// It may lie before the binding, as a negative number, if all offsets that are added to it lead into the binding.
+/// A base of the uniforms: the unit, counted from the beginning of the binding, to which a shader adds offsets modulo
+/// 2^32. It is negative if it lies before the binding, which is allowed if all offsets that are added to it lead into
+/// the binding.
 pub(super) fn base(word: u32) -> i128 {
     rows::signed(word)
 }
@@ -42,8 +44,8 @@ pub(super) fn moved(what: &'static str, binding: usize, bytes: Bytes, block: i12
     }
 }
 
-/// The units of the source that rows `0..rows` read, `None` if there are none. `guarded` says whether the shader skips
-/// units outside of the source.
+/// The units of the source that rows `0..rows` read. `None` if they read none. `guarded` says whether the shader skips
+/// units beyond the bound ones.
 pub(super) fn source_units(
     dispatch: &Dispatch,
     rows: i128,
@@ -80,9 +82,9 @@ pub(super) fn source_units(
     }
 }
 
-/// The accesses to the source: its units, of `unit` bytes each, lie in blocks of `block` bytes that are loaded whole.
+/// The accesses to the source, whose units of `unit` bytes are loaded in whole blocks of `block` bytes.
 fn source(units: Option<Hull>, unit: i128, block: i128) -> impl Iterator<Item = Access> {
-    // Where there is no source, shaders load the first word or vector instead.
+    // For a unit without a source, shaders load the first word or vector instead.
     let first = Access {
         what: "the first of the source",
         binding: 0,
@@ -114,7 +116,7 @@ fn dest_rows(dispatch: &Dispatch, rows: i128, run: i128) -> Result<(Hull, i128),
     })
 }
 
-/// `rows_serial.wgsl` and `rows_coalesced.wgsl`.
+/// The accesses of `rows_serial.wgsl` and `rows_coalesced.wgsl`.
 fn rows_of_units(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let (part, unit) = match dispatch.program.form.prelude {
@@ -133,14 +135,14 @@ fn rows_of_units(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     };
     let (to, step) = dest_rows(dispatch, rows, run)?;
     let to = to.along(run - 1, step).plus(base(uniforms.dest_base));
-    // Only the first of several parts is compared with the bound.
+    // If a unit has several parts, the shader compares only the first part with the bound.
     let units = source_units(dispatch, rows, run, parts, parts == 1)?;
     let all = source(units, part, part).chain([moved("result", 1, to.bytes(unit), unit)]);
     let all = all.chain(tuples(dispatch, rows)?);
     Ok(all.chain(lists::heads(dispatch, rows)).collect())
 }
 
-/// `row_words.wgsl`.
+/// The accesses of `row_words.wgsl`.
 fn row_words(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let unit = i128::from(uniforms.grid >> 20 & 15);
@@ -154,7 +156,7 @@ fn row_words(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
         _ => (run, words[3]),
     };
     let quarter = i128::from(quarter);
-    // An invocation writes four words together only if they lie in its segment.
+    // An invocation writes four words together only if all four lie in its segment.
     let segment = i128::from(uniforms.segment);
     require(
         quarter > 0 && (segment % (4 * quarter) == 0 || quarter == segment),
@@ -162,7 +164,7 @@ fn row_words(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     )?;
     let to = to.along(length - 1, 1).plus(base(uniforms.dest_base));
     let units = source_units(dispatch, rows, run, 1, false)?;
-    // The last of the four words may lie three quarters behind the end.
+    // The last of the four words may lie up to three times `quarter` words after the end.
     for hull in [units, Some(to)].into_iter().flatten() {
         let end = hull.bytes(unit).end + 16 * quarter.min(1 << 12);
         require(end < 1 << 31, || format!("byte {end}"))?;
@@ -171,7 +173,7 @@ fn row_words(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     Ok(all.chain(lists::heads(dispatch, rows)).collect())
 }
 
-/// The number of the rows of `run` units that a dispatch writes, one after the other.
+/// The number of rows that a dispatch writes, one after the other, and the number of units in each.
 pub(super) fn whole_rows(dispatch: &Dispatch) -> Result<(i128, i128), Refusal> {
     let [run, units] = [dispatch.uniforms.run, dispatch.uniforms.units].map(i128::from);
     require(run > 0 && units > 0 && units % run == 0, || {
@@ -180,12 +182,14 @@ pub(super) fn whole_rows(dispatch: &Dispatch) -> Result<(i128, i128), Refusal> {
     Ok((units / run, run))
 }
 
-/// Kernels that write the whole result in words or vectors, and bind the whole source.
+/// The accesses of the kernels that write a contiguous result in words or vectors, and bind all units that any row may
+/// read.
 fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let [tiles, to] = [uniforms.tiles, uniforms.dest_base].map(i128::from);
     let name = dispatch.program.source.name;
-    // The size of a unit; the rows and their units; the result in bytes; the blocks that are loaded and stored.
+    // The size of a unit in bytes, the number of rows and of units in each, the bytes of the result, and the sizes in
+    // bytes of the blocks that are loaded and stored.
     let (unit, rows, run, result, blocks) = match name {
         "packed words" => {
             let (rows, run) = whole_rows(dispatch)?;
@@ -223,7 +227,8 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
                     (constant(dispatch, "ROWS")?, uniforms.units.into(), 16, load)
                 }
             };
-            // Rows that lie close together may end anywhere, but at most two of their positions meet in a tile.
+            // Rows that lie close together need not fill the last tile, but the rows of a tile lie at no more than two
+            // positions of the outer dimensions.
             let inner = uniforms.map[2 + 2 * uniforms.map[0].clamp(1, 8) as usize];
             let fits = match load {
                 16 if constant(dispatch, "EVEN")? == 0 => i128::from(inner) >= each,
@@ -238,7 +243,7 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             (unit, rows, row / unit, Bytes { begin, end }, [load, 4])
         }
     };
-    // These kernels read a row's units without a step, except for the packed words.
+    // Except for packed words, the units of a row are contiguous in the source, whatever the uniforms' `step`.
     let units = match name {
         "packed words" => source_units(dispatch, rows, run, 1, false)?,
         _ => {
@@ -272,7 +277,7 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     Ok(all.chain(tuples(dispatch, rows)?).collect())
 }
 
-/// `subword.wgsl`.
+/// The accesses of `subword.wgsl`.
 fn subword(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let unit = constant(dispatch, "UNIT_BYTES")?;
     let (rows, run) = whole_rows(dispatch)?;
@@ -282,7 +287,7 @@ fn subword(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     Ok(all.chain(tuples(dispatch, rows)?).collect())
 }
 
-/// `gather_units.wgsl`.
+/// The accesses of `gather_units.wgsl`.
 fn gathered_units(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let rows = rows::of_segments(dispatch)? * i128::from(uniforms.run);
@@ -301,7 +306,7 @@ fn gathered_units(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     Ok(all.chain(tuples(dispatch, rows)?).collect())
 }
 
-/// `combine.wgsl` and `combine_subword.wgsl`.
+/// The accesses of `combine.wgsl` and `combine_subword.wgsl`.
 fn combine(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let rows = rows::of_segments(dispatch)?;
@@ -317,7 +322,7 @@ fn combine(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     Ok(all.chain(lists::links(dispatch, rows)).collect())
 }
 
-/// `combine_atomic.wgsl`.
+/// The accesses of `combine_atomic.wgsl`.
 fn combine_atomic(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let rows = i128::from(uniforms.units);

@@ -1,4 +1,4 @@
-//! The scratch memory of a scatter: items 6 and 10 of the contract.
+//! The accesses to the scratch memory of a scatter: items 6 and 10 of the contract.
 
 use super::{Access, Bytes, Refusal, require, rows};
 use crate::gpu::{kernels::Dispatch, maps::Op};
@@ -8,7 +8,7 @@ fn words(dispatch: &Dispatch, binding: usize) -> i128 {
     i128::from(dispatch.spans[binding].bytes / 4)
 }
 
-/// The bindings of `head` and `rows`, if the dispatch has both.
+/// The numbers of the bindings of `head` and `rows`. `None` if the operation has none.
 fn bindings(op: Op) -> Option<[usize; 2]> {
     match op {
         Op::ScatterResolve | Op::ScatterSort => Some([0, 1]),
@@ -17,12 +17,12 @@ fn bindings(op: Op) -> Option<[usize; 2]> {
     }
 }
 
-/// The number of slices that have an entry in `head`. Entry 0 counts rows out of range.
+/// The number of slices that have an entry in `head`: all entries but entry 0, which counts rows out of range.
 pub(super) fn slices(dispatch: &Dispatch) -> i128 {
     bindings(dispatch.program.op).map_or(0, |[head, _]| words(dispatch, head) - 1)
 }
 
-/// Words `begin..end` of the scratch memory that is bound as number `binding`.
+/// The access to words `begin..end` of the scratch memory that is bound as number `binding`.
 fn scratch(what: &'static str, binding: usize, begin: i128, end: i128) -> Access {
     let bytes = Bytes {
         begin: begin * 4,
@@ -36,7 +36,7 @@ fn scratch(what: &'static str, binding: usize, begin: i128, end: i128) -> Access
     }
 }
 
-/// The accesses by which the last step of a scatter finds out where rows go. None for other operations.
+/// The accesses by which the last step of a scatter finds out where rows go. Empty for other operations.
 pub(super) fn heads(dispatch: &Dispatch, rows: i128) -> impl Iterator<Item = Access> {
     let both = bindings(dispatch.program.op).map(|[head, of_rows]| {
         [
@@ -47,14 +47,14 @@ pub(super) fn heads(dispatch: &Dispatch, rows: i128) -> impl Iterator<Item = Acc
     both.into_iter().flatten()
 }
 
-/// The links from each row to the next row of its list.
+/// The access to the links from each row to the next row of its list.
 pub(super) fn links(dispatch: &Dispatch, rows: i128) -> Option<Access> {
     let [_, of_rows] = bindings(dispatch.program.op)?;
     let links = i128::from(dispatch.uniforms.map[1]);
     Some(scratch("links", of_rows, links, links + rows))
 }
 
-/// The accesses of `scatter_resolve.wgsl` and of the steps that sort.
+/// The accesses of `scatter_resolve.wgsl` and of the shaders that sort.
 pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let [rows, tiles, segment] = [uniforms.units, uniforms.tiles, uniforms.segment].map(i128::from);
@@ -74,7 +74,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     require(links >= rows && i128::from(map[3]) + rows < 1 << 31, || {
         format!("{rows} rows from {}, links at word {links}", map[3])
     })?;
-    // There is room for as many lists as can have more than `longest` rows, and for as many as can have more than 256.
+    // The shaders may note as many lists as can have more than `longest` rows, and as many as can have more than 256.
     let noted = [
         scratch(
             "lists noted",
@@ -115,15 +115,15 @@ fn resolve(dispatch: &Dispatch, rows: i128, tiles: i128) -> Result<Vec<Access>, 
         scratch("entries of slices", 0, 0, 1 + entries),
         scratch("slices and links of rows", 1, 0, 4 * vectors),
     ];
-    // A tile looks up four rows, also beyond the last one; where tuples are read as words, the row is clamped.
+    // A tile always looks up four rows. Where tuples are read as words, rows beyond the last one are clamped to it.
     let vectors = dispatch.program.lookup.vectors;
     let tuples = rows::tuples(dispatch, rows)?;
     all.extend(tuples.map(|tuples| tuples.access(vectors)));
     Ok(all)
 }
 
-/// Checks that all steps of a block lay the scratch memory out in the same way, and that every slice that the first
-/// step finds has an entry in the `head` of the others.
+/// Checks that all steps of a block agree on the layout of the scratch memory, and that every slice that the first step
+/// finds has an entry in the `head` of the others.
 pub(super) fn agree(dispatches: &[Dispatch]) -> Result<(), Refusal> {
     let resolve = dispatches
         .iter()

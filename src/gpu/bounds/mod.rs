@@ -1,31 +1,34 @@
 //! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
 //!
-//! Shaders add and multiply modulo 2^32 and compare few of their results with a bound. What keeps their accesses inside
-//! is a contract between host and shader; this is its only full statement. [`check`] refuses a dispatch that breaks it.
+//! Shaders add and multiply modulo 2^32, and compare few of their results with a bound. A contract between host and
+//! shader keeps their accesses inside the bindings. This is its only full statement. [`check`] refuses a dispatch that
+//! breaks the contract.
 //!
-//! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and no
-//!    longer than the device binds. It lies in the part of its argument that it names.
-//! 2. **Ids.** Width and height of the grid are less than 2^16, every tile has its lanes, and the numbers of tiles and
-//!    invocations are less than 2^32.
-//! 3. **Segments.** `run + segment` is less than 2^32, and the number of tiles is that of rows times that of segments.
-//! 4. **Digits.** No dimension that a row number is divided by has size 0. So a digit is less than its dimension's size,
-//!    and the outermost digit is the number of the last row divided by all other sizes.
-//! 5. **Sources.** The least and the greatest unit of the source that any row reads lie in the binding. Offsets are sums
-//!    of digits times strides, so both are at corners. An index contributes any place of its dimension that the dispatch
-//!    accepts, since `coordinate` lets no other pass. Where shaders compare units with `bound`, what lies beyond is
-//!    skipped, `bound` units lie in the binding, and no unit outside is one inside modulo 2^32.
-//! 6. **Results.** The least and the greatest unit that any row writes lie in the binding. In a scatter, a row goes to a
-//!    slice that has an entry in `head`.
-//! 7. **Tuples.** The words of all index tuples lie in their binding; where they are read as vectors, those up to the
-//!    next multiple of four rows.
-//! 8. **Words.** Kernels for small units load and store whole words or vectors. Those that hold a byte of a source or of
-//!    a result lie in the binding, and byte addresses are less than 2^31.
-//! 9. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may begin
-//!    before an argument and end behind it.
-//! 10. **Lists.** In a block of a scatter, all steps agree where the links begin, and the lists have room.
+//! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
+//!    no longer than the device allows. It belongs to the part of its argument that its span names.
+//! 2. **Ids.** Width and height of the grid are less than 2^16, workgroups consist of whole tiles, there are enough
+//!    workgroups for all tiles, and the numbers of tiles and invocations are at most 2^32.
+//! 3. **Segments.** `run + segment` is less than 2^32, and the number of tiles is the number of rows times the number
+//!    of segments in a row.
+//! 4. **Digits.** No dimension that a row number is divided by has size 0. So a digit is less than its dimension's
+//!    size. The outermost digit is at most the number of the last row divided by the product of the other sizes.
+//! 5. **Sources.** The lowest and the highest unit of the source that any row reads lie in the binding. Offsets are
+//!    sums of digits times strides, so both are reached where each digit is 0 or the largest. An index contributes any
+//!    position of its dimension that the dispatch accepts, since `coordinate` lets no other pass. Where shaders compare
+//!    units with `bound` and skip those beyond it, `bound` units lie in the binding, and no unit outside equals one
+//!    inside modulo 2^32.
+//! 6. **Results.** The lowest and the highest unit that any row writes lie in the binding. In a scatter, a row goes to
+//!    a slice that has an entry in `head`.
+//! 7. **Tuples.** The words of all index tuples lie in their binding. Where tuples are read as vectors, so do the words
+//!    up to the next multiple of four rows.
+//! 8. **Words.** Kernels for small units load and store whole words or vectors. The words or vectors that hold a byte
+//!    of a source or of a result lie in the binding, and their byte addresses are less than 2^31.
+//! 9. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may
+//!    begin before an argument and end after it.
+//! 10. **Lists.** In a block of a scatter, all steps agree on where the links begin, and there is room for all lists.
 //!
-//! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that computed
-//! them. What the shaders do with these words is proved, or tested, elsewhere: `docs/DEVELOPING.md` says what.
+//! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
+//! computed these words. What the shaders do with them is proved or tested elsewhere: see `docs/DEVELOPING.md`.
 
 mod kernels;
 mod lists;
@@ -43,7 +46,7 @@ use super::{
 };
 use crate::Plan;
 
-/// A range of numbers, given by its least and its greatest.
+/// A range of numbers, given by its lowest and its highest number, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hull {
     low: i128,
@@ -56,7 +59,7 @@ impl Hull {
         Self { low: 0, high: last }
     }
 
-    /// Adds `digit * stride` to each number, for each digit from 0 to `last`.
+    /// The range of `number + digit * stride` for each number of this range and each digit from 0 to `last`.
     fn along(self, last: i128, stride: i128) -> Self {
         let reached = last * stride;
         Self {
@@ -89,7 +92,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// The whole blocks of `size` bytes that hold these bytes.
+    /// The whole blocks of `size` bytes, counted from byte 0, that hold these bytes.
     fn whole(self, size: i128) -> Self {
         Self {
             begin: self.begin.div_euclid(size) * size,
@@ -110,7 +113,7 @@ struct Access {
     binding: usize,
     /// The bytes that are loaded or stored, whole words or vectors.
     touched: Bytes,
-    /// The touched bytes that are moved, combined or read as indices. `None` if their values are not used.
+    /// Those of the touched bytes that are moved, combined or read as indices or lists. `None` if no value is used.
     moved: Option<Bytes>,
 }
 
@@ -125,7 +128,7 @@ fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
 /// The arguments that the bindings of a plan's dispatches lie in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The place and the size in bytes of each argument, in the order in which recordings number arguments.
+    /// The place and the size in bytes of each argument, in the order of the numbers that [`bindings`] returns.
     arguments: [(Parts, u64); 5],
 }
 
@@ -143,7 +146,7 @@ impl Memory {
     }
 }
 
-/// Refuses passes if one of their dispatches breaks the contract at the top of this file.
+/// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
 pub(super) fn check(
     reach: &Reach,
     memory: &Memory,

@@ -1,4 +1,4 @@
-//! Where the rows of a dispatch may begin, by the words of its row map: items 4, 5 and 7 of the contract.
+//! Where the rows of a dispatch may begin, computed from the words of its row map: items 4, 5 and 7 of the contract.
 
 use super::{Access, Hull, Refusal, require};
 use crate::gpu::{kernels::Dispatch, maps::Op};
@@ -6,11 +6,12 @@ use crate::gpu::{kernels::Dispatch, maps::Op};
 /// Where rows may begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Starts {
-    /// In the source, relative to `source_base`. `None` if no row has a source.
+    /// Where rows may begin in the source, in units relative to `source_base`. `None` if no row has a source.
     pub(super) from: Option<Hull>,
     /// The number of units of a row that have a source, and the distance between them.
     pub(super) of_row: (i128, i128),
-    /// The bound that shaders compare units of the source with. `None` if they compare them with none.
+    /// The number of bound units, with which shaders compare units of the source. `None` if they compare them with
+    /// nothing.
     pub(super) bound: Option<i128>,
 }
 
@@ -32,8 +33,8 @@ pub(super) fn of_segments(dispatch: &Dispatch) -> Result<i128, Refusal> {
     Ok(tiles / segments)
 }
 
-/// The greatest digit of each dimension for rows `0..rows`, outermost first. `inner` has the sizes of all dimensions
-/// but the outermost, which needs none.
+/// The largest digit of each dimension for rows `0..rows`, outermost first. `inner` has the sizes of all dimensions but
+/// the outermost, whose size is not needed.
 fn digits(rows: i128, inner: &[i128]) -> Result<Vec<i128>, Refusal> {
     let mut each = 1;
     let mut digits = Vec::new();
@@ -63,8 +64,8 @@ fn pairs(words: &[u32], first: usize, count: usize) -> impl Iterator<Item = (i12
         .map(|pair| (pair[0].into(), signed(pair[1])))
 }
 
-/// Where rows `0..rows` begin in the source. Rows have `run` units, which are the uniforms' `step` apart unless the map
-/// says otherwise.
+/// Where rows `0..rows` begin in the source. Rows have `run` units, whose distance is the uniforms' `step` unless the
+/// map says otherwise.
 pub(super) fn starts(dispatch: &Dispatch, rows: i128, run: i128) -> Result<Starts, Refusal> {
     require(rows > 0, || "no rows".to_owned())?;
     let step = signed(dispatch.uniforms.step);
@@ -138,12 +139,12 @@ pub(super) fn update(words: &[u32], rows: i128, side: usize) -> Result<Hull, Ref
     Ok(hull(&digits, axes.iter().map(|axis| signed(axis[side]))))
 }
 
-/// The index tuples of a dispatch, and where rows begin by them.
+/// The index tuples of a dispatch, and where rows may begin by them.
 pub(super) struct Tuples {
-    /// Where rows may begin, relative to the base. `None` if no index is in range.
+    /// Where rows may begin in the source, in units relative to `source_base`. `None` if no index is in range.
     from: Option<Hull>,
     bound: i128,
-    /// The words of the tuples in their binding.
+    /// The words of the tuples, counted from the beginning of their binding.
     words: Hull,
 }
 
@@ -156,7 +157,7 @@ impl Tuples {
         }
     }
 
-    /// The access to the tuples. With `vectors`, whole vectors of 16 bytes are read.
+    /// The access to the tuples. If `vectors`, whole vectors of 16 bytes are read.
     pub(super) fn access(&self, vectors: bool) -> Access {
         let words = self.words.bytes(4);
         Access {
@@ -168,7 +169,7 @@ impl Tuples {
     }
 }
 
-/// The tuples of a gather, of a step of a scatter or of a crop, for rows `0..rows`. `None` without tuples.
+/// The tuples that a dispatch reads for rows `0..rows`. `None` if it reads none.
 pub(super) fn tuples(dispatch: &Dispatch, rows: i128) -> Result<Option<Tuples>, Refusal> {
     Ok(match dispatch.program.op {
         Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => Some(indexed(dispatch, rows)?),
@@ -189,7 +190,8 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
         format!("constants for {} of {dims} coordinates", lookup.unrolled)
     })?;
     let axes: Vec<_> = pairs(words, 4, 10).collect();
-    // The size of the first dimension and the first accepted index have a high word each, if the map has room for it.
+    // The size of the first dimension and the first accepted index have a high word each, if no dimension takes the
+    // last pair.
     let mut high = (0, 0);
     if !lookup.plain && dims + walked.max(1) <= 9 {
         high = (i128::from(words[22]) << 32, i128::from(words[23]) << 32);
@@ -208,14 +210,14 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
         from = from.filter(|_| places > 0);
         from = from.map(|hull| hull.along(places - 1, stride));
     }
-    // The number of the last tuple.
+    // The number of the last tuple, which is that of the last row unless dimensions are walked.
     let mut last = rows - 1;
     if walked > 0 {
         let inner: Vec<_> = axes[dims + 1..dims + walked].iter().map(|a| a.0).collect();
         let digits = digits(rows, &inner)?;
         let strides = axes[dims + 1..dims + walked].iter().map(|axis| axis.1);
-        // A scatter stores the number of its first slice in place of the outermost stride, since its outermost
-        // dimension has one position.
+        // A scatter stores the number of the first bound slice in place of the outermost stride, which is not needed
+        // because the outermost dimension has one position.
         let strides = [axes[0].1].into_iter().chain(strides);
         let base = hull(&digits, strides);
         from = from.map(|hull| Hull {

@@ -1,4 +1,4 @@
-//! Tests that a dispatch with a fault is refused, for every kernel and kind of fault.
+//! Tests that dispatches with faults are refused, for every kernel and every kind of fault.
 
 use super::{Memory, check};
 use crate::gpu::{
@@ -28,10 +28,10 @@ fn checked(gpu: &Gpu, work: &Work, passes: &[Pass<Dispatch>]) -> Result<(), Stri
     check(&gpu.inner.reach, &memory, passes)
 }
 
-/// Makes a dispatch faulty. False if the change is no fault in this dispatch.
+/// Makes a dispatch faulty. Returns false if the change is not a fault in this dispatch.
 type Fault = fn(&mut Dispatch) -> bool;
 
-/// A number that no plan of these tests reaches.
+/// A number that is larger than any offset in the plans of these tests.
 const FAR: u32 = 1 << 27;
 
 /// Whether the shader compares units of the source with the number of bound units.
@@ -41,7 +41,7 @@ fn is_guarded(dispatch: &Dispatch) -> bool {
     guards && matches!(dispatch.program.op, Op::Gather | Op::Crop)
 }
 
-/// Adds to a word of the row map.
+/// Adds `more` to a word of the row map.
 fn map(dispatch: &mut Dispatch, word: usize, more: u32) -> bool {
     let word = &mut dispatch.uniforms.map[word];
     *word = word.wrapping_add(more);
@@ -62,8 +62,8 @@ fn later(dispatch: &mut Dispatch, binding: usize) -> bool {
     binding < bound && dispatch.program.op != Op::StridedSliceGrad
 }
 
-/// The words of a row map whose increase moves a row beyond the binding: strides of dimensions with several positions,
-/// and where tuples begin.
+/// Moves a row beyond the binding, by increasing a word of the row map: the stride of a dimension with several
+/// positions, or the word where tuples or links begin.
 fn far_row(dispatch: &mut Dispatch) -> bool {
     let words = dispatch.uniforms.map;
     match dispatch.program.op {
@@ -92,7 +92,7 @@ fn far_row(dispatch: &mut Dispatch) -> bool {
     }
 }
 
-/// Makes a dimension that indices point into longer, and declares all of it bound.
+/// Makes a dimension that indices point into longer, and claims that all of it is bound.
 fn long_dimension(dispatch: &mut Dispatch) -> bool {
     match dispatch.program.op {
         Op::Gather if dispatch.uniforms.map[7] != 0 => {

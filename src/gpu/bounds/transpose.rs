@@ -1,4 +1,4 @@
-//! What the tiles of a transpose may access.
+//! The accesses of a transpose.
 
 use super::{
     Access, Bytes, Hull, Refusal,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::gpu::{kernels::Dispatch, program::Prelude};
 
-/// `transpose_units.wgsl` and `transpose_subword.wgsl`.
+/// The accesses of `transpose_units.wgsl` and `transpose_subword.wgsl`.
 pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let Prelude::Tile { unit, .. } = dispatch.program.form.prelude else {
@@ -35,7 +35,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let to = Hull::to(rows * run - 1).plus(base(uniforms.dest_base));
     if unit < 4 {
         let per_word = 4 / unit;
-        // Lines that begin within words are shifted; others must begin with words.
+        // If lines are not shifted, they must begin with words.
         if bits >> 18 & 1 == 0 {
             let first = base(uniforms.source_base) - i128::from(shifts & 0xffff);
             let first = first
@@ -54,13 +54,13 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
                 "lines that begin within words".to_owned()
             })?;
         }
-        // So must rows, all at the same place of a word, unless they are built unit by unit.
+        // Unless rows are shifted too, all of them must begin at the same place of a word.
         require(
             bits >> 17 & 1 == 1 || rows == 1 || run % per_word == 0,
             || format!("rows of {run} units begin at different places of words"),
         )?;
     }
-    // A contiguous range begins at a sector of 32 bytes.
+    // If a tile's source is one contiguous range, the range begins at a sector of 32 bytes.
     let block = if bits >> 16 & 1 == 1 { 32 } else { unit.max(4) };
     let bytes = units.ok_or("no source")?.bytes(unit);
     let touched = Bytes {

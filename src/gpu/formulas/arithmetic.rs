@@ -72,8 +72,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The quotient of two numbers, of which the second is not 0. If the second is not known, the quotient is a
-    /// function about which nothing is known here: `tests/lemmas/integers.py` proves lemmas on quotients in integers.
+    /// The quotient of two numbers. Unless the divisor is a known number, the quotient is a function about which
+    /// nothing is known here: `tests/lemmas/integers.py` proves lemmas about quotients of integers.
     fn quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
@@ -81,7 +81,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies an operator to floats, which are words that hold their bits.
+    /// Applies an operator to floats, each of which is a word with the float's bits.
     fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, Unsupported> {
         let function = match op {
             Operator::Add => "f32.add",
@@ -131,7 +131,7 @@ impl Machine<'_> {
         self.pool.select(larger, b, a)
     }
 
-    /// Converts a scalar. With `bits` its bits stay the same.
+    /// Converts a scalar. If `bits`, its bits stay the same.
     pub(super) fn converted(
         &mut self,
         from: ScalarKind,

@@ -237,7 +237,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Element `index` of a value. An index beyond the last gives the last, which no shader here asks for.
+    /// Element `index` of a value. An index beyond the last element gives the last one, but no shader here uses such an
+    /// index.
     fn at(&mut self, value: &Value, index: Term) -> Result<Value, Unsupported> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));
@@ -363,7 +364,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A component, a member or an element.
+/// Part `number` of a value: a component, a member or an element.
 fn part(value: &Value, number: usize) -> Result<Value, Unsupported> {
     match value {
         Value::Parts(parts) => parts.get(number).cloned(),

@@ -14,11 +14,11 @@ pub(super) struct Asked {
     pub(super) name: &'static str,
     pub(super) kernel: &'static str,
     pub(super) op: Op,
-    /// Constants that the program must have.
+    /// Override constants, with the values that the program must have.
     pub(super) constants: &'static [(&'static str, f64)],
     pub(super) lookup: Lookup,
     pub(super) function: &'static str,
-    /// Inputs whose values are known.
+    /// Inputs of the function whose values are fixed, with these values.
     pub(super) fixed: &'static [(&'static str, u32)],
 }
 

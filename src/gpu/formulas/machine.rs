@@ -1,7 +1,7 @@
 //! Runs a function of a shader on terms instead of numbers, and so turns its text into a formula.
 //!
-//! Both sides of a branch run; afterwards the condition selects between the values that differ. Loops unroll. It is an
-//! error if it is not known whether another round follows, or if a function uses something unsupported.
+//! Both sides of a branch run. Afterwards the condition selects between the values that differ. Loops are unrolled. A
+//! function has no formula if it is not known whether a loop runs another round, or if it uses something unsupported.
 
 use super::terms::{Pool, Sort, Term};
 use naga::{
@@ -52,7 +52,7 @@ pub(super) struct State {
     pub(super) locals: Vec<Value>,
     /// The result, if the function has returned.
     pub(super) result: Option<Value>,
-    /// Whether the function has returned, left the loop, or continued it.
+    /// These three: whether the function has returned, left the current loop, or continued it.
     pub(super) returned: Term,
     pub(super) broken: Term,
     pub(super) continued: Term,
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The formula of a function. The arguments are inputs; the result and the variables that pointers point at are
+    /// The formula of a function. The arguments are inputs. The result and the variables that pointers point at are
     /// outputs.
     pub(super) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
         let (handle, function) = self
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A value of which nothing is known.
+    /// A value about which nothing is known.
     fn inputs(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, Unsupported> {
         let Some(parts) = self.parts(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();

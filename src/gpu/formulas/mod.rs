@@ -2,9 +2,9 @@
 //! computes what it must, for all inputs.
 //!
 //! A formula is written in SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME`, the result `out`,
-//! and the final value of a variable that a pointer points at `out.NAME`, followed by the names of members, components
-//! and elements. Buffers, quotients by unknown numbers and products of two unknown numbers are functions about which
-//! nothing is known.
+//! and `out.NAME` the final value of a variable that a pointer points at. The names of members, components and elements
+//! follow these names. Buffers, quotients by unknown numbers and products of two unknown numbers are functions about
+//! which nothing is known.
 //!
 //! | file | content |
 //! |---|---|

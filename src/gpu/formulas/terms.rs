@@ -39,7 +39,7 @@ enum Node {
 pub(super) struct Pool {
     nodes: Vec<(Node, Option<Sort>)>,
     known: HashMap<Node, Term>,
-    /// Functions from words to words about which nothing is known, and their numbers of arguments.
+    /// Functions from words to words about which nothing is known: their names and numbers of arguments.
     memory: BTreeSet<(String, usize)>,
 }
 
@@ -90,7 +90,7 @@ impl Pool {
         }
     }
 
-    /// A function of SMT-LIB of words, with a word as its result.
+    /// Applies a function of SMT-LIB to words. The result is a word.
     pub(super) fn of_words(&mut self, function: &str, arguments: &[Term]) -> Term {
         let known: Option<Vec<_>> = arguments
             .iter()

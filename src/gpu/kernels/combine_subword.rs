@@ -13,7 +13,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 
 fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
     let rule = job.map.rule().filter(|_| job.rows.unit < 4)?;
-    // `run` is the most words that a slice touches, whichever byte of a word the slice begins at.
+    // `run` is the most words that a slice touches, wherever in a word it begins.
     let words = Rows {
         unit: 4,
         run: (job.rows.run - 1).div_ceil(4 / job.rows.unit) + 1,

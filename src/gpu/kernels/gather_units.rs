@@ -1,5 +1,5 @@
-//! Gathers 4-byte units along the innermost axis of params, if its rows are short and many tuples point into each:
-//! `shaders/gather_units.wgsl`. A workgroup first stages a row: it copies the row to workgroup memory.
+//! Gathers 4-byte units along the innermost axis of params, if the rows of params are short and many tuples point into
+//! each: `shaders/gather_units.wgsl`. A workgroup first stages a row: it copies the row to workgroup memory.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source, Vectors};
 
@@ -15,15 +15,16 @@ pub(super) const KERNEL: Kernel = Kernel {
 /// The number of units in a vector. The kernel only takes rows of params that consist of whole vectors.
 const PARTS: usize = 4;
 
-/// The most units per invocation that a workgroup stages, and the most per invocation that it gathers. The staged units
-/// of 256 invocations take 16 KiB, all the workgroup memory that every device has.
+/// The most units that a workgroup stages per invocation, and the most that it gathers per invocation. The staged units
+/// of 256 invocations take 16 KiB, all the workgroup memory that WebGPU guarantees.
 const EACH: usize = 16;
 
-/// The least number of staged plus gathered units per invocation: with fewer, `rows_coalesced` is as fast.
+/// The smallest number of staged plus gathered units per invocation. With fewer, `rows_coalesced` is as fast.
 const LEAST_EACH: usize = 8;
 
-/// The number of tuples that point into each row of params. `None` if the kernel does not accept the job: it is not a
-/// gather of single units along the innermost axis, rows are too long to stage, or tuples too few for staging to pay.
+/// The number of tuples that point into each row of params. `None` if the kernel does not accept the job: it accepts
+/// only gathers of single 4-byte units along the innermost axis, from rows of whole vectors that are short enough to
+/// stage, with enough tuples for staging to pay.
 fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
     let RowMap::Gather(map) = &job.map else {
         return None;
@@ -42,7 +43,7 @@ fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
             .iter()
             .all(|dimension| dimension.stride % PARTS.cast_signed() == 0);
     let is_short = (1..=EACH * workgroup).contains(&axis.size);
-    // A sector has 8 units: with one tuple for every four units of a row, random tuples need most sectors of the row.
+    // A sector has 8 units. With one tuple for every four units of a row, random tuples need most sectors of the row.
     let are_many =
         tuples.size >= axis.size / 4 && tuples.size + axis.size >= LEAST_EACH * workgroup;
     let are_listed = tuples.stride == 0 && !tuples.repeats && count.is_multiple_of(tuples.size);

@@ -1,13 +1,13 @@
-//! All kernels in one ordered table: the first that can run a job does.
+//! All kernels in one ordered table. The first that accepts a job runs it.
 //!
-//! A kernel is a file here and one of the same name in `shaders/`. The kernel decides which jobs it runs, and how it
-//! launches them: the vectors that it loads and stores, the grid, its constants, and all numbers of the uniforms except
-//! where rows begin, which the job's row map writes. Recording, `explain`, the tests of texts and pipelines and the
-//! table in `benches/results/hardware.md` follow this table.
+//! A kernel is a file here and a file of the same name in `shaders/`. The file here decides which jobs the kernel runs,
+//! and how: the vectors that it loads and stores, the grid, its constants, and all numbers of the uniforms except those
+//! that say where rows begin, which the job's row map writes. Recording, `explain`, the tests of texts and pipelines
+//! and the table in `benches/results/hardware.md` follow this table.
 //!
 //! Values that are the same for all invocations are numbers of the uniforms. Only what the compiler must know is a
-//! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists
-//! those of each kernel.
+//! constant, such as how many loads are in flight together. So there are few pipelines. [`Kernel::forms`] lists the
+//! variants of each kernel.
 
 mod combine;
 mod combine_atomic;
@@ -62,7 +62,7 @@ pub(crate) static KERNELS: [Kernel; 16] = [
     rows_serial::KERNEL,          // every other result                            4 to 16 bytes  software
 ];
 
-/// A shader that moves or combines rows, and the jobs that it runs.
+/// A shader, and the jobs that it runs.
 pub(crate) struct Kernel {
     pub(crate) source: Source,
     /// Describes how the kernel runs a job whose rows are divided into the given vectors. `None` if the kernel does not
@@ -122,7 +122,7 @@ impl Launch {
     }
 }
 
-/// The prelude of a kernel that moves whole vectors.
+/// The prelude of a kernel that moves these vectors.
 fn prelude(vectors: &Vectors) -> Prelude {
     match vectors.reversed {
         0 => Prelude::Vector(vectors.rows.unit),
@@ -130,7 +130,7 @@ fn prelude(vectors: &Vectors) -> Prelude {
     }
 }
 
-/// The pipeline, uniforms and bindings of a dispatch.
+/// A dispatch: its program, uniforms, grid and bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) program: Program,
@@ -139,22 +139,24 @@ pub(crate) struct Dispatch {
     pub(crate) height: u32,
     /// The size in bytes of the units that `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
-    /// Bindings 0 to 3 of the shader: source, result and, in a gather, the index tuples. Each shader of a scatter
-    /// declares what its bindings are.
+    /// Bindings 0 to 3 of the shader: source, result and, in a gather or a crop, the index tuples. Each shader of a
+    /// scatter declares what its bindings are.
     pub(crate) spans: [Span; 4],
-    /// Whether the tuples that this dispatch reports as out of range are counted: if several dispatches process the
-    /// same index tuples, only one of their reports counts.
+    /// Whether the report of this dispatch is read. If several dispatches process the same index tuples, only one of
+    /// their reports is.
     pub(crate) counts: bool,
-    /// In a gather or scatter, the number of the dispatch's first index tuple.
+    /// The number of the dispatch's first index tuple; 0 for a plan without tuples.
     pub(crate) first_tuple: usize,
 }
 
 /// The dispatch of a job by the first kernel that accepts the job. `None` if the caller must cut the job, because the
-/// dispatch would exceed the device's limits. An error if a gather has too many or too long dimensions for a shader.
+/// dispatch would exceed the device's limits. An error if a gather or a crop has too many or too long dimensions for a
+/// shader.
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let (vectors, op) = (job.vectors(), job.map.op());
     let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));
-    // The last kernels of the table, `rows_coalesced` and `rows_serial`, accept every job on their kind of adapter.
+    // The last kernels of the table, `rows_coalesced` and `rows_serial`, accept every job that reaches them on their
+    // kind of adapter.
     let Some((kernel, launch)) = KERNELS.iter().find_map(run) else {
         return Ok(None);
     };

@@ -24,7 +24,8 @@ fn fills_words(vectors: &Vectors) -> bool {
 }
 
 /// Returns the rows to pack: those of the job if they are contiguous, otherwise their units as rows of one unit each,
-/// with the former run as a dimension. `None` if these rows are longer than 4 bytes, or `fills` is not true of them.
+/// and then also the former run as a dimension. `None` if units have 4 bytes or more, the rows to pack are longer than
+/// 4 bytes, `fills` is false for them, or the job's map has no room for the dimension or is not dense.
 pub(super) fn rows(
     job: &Job<'_>,
     vectors: &Vectors,
@@ -85,8 +86,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The form for rows of `row` bytes. On hardware it reads index tuples only word by word: a second pipeline, for tuples
-/// read as vectors, would seldom run, because `pack_rows` takes most of these jobs.
+/// The form for rows of `row` bytes. On hardware, the kernel reads index tuples only word by word: `pack_rows` takes
+/// most jobs with tuples, so a second pipeline that reads vectors would seldom run.
 fn form(row: usize, unit: usize, kind: Kind) -> Form {
     let reads = match kind {
         Kind::Hardware => Reads::Words,

@@ -1,6 +1,6 @@
 //! Packs rows of at most 7 bytes into whole vectors of the result: `shaders/pack_rows.wgsl`.
 //!
-//! An invocation packs the rows of whole vectors: 16 rows of an odd number of bytes, 8 of an even number.
+//! An invocation packs as many rows as fill whole vectors: 16 rows of an odd number of bytes, or 8 of an even number.
 //!
 //! | rows | loads | file |
 //! |---|---|---|
@@ -31,14 +31,15 @@ const NEAR: Source = Source {
     text: include_str!("../../../shaders/load_near.wgsl"),
 };
 
-/// The number of bytes in the longest row of a gather that is packed: 16 rows and the words loaded for them fit 64
-/// registers. Rows of 4 bytes are not packed here: they are words, unless a tensor begins in the middle of a word.
+/// The size in bytes of the longest row of a gather that is packed: 16 such rows, and the words loaded for them, fit in
+/// 64 registers. Rows of 4 bytes are not packed here, because they are units of 4 bytes unless a tensor begins in the
+/// middle of a word.
 const MOST_BYTES: usize = 7;
 
-/// The slices whose rows lie close together. Each entry has the number of bytes in a row, the number of bytes in a unit
-/// of the source, and the distances in bytes from one row to the next. The first two entries are every second to fourth
-/// element of 1 or 2 bytes, or all elements backwards; the third is pixels of four bytes without the last byte, or
-/// pixels of three bytes backwards. There are two pipelines for each distance, so these are only the most common ones.
+/// The slices whose rows lie close together. Each entry has the size of a row, the size of a unit of the source, and
+/// the distances from one row to the next, all in bytes. The first two entries are every second to fourth element of 1
+/// or 2 bytes, or all elements backwards; the third is pixels of four bytes without the last byte, or pixels of three
+/// bytes backwards. There are two pipelines for each distance, so these are only the most common ones.
 const STRIDES: [(usize, usize, &[isize]); 3] = [
     (1, 1, &[2, 3, 4, -1]),
     (2, 2, &[4, 6, 8, -2]),
@@ -60,11 +61,12 @@ struct Packed {
     split_run: Option<Axis>,
     /// The distance in bytes from one row of a slice to the next; `None` in a gather.
     stride: Option<isize>,
-    /// Whether the rows of each invocation are evenly spaced; true in a gather.
+    /// Whether the rows of each invocation are evenly spaced in the source. Always true for a gather, which does not
+    /// use this.
     even: bool,
 }
 
-/// The rows that the kernel packs. `None` if it does not accept the job.
+/// The rows that the kernel packs. `None` if the kernel does not accept the job.
 fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
@@ -79,10 +81,10 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// The rows of a gather. `None` if they are strided, too long, or their number is not a multiple of four, and always on
-/// software adapters, where compiling the shader takes longer than the shader saves. Rows of crops are left to
-/// `pack_bytes`: looking them up takes so many instructions that wider stores save no time, and a shader that looks up
-/// sixteen compiles for seconds.
+/// The rows of a gather. `None` if they are strided, have 4 bytes or more than [`MOST_BYTES`], or their number is not a
+/// multiple of four. Also `None` on software adapters, where compiling the shader takes longer than the shader saves.
+/// Rows of crops are left to `pack_bytes`: looking up a row takes so many instructions that wider stores save no time,
+/// and a shader that looks up sixteen rows takes seconds to compile.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;
@@ -92,8 +94,8 @@ fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     } = vectors.rows;
     let row = unit * run;
     let contiguous = job.rows.step == 1 || job.rows.run == 1;
-    // Rows of an even number of bytes have 1-byte units only in tensors that begin at an odd byte. These are rare, and
-    // left to other kernels, so that each length of a row has one pipeline.
+    // Rows of an even number of bytes have 1-byte units only in tensors that begin at an odd byte. Such tensors are
+    // rare and left to other kernels, so that each length of a row has one pipeline.
     let usual = unit == 2 - row % 2;
     let short = row <= MOST_BYTES && row != 4;
     (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {
@@ -162,8 +164,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 }
 
 /// Whether a workgroup whose rows are all evenly spaced copies their source to workgroup memory, as `load_near.wgsl`
-/// explains. Every second byte, and rows read backwards, come from images made smaller or flipped line by line: the
-/// rows of a workgroup are then seldom evenly spaced. On software adapters, the copy costs barriers and saves nothing.
+/// explains. Slices of every second byte, and slices read backwards, mostly shrink or flip images line by line, so the
+/// rows of a workgroup are seldom evenly spaced. On software adapters, the copy costs barriers and saves nothing.
 fn is_staged(stride: isize, kind: Kind) -> bool {
     stride > 2 && kind == Kind::Hardware
 }

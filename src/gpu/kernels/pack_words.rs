@@ -14,14 +14,15 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// The number of units in the longest row that is packed. Longer rows are left to `rows_serial`.
+/// The number of units in the longest row that is packed, on software adapters. Longer rows are left to `rows_serial`.
 pub(super) const MAX_RUN: usize = 8;
 
 /// The number of units in a vector.
 pub(super) const PARTS: usize = 4;
 
 /// Whether the kernel packs the rows. On hardware it packs only rows of one unit, and only if row n has index tuple n.
-/// On software adapters, where every invocation, loop and store costs time, it packs all short rows.
+/// On software adapters, where every invocation, loop and store costs time, it packs all short rows that fill whole
+/// vectors.
 fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
     let is_listed = match &job.map {
         RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),
@@ -35,8 +36,8 @@ fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
         && vectors.dest_base % PARTS as i64 == 0
 }
 
-/// The number of vectors that an invocation builds: two in a gather on a software adapter, so that the cache misses of
-/// eight units overlap.
+/// The number of vectors that an invocation builds: two in a gather or a crop on a software adapter, so that the cache
+/// misses of eight units overlap, otherwise one.
 fn vectors_each(op: Op, kind: Kind) -> usize {
     match (op, kind) {
         (Op::Gather | Op::Crop, Kind::Software) => 2,
@@ -64,7 +65,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 }
 
 fn form(op: Op, run: usize, kind: Kind) -> Form {
-    // In gathers, rows of two or more units share a pipeline, because each pipeline takes long to compile.
+    // In gathers and crops, rows of two or more units share a pipeline, because each pipeline takes long to compile.
     let constant = match (op, run) {
         (Op::Gather | Op::Crop, 2..) => 0,
         _ => run,

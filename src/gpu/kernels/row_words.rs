@@ -1,9 +1,8 @@
-//! Writes rows of 1-byte or 2-byte units of updates, scatters and gradients, and on hardware also rows of 4-byte units
-//! of gradients: `shaders/row_words.wgsl`.
+//! Writes rows of 1-byte or 2-byte units of updates, of gradients, and of scatters that replace slices, and on hardware
+//! also rows of 4-byte units of gradients: `shaders/row_words.wgsl`.
 //!
-//! A word has 4 bytes. A tile is a segment of the words that a row lies in. The tile's invocations, its lanes, write it
-//! in rounds: an invocation writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter`
-//! words long.
+//! A word has 4 bytes. A tile is a segment of the words that a row lies in. The lanes of a tile write it in rounds:
+//! each lane writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter` words long.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, MOST_LANES, Op, PairAxis, Prelude, Reach,
@@ -30,25 +29,26 @@ fn accepts(job: &Job<'_>) -> bool {
     }
 }
 
-/// The number of words that an invocation writes at once.
+/// The number of words that an invocation writes at once, unless [`repeats`] is larger than [`MAX_QUARTER`].
 const WORDS: usize = 4;
 
 /// The most rounds of a tile on hardware. With more rounds, more words share one look-up of their row, but a dispatch
-/// has fewer invocations: tiles have fewer rounds if there would be fewer than [`FILLED`] invocations.
+/// has fewer invocations. So a tile has fewer rounds if there would otherwise be fewer than [`FILLED`] invocations.
 const ROUNDS: usize = 8;
-/// The number of invocations that keep memory busy: with 32 bytes in flight each, they have 2 MiB in flight, as much as
-/// the fastest memory transfers within its latency.
+/// The number of invocations that keep memory busy: with 32 bytes in flight each, they have 2 MiB in flight, about as
+/// much as the fastest memory transfers within its latency.
 const FILLED: usize = 1 << 16;
 
-/// The least number of lanes of a tile on hardware, unless rows are too short: 16 lanes access 64 contiguous bytes.
+/// The smallest number of lanes of a tile on hardware, unless rows are too short for it: 16 lanes access 64 contiguous
+/// bytes.
 const LEAST_LANES: usize = 16;
 
 /// The most rounds of a tile on a software adapter, where one invocation writes the whole tile.
 const SERIAL_ROUNDS: usize = 16;
 
-/// The largest distance in bytes between units of a row in the destination; units further apart are rows of one unit
-/// each. The words in between are read and written too: up to this distance, that costs less than looking up another
-/// row, and their sectors are accessed anyway.
+/// The largest distance in bytes between units of a row in the destination. Units further apart are rows of one unit
+/// each. The words between the units of a row are read and written too. Up to this distance, that costs less than
+/// looking up another row, and the sectors of these words are accessed anyway.
 const MAX_SPACING: usize = 16;
 
 /// Whether units of `unit` bytes, `spacing` units apart in the destination, form one row.
@@ -56,8 +56,8 @@ fn is_row(unit: usize, spacing: usize) -> bool {
     unit * spacing <= MAX_SPACING
 }
 
-/// Whether the shader's signed 32-bit addresses cover all of the bindings and the bytes beyond them that an invocation
-/// computes: the last of its four words may lie three quarters behind the end of a row.
+/// Whether the shader's signed 32-bit byte addresses cover the bindings, and also the addresses that an invocation
+/// computes beyond them: the last of its four words may lie up to 3 · `quarter` words after the end of a row.
 pub(crate) fn reaches(spans: &[Span]) -> bool {
     let most = i32::MAX as u64 - (WORDS * MAX_QUARTER * 4) as u64;
     spans.iter().all(|span| span.bytes <= most)
@@ -71,11 +71,12 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
     (furthest + bytes).div_ceil(4)
 }
 
-/// The largest `quarter` at which an invocation writes four words at once. If [`repeats`] is larger, it writes one.
+/// The largest `quarter` at which an invocation writes four words at once. If [`repeats`] is larger than this, an
+/// invocation writes one word at a time.
 const MAX_QUARTER: usize = 1 << 12;
 
-/// Returns `quarter`, and the grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced
-/// as in `run`. The grid is `None` if it has more workgroups than the device allows.
+/// Returns the grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`,
+/// and `quarter`. The grid is `None` if it has more workgroups than the device allows.
 fn grid(
     rows: usize,
     words: usize,
@@ -98,7 +99,8 @@ fn grid(
         let round = WORDS * quarter;
         (quarter, round * rounds.min(words.div_ceil(round)))
     } else {
-        // `quarter` is the length of the segment, so that only the first of an invocation's four words lies in it.
+        // `quarter` is the length of the segment, so that of an invocation's four words only the first lies in the
+        // segment.
         let words = words.min(lanes * rounds);
         (words, words)
     };
@@ -107,8 +109,8 @@ fn grid(
     (Grid::new(reach, 1, lanes, segment, tiles), quarter)
 }
 
-/// The least distance in words between two words of the destination that the same shifts assemble: units begin at the
-/// same bytes of both words, and their sources are whole words apart.
+/// The smallest distance in words between two words of the destination that are assembled by the same shifts: units
+/// begin at the same bytes of both words, and the sources of these units are whole words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
     // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);
@@ -120,7 +122,7 @@ fn repeats(unit: usize, run: PairAxis) -> usize {
 /// The rows as the kernel processes them.
 struct Layout {
     rows: Rows,
-    /// The distance between neighbouring units of a row, on both sides.
+    /// The distances between neighbouring units of a row on both sides, in units.
     run: PairAxis,
     /// The length of a row in the destination in bytes, from the beginning of its first unit to the end of its last.
     bytes: usize,

@@ -1,4 +1,4 @@
-//! Moves rows of 4-byte to 16-byte units, four loads of each invocation in flight: `shaders/rows_coalesced.wgsl`.
+//! Moves rows of 4-byte to 16-byte units, with four loads of each invocation in flight: `shaders/rows_coalesced.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source, Vectors};
 

@@ -1,4 +1,5 @@
-//! Sorts lists of up to 256 rows in workgroup memory, and links longer lists anew: `shaders/scatter_long_lists.wgsl`.
+//! Sorts the lists that are too long for `scatter_sort`: those of up to 256 rows in workgroup memory, longer ones by
+//! linking them anew. `shaders/scatter_long_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, Source, Vectors, scatter_sort};
 

@@ -24,8 +24,8 @@ pub(super) fn four_rows(job: &Job<'_>, vectors: &Vectors, form: Form) -> Launch 
     Launch::of(job, vectors, form, grid)
 }
 
-/// On software adapters, `LOOKS` makes invocations load entries of `head` before the atomics that change them: the
-/// loads wait for memory together, the atomics one by one.
+/// On software adapters, `LOOKS` makes invocations load entries of `head` before the atomics that change them. The
+/// loads wait for memory together, whereas the atomics would wait one by one.
 fn form(kind: Kind) -> Form {
     let looks = usize::from(kind == Kind::Software);
     Form::of(Prelude::None)

@@ -1,4 +1,4 @@
-//! Moves 1-byte or 2-byte units, word by word of the result: `shaders/subword.wgsl`.
+//! Moves 1-byte or 2-byte units, one word of the result after the other: `shaders/subword.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source, Vectors};
 

@@ -1,15 +1,16 @@
 //! Transposes by tiles in workgroup memory: `shaders/transpose.wgsl`.
 //!
-//! In the source of such a slice, neighbouring units of a row are apart, and units that neighbour along another
+//! In the source of such a slice, neighbouring units of a row lie apart, and neighbouring units along another
 //! dimension, the *near* one, are contiguous. A tile consists of *lines*: contiguous ranges of the source along the
 //! near dimension, one for each of several neighbouring units of a row.
 //!
 //! | distance of lines | tile |
 //! |---|---|
-//! | large | equally many bytes along source and result, except for shorter dimensions |
-//! | so small that all sectors in between are needed | one contiguous range of the source, and the units of a row that fit; not for units of 1 and 2 bytes |
+//! | large | as many bytes along the source as along the result, unless a dimension is too short |
+//! | so small that nearly all sectors in between are needed | one contiguous range of the source, with as many units of a row as fit; not for units of 1 and 2 bytes |
 //!
-//! Tiles begin at cache lines if the strides align all lines, or all rows, in the same way.
+//! Tiles begin at cache lines of the source if the strides align all lines in the same way, and at those of the result
+//! if they align all rows so, unless that takes many more tiles.
 
 use super::{
     Axis, Form, Grid, INVOCATION_MEMORY, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap,
@@ -70,12 +71,12 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     words.into_iter().chain(small).collect()
 }
 
-/// The number of bytes that an invocation moves in units of 4 bytes or more. With workgroups of 256 a tile has 8 KiB, so
-/// that the 64 KiB of workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
+/// The number of bytes that an invocation moves if units have 4 bytes or more. With workgroups of 256 a tile has 8 KiB,
+/// so that the 64 KiB of workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
 const BYTES: usize = 32;
 
-/// The number of words that an invocation moves in smaller units: all of [`INVOCATION_MEMORY`]. Where lines begin within
-/// sectors, larger tiles load fewer sectors twice.
+/// The number of words that an invocation moves if units are smaller: they fill [`INVOCATION_MEMORY`]. Where lines
+/// begin within sectors, larger tiles load fewer sectors twice.
 const SUBWORD_LOADS: usize = INVOCATION_MEMORY as usize / 4;
 
 /// The size in bytes of a sector: a GPU's memory transfers whole sectors.
@@ -84,9 +85,9 @@ const SECTOR: usize = 32;
 /// The size of a cache line in bytes.
 const LINE: usize = 128;
 
-/// Lines at most this many bytes apart, two sectors, are loaded as one contiguous range. If they are more than
-/// [`SECTOR`] bytes apart, they must also fill at least half of the range: gaps are then at most one sector long, so
-/// nearly all sectors of the range are needed anyway.
+/// Lines that begin at most this many bytes, two sectors, apart are loaded as one contiguous range. If they begin more
+/// than [`SECTOR`] bytes apart, they must also fill at least half of the range. Gaps are then at most one sector long,
+/// so nearly all sectors of the range are needed anyway.
 const CLOSE: usize = 64;
 
 /// The number of banks of workgroup memory, each of which serves one word at a time.
@@ -101,12 +102,13 @@ struct Tiles {
     count: usize,
 }
 
-/// The size in bytes of what a load moves: a word, or a larger unit.
+/// The size in bytes of what a load moves: a unit, but at least a word.
 fn word(unit: usize) -> usize {
     unit.max(4)
 }
 
-/// The number of loads of an invocation for units of `unit` bytes.
+/// The number of loads that an invocation makes if units have `unit` bytes: of words if units are smaller, otherwise of
+/// units.
 fn loads(unit: usize) -> usize {
     match unit {
         ..4 => SUBWORD_LOADS,
@@ -115,8 +117,9 @@ fn loads(unit: usize) -> usize {
 }
 
 /// The tiles for these rows and a workgroup of `workgroup` invocations. The first row begins at unit `source_base` of
-/// the source and at unit `dest_base` of the result, and `axes` number the rows. `None` if no dimension is near, a row
-/// is contiguous or shorter than two words, another kernel is faster, or tiles would be mostly empty.
+/// the source and at unit `dest_base` of the result, and `axes` number the rows. `None` if no dimension is near, the
+/// units of a row do not lie apart, rows are shorter than two words or two units, another kernel is faster, or tiles
+/// would be mostly empty.
 fn tiles(
     rows: &Rows,
     axes: &[Axis],
@@ -159,14 +162,14 @@ fn tiles(
     let span = distance * rows.unit;
     let is_close =
         near.size <= distance && (span <= SECTOR || span <= CLOSE && 2 * near.size >= distance);
-    // For small units that are close together, `pack_bytes` takes fewer instructions.
+    // For units of 1 and 2 bytes in close lines, `pack_bytes` takes fewer instructions.
     if is_close && per_word > 1 {
         return None;
     }
     let (line_log2, words_log2);
     if is_close {
-        // The number of units by which a range is extended so that it begins at a sector: none if all ranges begin at
-        // sectors anyway. If units are read backwards, only the ends of ranges can be known to lie at sectors.
+        // The number of units by which a range is extended so that it begins at a sector: 0 if all ranges are known to
+        // begin at sectors. If units are read backwards, only the ends of ranges can be known to lie at sectors.
         let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
         let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
         let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));
@@ -174,8 +177,8 @@ fn tiles(
         words_log2 = (tile.checked_sub(slack)? / distance).checked_ilog2()?;
         line_log2 = tile.ilog2();
     } else {
-        // A tile takes as many bytes of a line as of a row, if both are long enough.
-        // Of two shapes that are equally far from that, the one with longer lines if these begin within sectors.
+        // A tile takes as many bytes of a line as of a row, if both are long enough. Where two shapes are equally close
+        // to that, lines that begin within words get the longer one.
         let square = ((tile / per_word).ilog2() + u32::from(lines_shift)) / 2;
         let near_words = (near.size + per_word - 1).div_ceil(per_word);
         let longest = (near_words + usize::from(lines_shift))
@@ -198,8 +201,8 @@ fn tiles(
     let tile_words = (1_usize << words_log2) - usize::from(rows_shift);
 
     // Returns how far before position 0 the first tile begins, and the number of tiles of `each` positions that cover
-    // `size` positions. `phase` is the shift with which tiles begin at cache lines; if it adds more than an eighth to
-    // the number of tiles, the shift is `least`, which tiles need in any case.
+    // `size` positions. `phase` is the shift with which tiles begin at cache lines. If it adds more than an eighth to
+    // the number of tiles, the shift is `least` instead, the smallest that the shader allows.
     let shifted = |phase: usize, size: usize, least: usize, each: usize| {
         let plain = (size + least).div_ceil(each);
         let more = (size + phase).div_ceil(each);
@@ -224,7 +227,7 @@ fn tiles(
     let others = rows.count / near.size;
     let count = near_tiles.checked_mul(row_tiles)?.checked_mul(others)?;
 
-    // At least a quarter of the tiles must be filled: half in each direction.
+    // At least a quarter of the space in the tiles must be filled: half in each direction.
     let filled = near.size * rows.run * rows.unit;
     let all = near_tiles * row_tiles * tile * word;
     if tile_words == 0 || filled < all / 4 {
@@ -251,7 +254,7 @@ fn tiles(
 
 /// The number of bits by which `transpose_units.wgsl` shifts the position of a unit in the tile, before it XORs the
 /// result with the position. Without this, invocations that store neighbouring units of a row would read the same bank.
-/// 0 for units of 1 and 2 bytes, whose shader places words in another way.
+/// Returns 0 for units of 1 and 2 bytes, whose shader places words in another way.
 fn swizzle(unit: usize, is_close: bool, line_log2: u32, words_log2: u32) -> u32 {
     if unit < 4 {
         return 0;
@@ -265,7 +268,7 @@ fn swizzle(unit: usize, is_close: bool, line_log2: u32, words_log2: u32) -> u32 
         .max(1)
 }
 
-/// The largest power of two that divides a number.
+/// The largest power of two that divides a number, or that fits in a `usize` if the number is 0.
 fn power_of_two(number: usize) -> usize {
     1 << number.trailing_zeros().min(usize::BITS - 1)
 }
@@ -320,7 +323,7 @@ mod tests {
         assert_eq!(shifted, [(5, 5), (6, 5)]);
     }
 
-    /// `transpose_subword.wgsl` needs this of its tiles: a round of an invocation's loads, squares or stores lies in one
+    /// `transpose_subword.wgsl` needs this, so that a round of an invocation's loads, squares or stores lies in one
     /// column.
     #[test]
     fn tiles_of_small_units_have_no_more_columns_than_invocations() {

@@ -1,4 +1,5 @@
-//! Moves contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
+//! Moves contiguous rows of 1-byte or 2-byte units in vectors, although rows may begin at any unit:
+//! `shaders/unaligned.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR, Vectors};
 

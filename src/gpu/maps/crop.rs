@@ -21,7 +21,8 @@ pub(super) const FACTS: Facts = Facts {
     moves: true,
 };
 
-/// The number of vectors of dimensions in the map: a vector for each cropped dimension, or for two kept ones.
+/// The number of vectors that the map has for dimensions. A cropped dimension takes one vector, as do two kept
+/// dimensions.
 const VECTORS: usize = 4;
 
 /// `Map` of `crop.wgsl`, which says what each field means.
@@ -44,9 +45,9 @@ pub(crate) struct Words {
 pub(crate) struct Crop {
     pub(crate) map: crop::Map,
     pub(crate) index: IndexType,
-    /// The word of the binding of indices at which the first tuple begins.
+    /// The word at which the first tuple begins, counted from the beginning of the indices' binding.
     pub(crate) index_base: u32,
-    /// The number of the first row, counted from the first row of its box.
+    /// The number of the dispatch's first row, counted from the first row of its box.
     pub(crate) first_row: u64,
     /// The number of units of x that are bound.
     pub(crate) bound: u64,
@@ -54,12 +55,12 @@ pub(crate) struct Crop {
     pub(crate) binds_all: bool,
     /// The first item that the dispatch accepts. Rows of other items belong to other dispatches.
     pub(crate) first: u64,
-    /// The number of items that the dispatch accepts, from `first`.
+    /// The number of items that the dispatch accepts, beginning with `first`.
     pub(crate) count: u32,
 }
 
 impl Crop {
-    /// The bitwise OR of all distances between rows, and of the number of bound units, as for a gather.
+    /// The bitwise OR of all distances between rows and of the number of bound units, for the reason that a gather has.
     pub(super) fn distances(&self) -> i64 {
         let gather = &self.map.gather;
         let walk = gather.walk.iter().map(|dimension| dimension.stride as i64);
@@ -69,8 +70,8 @@ impl Crop {
         })
     }
 
-    /// Fails if the map has too few vectors for the dimensions, or if a dimension or a box is longer than the shader
-    /// computes.
+    /// Converts the map to the units of a launch. Fails if the map has too few vectors for the dimensions, or if a
+    /// size, a position or a distance between positions exceeds 31 bits.
     pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
         let crop::Map {
             gather,
@@ -92,7 +93,7 @@ impl Crop {
                 allowed: VECTORS as u64,
             });
         }
-        // Positions, and the distances between them, are less than 2^31.
+        // The shader needs positions, and the distances between them, to be less than 2^31.
         let word = |number: u128| {
             let number = u64::try_from(number).unwrap_or(u64::MAX);
             i32::try_from(number)
@@ -116,7 +117,7 @@ impl Crop {
         }
         let bit = |set, bit: u32| u32::from(set) << bit;
         let clamps = gather.policy.out_of_range == OutOfRange::Clamp;
-        // At most four and eight: both fit in their four bits.
+        // At most 4 cropped and 8 kept dimensions: both numbers fit in four bits.
         let flags = wrap(dims as i64)
             | wrap(kept.len() as i64) << 4
             | bit(boxes.box_indices, 8)

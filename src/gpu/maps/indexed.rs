@@ -2,7 +2,8 @@
 //!
 //! Walked dimensions number the rows, and some of them also the index tuples: `src/ops/indexed.rs` says how. A tuple
 //! consists of coordinates, each of which is an index into one dimension of params. A dispatch may bind only a part of
-//! params, an interval of the first indexed dimension; other dispatches then process the other indices.
+//! params and accept only an interval of the indices into the first indexed dimension. Other dispatches then process
+//! the other indices.
 
 use super::{Facts, Lowered, Units, scaled, strides};
 use crate::{
@@ -36,8 +37,8 @@ pub(super) const RESOLVE: Facts = Facts {
     moves: false,
 };
 
-/// The number of pairs of words in the map of a gather, as many as the uniforms have room for. `Map` in `indexed.wgsl`
-/// says what each pair holds: most hold an indexed dimension or a walked one.
+/// The number of pairs of words in the map of a gather: as many as the uniforms have room for. Most hold an indexed or
+/// a walked dimension. `Map` in `indexed.wgsl` says what each holds.
 pub(crate) const INDEXED_PAIRS: usize = 10;
 
 /// Pairs of a size and a stride, except pairs 0 and 9: `Map` in `indexed.wgsl` says what they hold.
@@ -68,7 +69,7 @@ pub(crate) struct Flags {
     pub(crate) policy: Policy,
     /// Whether the dispatch only checks the tuples of a scatter, and changes nothing.
     pub(crate) checks: bool,
-    /// Whether a scatter links all rows of a slice, rather than keep only the last one.
+    /// Whether a scatter links all rows of a slice, rather than keep only the slice's last row.
     pub(crate) chains: bool,
     /// The code of the operation by which atomics combine rows with slices, from
     /// [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number); 0 without atomics.
@@ -78,7 +79,7 @@ pub(crate) struct Flags {
 impl Flags {
     pub(crate) fn word(self) -> u32 {
         let bit = |set, bit: u32| u32::from(set) << bit;
-        // Four bits each: there are at most 9 coordinates and 10 walked dimensions.
+        // Four bits suffice: there are at most 9 coordinates and 10 walked dimensions.
         let four = |value: usize, bit: u32| u32::try_from(value & 15).unwrap_or_default() << bit;
         four(self.dims, 0)
             | four(self.walked, 4)
@@ -101,25 +102,25 @@ pub(crate) struct Gather {
     pub(crate) walk: Vec<Dimension>,
     pub(crate) policy: Policy,
     pub(crate) index: IndexType,
-    /// The word of the binding of indices at which the first tuple begins.
+    /// The word at which the first tuple begins, counted from the beginning of the indices' binding.
     pub(crate) index_base: u32,
     /// The number of units of params that are bound.
     pub(crate) bound: u64,
     /// Whether the binding holds all units that any tuple may point at.
     pub(crate) binds_all: bool,
-    /// The first index into the first dimension that the dispatch accepts. Rows with other indices belong to other
-    /// dispatches.
+    /// The first index into the first indexed dimension that the dispatch accepts. Rows whose index it does not accept
+    /// belong to other dispatches.
     pub(crate) first: u64,
-    /// The number of indices that the dispatch accepts, from `first`.
+    /// The number of indices that the dispatch accepts, beginning with `first`.
     pub(crate) count: u32,
 }
 
-/// Finds, for each row, the slice at which the row's index tuple points.
+/// The row map of the step of a scatter that finds, for each row, the slice at which the row's index tuple points.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolve {
     /// The dimensions of the coordinates and of the walk, from [`resolve_map`].
     pub(crate) map: IndexedMap,
-    /// The number of dimensions that number the rows, with the one that [`walk`] adds; 0 if row n has tuple n.
+    /// The number of dimensions that number the rows, including the one that [`walk`] adds; 0 if row n has tuple n.
     pub(crate) walked: usize,
     /// The number of coordinates in a tuple.
     pub(crate) depth: usize,
@@ -127,17 +128,16 @@ pub(crate) struct Resolve {
     /// Whether the dispatch is plain: see [`is_plain`].
     pub(crate) is_plain: bool,
     pub(crate) index: IndexType,
-    /// The word of the binding of indices at which the first tuple begins.
+    /// The word at which the first tuple begins, counted from the beginning of the indices' binding.
     pub(crate) index_base: u32,
-    /// Whether the number of rows is a multiple of four, and the tuples of every four rows are whole vectors of the
-    /// binding.
+    /// Whether the number of rows is a multiple of four and the tuples begin at a whole vector of their binding.
     pub(crate) whole_fours: bool,
-    /// The first bound slice, counted from the slice that the first row goes to if all its indices are zeros; and how
-    /// many slices are bound.
+    /// The number of the first bound slice, counted from the slice that the first row goes to if all its indices are 0,
+    /// and the number of bound slices.
     pub(crate) slices: (i64, usize),
     /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
-    /// Whether all rows of a slice are linked, rather than the last one kept.
+    /// Whether all rows of a slice are linked. Otherwise only the slice's last row is kept.
     pub(crate) chains: bool,
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct Lookup {
     pub(crate) words: u32,
     /// `PLAIN`: whether the dispatch is plain, see [`is_plain`].
     pub(crate) plain: bool,
-    /// Whether the indices are bound as vectors, and the tuples of four rows read at once.
+    /// Whether the indices are bound as vectors, so that the tuples of four rows are read at once.
     pub(crate) vectors: bool,
 }
 
@@ -170,7 +170,7 @@ impl Lookup {
     }
 
     /// The lookup of a plain dispatch (see [`is_plain`]) whose tuples have `depth` coordinates. `alone` says that row n
-    /// has tuple n; tuples of one or two coordinates then need no loop. Dispatches that are not plain are rare, and
+    /// has tuple n. Tuples of one or two coordinates then need no loop. Dispatches that are not plain are rare and
     /// always loop.
     pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
         let unrolled = alone && Self::UNROLLED.contains(&depth);
@@ -181,8 +181,8 @@ impl Lookup {
         }
     }
 
-    /// Reads indices as vectors if there is no loop over coordinates and `whole` is true, which says that the tuples of
-    /// every four rows are whole, aligned vectors.
+    /// Makes the lookup read indices as vectors, if there is no loop over coordinates. `whole` says that the tuples of
+    /// every four rows are whole, aligned vectors; otherwise nothing changes.
     pub(crate) fn vectors(self, whole: bool) -> Self {
         Self {
             vectors: whole && self.unrolled > 0,
@@ -196,7 +196,7 @@ impl Gather {
     /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
     pub(super) fn distances(&self) -> i64 {
         let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
-        // If no unit is bound, 1 keeps the units as they are: 0 would allow vectors of any size.
+        // If no unit is bound, 1 takes the place of 0, which would allow vectors of any size.
         let bound = self.bound.cast_signed().max(1);
         walk.fold(strides(&self.coordinates) | bound, |all, stride| {
             all | stride
@@ -220,7 +220,8 @@ impl Gather {
         }
     }
 
-    /// Whether the tuples of every four rows are whole vectors, and are looked up without loops.
+    /// Whether row n has tuple n, the tuples of every four rows are whole vectors, and tuples are looked up without
+    /// loops.
     pub(crate) fn is_listed(&self) -> bool {
         let fours = self.is_alone() && self.index_base.is_multiple_of(4);
         fours && self.lookup().unrolled > 0
@@ -299,8 +300,9 @@ impl Resolve {
 }
 
 /// The map by which a shader finds the slice for each index tuple of a scatter. The first pair of words is a
-/// placeholder: [`Resolve::combined`] replaces it by where the tuples begin and the number of the first bound slice.
-/// Fails if the map has too few pairs for the dimensions, or a dimension or the number of slices exceeds 32 bits.
+/// placeholder: [`Resolve::combined`] replaces it by the word at which the tuples begin and the number of the first
+/// bound slice. Fails if the map has too few pairs for the dimensions, or if a dimension or the number of slices
+/// exceeds 2^32 - 2.
 pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     // `u32::MAX` stands for no slice, so it must be neither the number of a slice nor the number of slices.
     let most = u32::MAX as usize - 1;
@@ -311,8 +313,8 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1, whose stride is not
-/// stored: the map holds the number of the first bound slice in its place. Empty if row n has tuple n.
+/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1. The map stores the
+/// number of the first bound slice in place of the added dimension's stride. Empty if row n has tuple n.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);
@@ -322,13 +324,13 @@ fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
         .collect()
 }
 
-/// The map of a dispatch with these indexed dimensions, `coordinates`, and walked dimensions, `walk`. Its tuples begin
-/// at word `index_base` of their binding, and it accepts indices into the first dimension that are not less than
-/// `first`.
+/// The map of a dispatch with the indexed dimensions `coordinates` and the walked dimensions `walk`. The tuples begin
+/// at word `index_base` of their binding. The dispatch accepts indices into the first dimension from `first` on.
 ///
-/// The first dimension may be longer than 2^32: a dispatch accepts so few indices that the offsets between them do not
-/// wrap. The last pair, if no dimension takes it, holds the high words of this dimension's size and of `first`. Fails
-/// if the map has too few pairs, or another dimension is longer than 2^32.
+/// The size of the first dimension may exceed 32 bits: a dispatch accepts so few indices that the offsets between them
+/// do not wrap. The last pair, if no dimension takes it, holds the high words of this size and of `first`. Fails if the
+/// map has too few pairs, if another size exceeds 32 bits, or if the high words are not 0 but a dimension takes the
+/// last pair.
 fn indexed_map(
     coordinates: &[Axis],
     walk: &[Axis],
@@ -370,8 +372,8 @@ fn indexed_map(
 }
 
 /// Whether a dispatch is plain (`PLAIN` in `indexed.wgsl`): it accepts all indices into the first dimension, all
-/// dimensions are shorter than 2^31, and indices neither wrap nor are clamped. The dispatch accepts `count` indices
-/// into the first dimension, from `first`.
+/// dimensions have fewer than 2^31 positions, and indices neither wrap nor are clamped. `first` and `count` are the
+/// first index into the first dimension that the dispatch accepts, and how many it accepts.
 pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32, policy: Policy) -> bool {
     let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
     let short = |axis: &Axis| i32::try_from(axis.size).is_ok();

@@ -1,4 +1,4 @@
-//! Row maps: where the rows of a job begin on both sides.
+//! Row maps: where the rows of a job begin on both sides, the source and the result or destination.
 //!
 //! On a *strided* side, the number of a row gives its position along each dimension of the map, and the row begins at
 //! the sum of these positions times their strides.
@@ -46,19 +46,20 @@ use super::{lists::Lists, rule::Rule};
 use crate::{Error, layout::Axis};
 use bytemuck::Pod;
 
-/// How a launch counts the rows and units of its job.
+/// How a launch counts the rows and units of its job, and what the row map's part of the uniforms holds for its kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
-    /// The number of the job's units per unit of the launch. The strides in the source are multiples of it.
+    /// The number of the job's units per unit of the launch. All strides in the source are multiples of this number.
     pub(crate) factor: usize,
-    /// The job's run as a dimension, which the map adds as its innermost, if the launch makes each unit a row.
+    /// If the launch makes each unit of the job a row: the job's run as a dimension, which the map adds as its
+    /// innermost.
     pub(crate) split_run: Option<Axis>,
     /// How a transpose is cut into tiles; `None` for other kernels.
     pub(crate) tiling: Option<Tiling>,
     /// The distance in words between neighbouring words of the four that an invocation of `row_words.wgsl` writes
     /// together.
     pub(crate) quarter: usize,
-    /// Whether an invocation looks up four rows at once. In a slice the number of rows is then a multiple of four.
+    /// Whether an invocation may look up four rows at once. In a slice, the number of rows is then a multiple of four.
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.
     pub(crate) reads_vectors: bool,
@@ -78,7 +79,7 @@ pub(crate) enum RowMap {
     Atomic(Atomic),
 }
 
-/// An operation, or a step of one, that has pipelines of its own.
+/// An operation, or a step of a scatter, with pipelines of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
@@ -89,13 +90,14 @@ pub(crate) enum Op {
     Crop,
     /// The step of a scatter that finds the slice of each row.
     ScatterResolve,
-    /// The step that sorts the rows of each slice.
+    /// The steps that sort the list of each slice's rows.
     ScatterSort,
     /// The step that replaces each slice by the last of its rows.
     ScatterMove,
-    /// The step that combines each slice with its rows.
+    /// The step that combines each slice with the rows of its list.
     ScatterCombine,
-    /// All steps of a scatter at once, by atomics, if the order of rows makes no difference.
+    /// The only step of a scatter in which atomics combine rows with slices, because the order of rows makes no
+    /// difference.
     ScatterAtomic,
 }
 
@@ -107,7 +109,7 @@ pub(crate) struct Facts {
     pub(crate) text: &'static str,
     /// For each buffer of `BUFFERS_GROUP`, in the order of their bindings, whether shaders only read it.
     pub(crate) buffers: &'static [bool],
-    /// Whether rows have index tuples. Shaders then count those out of range in a report.
+    /// Whether shaders read index tuples. They then count the tuples that are out of range in a report.
     pub(crate) reports: bool,
     /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
@@ -150,7 +152,7 @@ impl Op {
 /// uniforms.
 pub(crate) type MapWords = [u32; 24];
 
-/// A row map as the shaders read it, and how they read index tuples.
+/// A row map as the shaders read it, and how the shaders read index tuples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowered {
     pub(crate) words: MapWords,
@@ -158,7 +160,7 @@ pub(crate) struct Lowered {
 }
 
 impl Lowered {
-    /// `map` must have the size of [`MapWords`].
+    /// Takes the words of `map`, whose size must be that of [`MapWords`].
     fn of(map: impl Pod) -> Self {
         Self {
             words: bytemuck::cast(map),
@@ -183,9 +185,8 @@ impl RowMap {
         }
     }
 
-    /// Converts the map to the units of a launch. `None` if the map has more dimensions or longer strides than a shader
-    /// holds, so that the job must be cut. An error if a gather or a crop has too many or too long
-    /// dimensions.
+    /// Converts the map to the units of a launch. `None` if the map has more dimensions, or larger numbers, than the
+    /// uniforms hold: the job must then be cut. An error if a gather or a crop has too many or too long dimensions.
     pub(crate) fn lowered(&self, units: &Units) -> Result<Option<Lowered>, Error> {
         Ok(match self {
             Self::Slice(map) => map.lowered(units),
@@ -200,7 +201,7 @@ impl RowMap {
         })
     }
 
-    /// The bitwise OR of all distances between the rows of a job, in units: a power of two divides all distances if it
+    /// The bitwise OR of all distances between the rows of a job, in units. A power of two divides all distances if it
     /// divides this number.
     pub(crate) fn distances(&self) -> i64 {
         match self {
@@ -208,15 +209,15 @@ impl RowMap {
             Self::Gather(map) => map.distances(),
             Self::Crop(map) => map.distances(),
             Self::Scatter(map) => map.pitch as i64,
-            // 1 allows no vectors. Updates and gradients already come in the widest units that the plan allows; the
-            // steps of a scatter process index tuples one by one.
+            // 1 allows no larger vectors. Updates and gradients already have the widest units that the plan allows. The
+            // other steps of a scatter process index tuples or lists.
             Self::Update(_) | Self::Gradient(_) => 1,
             Self::Resolve(_) | Self::Sort(_) | Self::Atomic(_) => 1,
         }
     }
 
-    /// Whether rows are contiguous in the result, all rows have a source or become zeros, and the dispatch binds all
-    /// that rows may be read from.
+    /// Whether rows are contiguous in the result, the dispatch writes all of them, and it binds all units that they may
+    /// be read from.
     pub(crate) fn is_dense(&self) -> bool {
         match self {
             Self::Gather(map) => map.binds_all,
@@ -234,7 +235,7 @@ impl RowMap {
         }
     }
 
-    /// The lists of the block, if the job sorts those of them that `step` names; otherwise `None`.
+    /// The lists of the block, if this is the job of the sorting step `step`.
     pub(crate) fn lists(&self, step: Order) -> Option<Lists> {
         match self {
             Self::Sort(map) if map.step == step => Some(map.lists),
@@ -248,7 +249,7 @@ fn strides(axes: &[Axis]) -> i64 {
     axes.iter().fold(0, |all, axis| all | axis.stride as i64)
 }
 
-/// The axes in units that are `factor` times as large.
+/// The axes, with strides in units that are `factor` times as large.
 fn scaled(axes: impl IntoIterator<Item = Axis>, factor: usize) -> Vec<Axis> {
     let axes = axes.into_iter();
     axes.map(|Axis { size, stride }| Axis {

@@ -1,5 +1,5 @@
-//! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
-//! `lists` says what a slice, a block and a link are.
+//! The row maps of a scatter's steps that sort, move or combine: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and
+//! `combine_atomic.wgsl`. `lists` says what a slice, a block and a link are.
 
 use super::{Facts, Lowered, Resolve, Units, indexed::RESOLVE};
 use crate::gpu::{lists::Lists, rule::Rule};
@@ -58,7 +58,8 @@ pub(crate) struct SortWords {
     pad: [u32; 20],
 }
 
-/// Rows of updates are moved to slices or combined with them. Slices are as long and as far apart as rows.
+/// The row map of a scatter's last step, which moves rows of updates to slices or combines them with slices. Slices are
+/// as long and as far apart as rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     /// The distance from one row of the updates to the next, and from one slice to the next, in units.
@@ -69,13 +70,13 @@ pub(crate) struct Scatter {
     pub(crate) first: u32,
     /// Whether a single row that is out of range forbids all changes.
     pub(crate) strict: bool,
-    /// Whether all rows that go to a slice are combined with it; otherwise only the last of them replaces the slice.
+    /// Whether all rows that go to a slice are combined with it. Otherwise the last of these rows replaces the slice.
     pub(crate) combines: bool,
-    /// How rows are combined with slices; not used unless `combines`.
+    /// How rows are combined with slices. Used only if `combines` is set.
     pub(crate) rule: Rule,
 }
 
-/// Puts the rows of each slice in ascending order.
+/// The row map of the steps that put the rows of each slice's list in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Sort {
     pub(crate) step: Order,
@@ -89,11 +90,11 @@ pub(crate) struct Sort {
 pub(crate) enum Order {
     /// Lists that one invocation sorts.
     Short,
-    /// Longer lists.
+    /// Lists that are too long for one invocation.
     Long,
 }
 
-/// Finds the slice of each row, and combines the row with it by atomics at once.
+/// The row map of the step that finds the slice of each row and at once combines the row with it by atomics.
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub(crate) resolve: Resolve,
@@ -107,7 +108,7 @@ pub(crate) struct Atomic {
 impl Scatter {
     pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         Some(Lowered::of(ScatterWords {
-            // A pitch that 32 bits do not hold becomes 0. It is not used then, because only one row and one slice are
+            // A pitch of more than 32 bits becomes 0. It is then not used, because only one row and one slice are
             // bound.
             pitch: u32::try_from(self.pitch / units.factor).unwrap_or_default(),
             links: u32::try_from(self.links).ok()?,

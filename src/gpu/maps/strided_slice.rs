@@ -4,8 +4,7 @@ use super::{Facts, Lowered, Units, scaled};
 use crate::{layout::Axis, plan::Rows};
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions that the map of a slice can hold. With the run that makes nine, so a slice of rank 8 always
-/// fits.
+/// The most dimensions that the map of a slice can hold. The run is one more dimension, so every slice of rank 8 fits.
 pub(crate) const MAX_AXES: usize = 8;
 
 pub(super) const FACTS: Facts = Facts {
@@ -33,13 +32,13 @@ pub(crate) struct Words {
 /// How a transpose is cut into tiles. `transpose.wgsl` says what lines and near positions are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tiling {
-    /// The number of the near dimension: along it, neighbouring positions are contiguous in the source.
+    /// The number of the near dimension, along which neighbouring positions are contiguous in the source.
     pub(crate) near_dim: usize,
-    /// The base-2 logarithm of the number of words in a line.
+    /// The base-2 logarithm of the number of words in a line of a tile.
     pub(crate) line_log2: u32,
     /// The base-2 logarithm of the number of words of a row for which a tile has lines.
     pub(crate) words_log2: u32,
-    /// The number of bits by which `place` in `transpose_units.wgsl` shifts the number of a word in the tile.
+    /// The number of bits by which `place` in `transpose_units.wgsl` shifts the number of a word of the tile.
     pub(crate) swizzle: u32,
     /// Whether all lines of a tile lie within one contiguous range of the source.
     pub(crate) is_stretch: bool,
@@ -47,9 +46,9 @@ pub(crate) struct Tiling {
     pub(crate) lines_shift: bool,
     /// Whether rows may begin at any unit of a word of the result.
     pub(crate) rows_shift: bool,
-    /// The first tile begins this number of near positions before position 0.
+    /// The number of near positions by which the first tile begins before position 0.
     pub(crate) near_shift: usize,
-    /// The first tile begins this number of words before the first word of a row.
+    /// The number of words by which the first tile begins before the first word of a row.
     pub(crate) row_shift: usize,
     /// The number of tiles along the near dimension.
     pub(crate) near_tiles: u32,
@@ -74,7 +73,7 @@ impl Tiling {
     }
 }
 
-/// Rows are strided along these axes in the source, and contiguous in the result.
+/// The row map of a slice: rows are strided along `axes` in the source, and contiguous in the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) axes: Vec<Axis>,

@@ -27,13 +27,13 @@ pub(crate) struct Words {
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows are contiguous in the result. Some rows have units with a source; `axes` say which rows, and where their
-/// sources begin.
+/// The row map of a gradient: rows are contiguous in the result. Some rows have units with a source. `axes` say which
+/// rows these are, and where their sources begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient {
     /// The number of units in a row. The strides of `axes` in the result are multiples of this number.
     pub(crate) row: usize,
-    /// The units of a row that have a source; none if the size is 0.
+    /// The units with a source, in each row that has any. If the size is 0, no row has any.
     pub(crate) run: PairAxis,
     pub(crate) axes: Vec<PairAxis>,
     /// The number of the result's first unit that has a source.

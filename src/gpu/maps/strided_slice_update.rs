@@ -4,8 +4,8 @@ use super::{Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions outside of the run that the map of an update or gradient can hold: the uniforms have room for
-/// five vectors. A plan with more dimensions is cut along its outermost dimension.
+/// The most dimensions besides the run that the map of an update or a gradient can hold, one in each of the five
+/// vectors of the map. A plan with more dimensions is cut along its outermost dimension.
 pub(crate) const MAX_PAIR_AXES: usize = 5;
 
 pub(super) const FACTS: Facts = Facts {
@@ -28,7 +28,7 @@ pub(crate) struct Words {
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows are strided along these axes on both sides.
+/// The row map of an update: rows are strided along `axes` on both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Update {
     /// The number of units in a row, and the distances between neighbouring units on both sides.
@@ -55,7 +55,8 @@ impl Update {
 }
 
 /// Converts each dimension to a vector of its size, its stride in the source, its stride in the destination divided by
-/// `to_unit`, and 0. `None` if there are too many dimensions, or a size or stride exceeds 31 bits.
+/// `to_unit`, and 0. `None` if there are too many dimensions, or if a size or a stride does not fit in a signed 32-bit
+/// word.
 pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4]; MAX_PAIR_AXES]> {
     if axes.len() > MAX_PAIR_AXES {
         return None;

@@ -1,4 +1,4 @@
-//! Records the copy of texels to a tensor and back, through scratch memory of padded rows.
+//! Records copies from texels to a tensor and back, through scratch memory with padded rows.
 
 use super::{Texels, rows::Rows};
 use crate::{
@@ -17,15 +17,16 @@ use wgpu::{
 const INDEX: IndexType = IndexType::U32;
 
 impl Gpu {
-    /// Records copying the selected texels to `dest`, as a row-major array without padding, of the shape and the
+    /// Records copying the selected texels to `dest`, as a row-major array without padding that has the shape and the
     /// element type of `texels`.
     ///
-    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu requires, and from
-    /// there one dispatch picks the selection. The device keeps the scratch memory for the next recording, until
-    /// [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding, the box is copied
-    /// to `dest` directly, provided that `dest` has the usage `COPY_DST` and begins at a multiple of 16 bytes.
+    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu requires, and then
+    /// the selection is moved from there to `dest`, usually by one dispatch. The scratch memory is kept for later
+    /// recordings, until [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding,
+    /// the box is copied to `dest` directly, provided that `dest` has the usage `COPY_DST` and begins at a multiple of
+    /// 16 bytes.
     ///
-    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. No
+    /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must be as for [`Gpu::encode`]. No
     /// pass of the encoder may be open. The texels are read when the command runs, in the order of submissions.
     /// [`Texels`] has an example.
     ///
@@ -126,7 +127,7 @@ impl Gpu {
         };
         let channels = self.channel_indices(channels)?;
         let indices = Argument {
-            // No later recording uses this buffer.
+            // No later recording uses this buffer, so no bind group is kept for it.
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
         };
@@ -190,10 +191,10 @@ impl Gpu {
     }
 }
 
-/// Whether an argument can be copied to or from texels directly, if its rows need no padding.
+/// Whether an argument whose rows need no padding can be copied to or from texels directly.
 fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
-        // wgpu demands an offset that is a multiple of the texel's size, which is at most 16 bytes.
+        // wgpu requires the offset to be a multiple of the size of a texel, which is at most 16 bytes.
         [buffer] => argument.parts.offset.is_multiple_of(16) && buffer.usage().contains(usage),
         _ => false,
     }
@@ -218,8 +219,8 @@ fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
     }
 }
 
-/// The copies between the box and buffers. Each buffer holds `most` rows from byte `offset` on; the last may hold
-/// fewer. All whole layers of a buffer that follow one another are one copy.
+/// The copies between the box and buffers. Each buffer holds `most` rows from byte `offset` on, except that the last
+/// may hold fewer. Consecutive whole layers in a buffer are one copy.
 fn copies<'a>(
     texels: &'a Texels,
     rows: &Rows,
@@ -268,7 +269,7 @@ fn copies<'a>(
     copies
 }
 
-/// Converts a position or a size in a texture, or the size of a row in a buffer. All are below 2^32 in wgpu.
+/// Converts a position or a size in a texture, or the size of a row in a buffer, all of which wgpu keeps below 2^32.
 fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -3,8 +3,8 @@
 use crate::DType;
 use wgpu::TextureFormat;
 
-/// The element type of a format's channels, and the number of channels. `None` if the texels are not one, two or four
-/// numbers of one type.
+/// The element type of a format's channels, and the number of channels. `None` for formats that
+/// [`Texels`](super::Texels) does not support.
 pub(super) fn channels_of(format: TextureFormat) -> Option<(DType, usize)> {
     use TextureFormat::{
         Bgra8Unorm, Bgra8UnormSrgb, R8Sint, R8Snorm, R8Uint, R8Unorm, R16Float, R16Sint, R16Snorm,

@@ -1,4 +1,4 @@
-//! Textures as arrays: [`Texels`] selects texels, which are copied to a tight tensor, or from one.
+//! Textures as arrays: [`Texels`] selects texels, which are copied to or from a tensor without padding.
 //!
 //! | file | decides |
 //! |---|---|
@@ -15,7 +15,7 @@ use format::channels_of;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 
 /// A selection of a texture's texels, as an array of shape `[layers, height, width, channels]` that slices and
-/// transposes narrow and reorder. Nothing is copied until it is read or written:
+/// transposes narrow and reorder. Nothing is copied until the selection is read or written:
 ///
 /// | | into your own encoder | at once |
 /// |---|---|---|
@@ -50,7 +50,7 @@ pub struct Texels {
     dtype: DType,
     /// The number of channels of the format.
     channels: usize,
-    /// For each channel of the array, the number of the format's channel.
+    /// For each channel of the array, the number of the format's channel that it is.
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
@@ -66,7 +66,7 @@ impl Texels {
         Self::of_level(texture, 0)
     }
 
-    /// All texels of this mip level; 0 is the largest.
+    /// All texels of this mip level. Level 0 is the largest.
     ///
     /// # Errors
     ///
@@ -104,13 +104,13 @@ impl Texels {
     /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// No slice selects channels in some orders, such as `2, 1, 0, 3`. If the channels are the last dimension, reading
-    /// them is then a gather. If they are not, or if texels are written, it takes a dispatch for each part that is a
-    /// slice: here one for `2, 1, 0` and one for `3`.
+    /// No slice selects channels in an order such as `2, 1, 0, 3`. Reading them is then a gather if the channels are
+    /// the last dimension. Otherwise, and for writing, each part that is a slice takes a dispatch: here one for
+    /// `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
-    /// [`TextureError::Channels`] for a channel that the format does not have, or that is named twice;
+    /// [`TextureError::Channels`] for a channel that the selection does not have, or that is named twice;
     /// [`TextureError::ChannelsOfSelection`] if the texels were already sliced or transposed.
     pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
         let source = self.view.source_shape();
@@ -138,7 +138,7 @@ impl Texels {
         })
     }
 
-    /// A slice of the selection: [`View::slice`].
+    /// A slice of the selection, as [`View::slice`] makes it.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Texels {
         Ok(self.selecting(self.view.transpose(permutation)?))
     }
 
-    /// The shape of the selection, which is that of the tensor.
+    /// The shape of the selection, and of the tensor that is copied to or from it.
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
     }
@@ -193,16 +193,16 @@ impl Texels {
         }
     }
 
-    /// Checks that texels can be copied from the texture.
+    /// Checks that texels can be copied from the texture. `why` says in errors what needs that.
     fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
         self.check_usage(TextureUsages::COPY_SRC, why)?;
         let (size, dimension) = (self.texture.size(), self.texture.dimension());
         let is_cube = dimension == TextureDimension::D2
             && size.width == size.height
             && size.depth_or_array_layers.is_multiple_of(6);
-        // On OpenGL, wgpu 30 does not copy all layers of 3D textures, and copies nothing of cube maps, for which it
-        // takes square textures whose number of layers is a multiple of six. Snorm numbers lose their sign, at least on
-        // Mesa.
+        // On OpenGL, wgpu 30 does not copy all layers of 3D textures and copies nothing of cube maps. It takes every
+        // square texture whose number of layers is a multiple of six for a cube map. Snorm numbers lose their sign, at
+        // least on Mesa.
         let kind = match self.texture.format() {
             TextureFormat::R8Snorm
             | TextureFormat::Rg8Snorm

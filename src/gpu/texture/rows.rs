@@ -1,8 +1,9 @@
 //! Where the selected texels lie in rows that are padded to multiples of 256 bytes, as wgpu copies them.
 //!
-//! The smallest box that contains the selection is copied. The rows of the box are an array of shape
-//! `[layers, rows, columns and padding, channels]`, and the selection is a view of it. If no slice selects the channels
-//! in their order, the selection is either several views, each of them a part of the tensor, or a gather of channels.
+//! The smallest box that contains the selection is copied. The rows of the box form an array of shape
+//! `[layers, rows, columns and padding, channels]`, and the selection is a view of this array. If no slice selects the
+//! channels in the wanted order, the selection is instead several views, each of which is a part of the tensor, or a
+//! gather of channels.
 
 use super::Texels;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 use std::cmp::Reverse;
 
-/// wgpu requires that the size of a row is a multiple of this number of bytes.
+/// wgpu requires the size of a row in bytes to be a multiple of this.
 const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The dimension of the channels in the array of all texels.
@@ -26,16 +27,16 @@ pub(super) struct Rows {
     pub(super) origin: [usize; 3],
     /// The number of layers, rows and columns of the box.
     pub(super) size: [usize; 3],
-    /// The distance between the beginnings of neighbouring rows in bytes.
+    /// The distance in bytes between the beginnings of neighbouring rows.
     pub(super) pitch: usize,
     /// Whether the selection contains every element of the box.
     pub(super) is_whole: bool,
     dtype: DType,
-    /// The selection from the rows, with channel 0 in place of each channel.
+    /// The selection as a view of the rows, with the format's channel 0 in place of each selected channel.
     view: View,
-    /// The dimension of the selection along which its channels lie. `None` if it has only one channel.
+    /// The dimension of the selection along which its channels lie. `None` if the selection has only one channel.
     dimension: Option<usize>,
-    /// The channels of the selection.
+    /// The numbers of the format's channels that are selected, in the order of the selection.
     channels: Vec<usize>,
 }
 
@@ -45,7 +46,7 @@ struct Piece {
     /// The view of the rows.
     rows: View,
     /// Which part of the tensor this is: the dimension of the channels, and the position of the piece's first channel
-    /// in it. `None` if the piece has all channels.
+    /// along it. `None` if the piece has all channels.
     part: Option<(usize, usize)>,
 }
 
@@ -66,15 +67,15 @@ impl Piece {
 }
 
 impl Rows {
-    /// The rows of a selection. `None` if it is empty.
+    /// The rows of a selection. `None` if the selection is empty.
     pub(super) fn of(texels: &Texels) -> Result<Option<Self>, Error> {
         let (view, dtype) = (&texels.view, texels.dtype);
         if view.is_empty() {
             return Ok(None);
         }
-        // The first texel, and by how much a step along each dimension of the selection moves along each dimension of
-        // the texture. A stride connects two existing texels along one dimension, so its coordinates are those of the
-        // distance.
+        // The coordinates of the first element, and how far a step along each dimension of the selection moves along
+        // each dimension of the texture. Each stride runs along only one dimension of the texture, so the coordinates
+        // of the stride as an offset are this distance.
         let first = shape::coordinates(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates(stride.unsigned_abs(), &view.source);
@@ -130,7 +131,7 @@ impl Rows {
         self.size[0] * self.size[1]
     }
 
-    /// Whether the rows equal the tensor, byte for byte.
+    /// Whether the rows and the tensor are the same bytes in the same order.
     pub(super) fn is_tensor(&self) -> bool {
         match &self.pieces()[..] {
             [piece] => Plan::of_view(piece.rows.clone(), self.dtype.size()).is_identity(),
@@ -138,10 +139,10 @@ impl Rows {
         }
     }
 
-    /// The plan that gathers the channels from the rows, and its indices, if no slice selects the channels in their
-    /// order and the channels are the innermost dimension. Then neighbouring bytes of the tensor are of different
-    /// pieces, and a gather is faster: on lavapipe it takes half the time for RGBA of BGRA. Planes of channels take
-    /// half the time piece by piece.
+    /// The plan that gathers the channels from the rows, and its indices. `None` unless the channels are the innermost
+    /// dimension and no slice selects them in their order. Neighbouring elements of the tensor then belong to different
+    /// pieces, and one gather is faster: on lavapipe, it makes RGBA of BGRA in half the time. If each channel is a
+    /// plane of its own, the pieces take half the time of a gather.
     pub(super) fn channel_gather(&self) -> Result<Option<(Plan, &[usize])>, Error> {
         let Some(axis) = self.dimension else {
             return Ok(None);
@@ -173,7 +174,7 @@ impl Rows {
     /// The plans that copy a view of a tensor to the selected elements of the rows.
     pub(super) fn of_tensor(&self, tensor: &View) -> Result<Vec<Plan>, Error> {
         let plan = |piece: Piece| {
-            // The rows are written in their own order, not in that of the tensor.
+            // The dimensions are reordered so that the rows are written in their own order, not in that of the tensor.
             let mut order: Vec<usize> = (0..tensor.shape.len()).collect();
             order.sort_by_key(|&dimension| Reverse(piece.rows.strides[dimension].unsigned_abs()));
             let from = piece.of(tensor).transpose(&order)?;

@@ -1,22 +1,22 @@
-//! Cuts the result of a gather into blocks. One dispatch writes a block, or several do, each with another window of
-//! params bound.
+//! Cuts the result of a gather or a crop into blocks. A block is written by one dispatch, or by several that each bind
+//! another window of params.
 
 use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A contiguous part of a gather's result: an interval of each dimension, with `run` as the innermost one. It is
-/// contiguous because intervals are single positions before some dimension, and whole dimensions after that dimension.
+/// A contiguous part of the result: an interval of each dimension, with `run` as the innermost. The part is contiguous
+/// because all intervals before some dimension are single positions, and all after it are whole dimensions.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// The positions of the block's rows in each dimension that numbers rows, outermost first.
     pub(super) walk: Vec<Interval>,
-    /// The units of each of these rows that are in the block.
+    /// The units of each of these rows that lie in the block.
     pub(super) run: Interval,
 }
 
 /// Where a block begins, and which index tuples it reads.
 pub(super) struct Origin {
-    /// The position of the block's first unit in the result.
+    /// The position of the block's first unit in the result, in units.
     pub(super) unit: u64,
     /// The number of the first index tuple that the block reads.
     pub(super) tuple: usize,
@@ -25,12 +25,12 @@ pub(super) struct Origin {
     /// The unit of params from which the block's first unit is copied if all coordinates of the index tuple are zero.
     /// The shader adds what the actual coordinates contribute.
     pub(super) place: i64,
-    /// The number of the block's first row among the rows with the same tuple, and the distance in params from the
-    /// first of these rows to the block's first row.
+    /// This and the next field: the number of the block's first row among the rows with the same tuple, and the
+    /// distance in params, in units, from the first of these rows to the block's first row.
     pub(super) row: u64,
     pub(super) distance: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
-    /// blocks may read the tuple; only the block with the first unit of the first of these rows counts it.
+    /// blocks may read it. Only the block with the first unit of the first of these rows counts the tuple.
     pub(super) counts: bool,
 }
 
@@ -43,7 +43,7 @@ impl Block {
         }
     }
 
-    /// Cuts the block in half, along the first interval of more than one position. `None` if the block is a single
+    /// Cuts the block in half along its outermost interval of more than one position. `None` if the block is a single
     /// unit.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
@@ -56,7 +56,8 @@ impl Block {
         }))
     }
 
-    /// The outermost dimension of which the block has more than one position. `None` if the block lies in one row.
+    /// The outermost dimension of `walk` in which the block has more than one position. `None` if the block lies in one
+    /// row.
     fn outermost(&self) -> Option<usize> {
         self.walk.iter().position(|interval| interval.len > 1)
     }

@@ -1,11 +1,11 @@
-//! Cuts gathers and crops: by the dimensions that number rows, and last by the run.
+//! Cuts gathers and crops: first along the dimensions that number rows, and last along the run.
 //!
 //! Params cannot be cut along with the result, since any index may point anywhere. If params do not fit in one binding,
-//! several dispatches process the same rows, each with another window of params bound, and each writes the units that
-//! lie in its window.
+//! several dispatches process the same rows. Each binds another window of params, and writes the units whose source
+//! lies in its window.
 //!
-//! A slab is the part of params that one index into the first indexed dimension selects. If params exceed the offsets
-//! that shaders compute, each dispatch accepts only the indices of some neighbouring slabs.
+//! A slab is the part of params that one index into the first indexed dimension selects. If params are longer than the
+//! offsets that shaders compute, each dispatch accepts only the indices of some neighbouring slabs.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -23,8 +23,9 @@ use crate::{
     plan::Rows,
 };
 
-/// The largest size of a first indexed dimension of stride 0, which a broadcast makes. Such a dimension may be longer
-/// than any memory. Each dispatch accepts 2^32 - 1 of its indices, so with this bound 257 dispatches accept all.
+/// The largest size allowed for a first indexed dimension of stride 0. A broadcast makes such dimensions, which may
+/// have far more positions than memory has bytes. A dispatch accepts 2^32 - 1 indices, so 257 dispatches accept all of
+/// this size.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
@@ -88,8 +89,8 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
-        // Any row of a box may be its first one outside, which counts the box.
-        // The shader counts its rows from the first one of the box.
+        // In a crop, the first row of a box that is outside counts the box, and this may be any row. The shader numbers
+        // rows from the first one of the box, so `place` must be that row's.
         let (counts, place) = match crop {
             None => (at.counts, at.place),
             Some(_) => (block.run.first == 0, at.place - at.distance),
@@ -141,7 +142,7 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together contain every unit of params that a block may read. `extent` and `place` (see
+    /// Returns the windows that together contain every unit of params that a block may read. `extent` and `place` (see
     /// [`Origin::place`](super::block::Origin::place)) are the block's. `None` if the block must be halved first.
     fn params_windows(
         &self,
@@ -152,7 +153,7 @@ impl Cutter<'_> {
         let outer = map.coordinates.first();
         let outer = outer.copied().unwrap_or(Axis { size: 1, stride: 0 });
         if map.coordinates.iter().any(|axis| axis.size == 0) {
-            // No index is valid, so params are not read, but a binding must not be empty: the first word is bound.
+            // No index is valid, so params are not read. Since a binding must not be empty, the first word is bound.
             let Some((span, _)) = self.reach.span(self.places.source, 0, 0) else {
                 return Err(self.reach.too_small(self.rows.unit));
             };
@@ -166,7 +167,7 @@ impl Cutter<'_> {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // The number of slabs that a dispatch can reach beyond the first one. `None` for stride 0, where all indices
+        // The number of slabs that a dispatch can reach after the first one. `None` for stride 0, where all indices
         // select the same slab.
         let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
@@ -177,8 +178,8 @@ impl Cutter<'_> {
         if slab == 0 && size > MOST_REPEATED {
             return Err(too_far(size));
         }
-        // `all` is the distance that a dispatch may reach in params. If the block's outermost dimension makes up most
-        // of it, each half of the block needs only half of the windows, so the block is halved.
+        // `all` is the distance in params that a dispatch may span. If the block's outermost dimension makes up most of
+        // `all`, each half of the block needs only about half of the windows, so the block is halved.
         let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
         let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
@@ -205,23 +206,23 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window that one binding holds. It begins at unit `at` of params and ends at unit `end` at the
-    /// latest. The caller sets which indices the window accepts. An error if not even unit `at` fits.
+    /// Returns the longest window that one binding holds, from unit `at` of params up to unit `end` at most. The caller
+    /// sets which indices the window accepts. An error if not even unit `at` fits.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;
         let part_end = (self.bytes(at) / parts.bytes + 1) * parts.bytes;
         let place = parts.offset + self.bytes(at) % parts.bytes;
         let residue = place % self.reach.alignment;
-        // The window is cut to a whole number of units and of words of 4 bytes.
+        // The window consists of whole units and of whole words of 4 bytes.
         let step = unit.max(4);
         let room = self.reach.binding.saturating_sub(residue) / step * step;
         let reached = self.bytes(at) + room.min(self.bytes(self.reach.units));
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins up to an alignment before `at`. The units in between also lie in the window
-                // before, so two dispatches copy them, to the same positions of the result.
+                // The binding begins before `at`, by less than the alignment. The units in between also lie in the
+                // previous window, so two dispatches copy them, to the same positions of the result.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
                 ..Window::nothing(span)
@@ -235,12 +236,12 @@ impl Cutter<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     span: Span,
-    /// The unit of params at which the binding begins, modulo 2^64: below 0 if the binding begins before params do,
-    /// because params do not begin at a multiple of the alignment.
+    /// The unit of params at which the binding begins, modulo 2^64. Negative if params do not begin at a multiple of
+    /// the alignment and the binding begins before them.
     bound_from: u64,
     /// The size of the binding in units.
     units: u64,
-    /// The least index into the first indexed dimension that the dispatch accepts.
+    /// The first index into the first indexed dimension that the dispatch accepts.
     first: u64,
     /// The number of indices into the first indexed dimension that the dispatch accepts.
     count: u32,
@@ -267,10 +268,11 @@ impl Window {
 struct ParamsExtent {
     low: i64,
     high: i64,
-    /// The distance in params between the first and the last position of the outermost dimension in which the block has
+    /// The distance in params between the block's first and last position in the outermost dimension in which it has
     /// several positions.
     outermost: u64,
-    /// The size of the extent in units if the block were a single unit: only coordinates after the first add to it.
+    /// The size in units that the extent would have if the block were a single unit. Only the coordinates after the
+    /// first contribute to it.
     indexed: u64,
 }
 

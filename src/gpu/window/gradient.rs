@@ -1,8 +1,9 @@
 //! Cuts gradients into regions of the result, each with the pairs of source and destination units that write to it.
 //!
-//! A region is divided into rows of equal length. Some rows are all zeros; the others have source units, all at the
-//! same positions within the row. This holds because the row length is the greatest common divisor of the region's
-//! length and of the destination strides of the pairs' outer dimensions: the innermost dimension lies within one row.
+//! A region is divided into rows of equal length. Some rows are all zeros. The others have source units, at the same
+//! positions in each of these rows. The row length is the greatest common divisor of the region's length and of the
+//! destination strides of the pairs' outer dimensions, so a step along an outer dimension moves by whole rows, and the
+//! innermost dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -19,7 +20,7 @@ struct Region {
     pairs: Option<Pairs>,
 }
 
-/// Cuts that lie within a row are made, where possible, at multiples of this many units. For any size of unit these are
+/// Cuts within a row are made, where possible, at multiples of this many units. For any size of unit these are
 /// multiples of 16 bytes, the largest vector, so that both sides of a cut can be stored in vectors.
 const ALIGNED: usize = 32;
 
@@ -108,9 +109,9 @@ impl Region {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Cuts the region in two. Each part gets about half of the pairs; a single pair is cut off from the zeros before
-    /// or after it; a region without pairs is halved. `row` is the row length of the whole result: rows are cut only
-    /// when no outer dimension is left. `None` if the region is a single unit.
+    /// Cuts the region in two. Each part gets about half of the pairs. A single pair is cut off from the zeros before
+    /// or after it. A region without pairs is halved. `None` if the region is a single unit. `row` is the row length of
+    /// the whole result: while pairs have outer dimensions, the cut lies between rows of this length.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {
@@ -138,7 +139,7 @@ impl Region {
     }
 }
 
-/// `most` rounded down to a multiple of [`ALIGNED`], but at least `least`.
+/// Rounds `most` down to a multiple of [`ALIGNED`], but returns at least `least`.
 fn aligned(most: usize, least: usize) -> usize {
     (most / ALIGNED * ALIGNED).max(least)
 }

@@ -1,4 +1,4 @@
-//! The positions of a dimension that a dispatch covers.
+//! Intervals of the positions of a dimension, which blocks consist of.
 
 use crate::layout::middle;
 

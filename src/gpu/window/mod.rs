@@ -2,11 +2,11 @@
 //!
 //! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
 //! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers take a
-//! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved along
-//! its outermost dimension until it does.
+//! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved, along
+//! its outermost dimension if possible, until it fits.
 //!
-//! The method of [`Cutter`] that is named after an operation appends the operation's dispatches to `out`, in the order
-//! in which they run. Positions and lengths are in the plan's units, unless a name says bytes.
+//! For most operations, [`Cutter`] has a method of the same name, which appends the dispatches to `out` in the order in
+//! which they run. Positions and lengths are in the plan's units, unless a name says bytes.
 //!
 //! | file | cuts |
 //! |---|---|
@@ -50,8 +50,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The largest size of a unit in bytes, at most 16, with which source and result begin at whole units of their
-    /// buffers, and no unit lies in two parts.
+    /// The largest size of a unit in bytes, at most 16, such that source and result begin at whole units of their
+    /// buffers and no unit lies in two parts.
     pub(crate) fn unit(&self) -> usize {
         let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
             .trailing_zeros();
@@ -59,8 +59,8 @@ impl Places {
     }
 }
 
-/// Cuts a plan that is not empty into dispatches. `rows` and `map` are the plan's, in units of at most
-/// [`Places::unit`].
+/// Cuts a plan that is not empty and not a scatter into dispatches. `rows` and `map` are the plan's, in units of at
+/// most [`Places::unit`] bytes.
 pub(crate) fn dispatches(
     reach: &Reach,
     rows: &Rows,
@@ -97,7 +97,7 @@ pub(crate) fn dispatches(
 pub(crate) use scatter::scatter_steps;
 pub(crate) use steps::{Step, Steps};
 
-/// Cuts a plan, given the device's limits, the plan's rows, and the locations of its arguments.
+/// What cutting a plan needs: the device's limits, the plan's rows, and the locations of its arguments.
 struct Cutter<'a> {
     reach: &'a Reach,
     rows: &'a Rows,
@@ -110,7 +110,8 @@ impl Cutter<'_> {
         units * self.rows.unit as u64
     }
 
-    /// The binding of units `first..first + rows.units()` of the result. `None` if one dispatch cannot write them all.
+    /// The binding of units `first..first + rows.units()` of the result, with the position of unit `first` in it.
+    /// `None` if one dispatch cannot write them all.
     fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
@@ -120,7 +121,7 @@ impl Cutter<'_> {
     }
 
     /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if no
-    /// single binding holds the units, or if their offsets exceed those that shaders compute.
+    /// single binding holds the units, or if their offsets are larger than shaders compute.
     fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;

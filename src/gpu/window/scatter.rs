@@ -1,9 +1,10 @@
 //! Cuts scatters into blocks. Each row of updates goes to a slice: the part of the destination that the row's index
-//! tuple points at. A block is an interval of the rows, an interval of the slices, and an interval of the units of
-//! each.
+//! tuple points at. A block is an interval of the rows, an interval of the slices, and an interval of the units of each
+//! row.
 //!
-//! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
-//! that of applying all rows in order. Scratch memory holds the rows of only one block.
+//! Every block finishes all its steps before the next block begins, and blocks with the same slices and units follow
+//! the order of rows. So cutting does not change the order in which a slice gets its rows. Scratch memory holds the
+//! lists of only one block.
 
 use super::{
     Bound, Cutter, Dispatch, Places, Reach, RowMap, Span,
@@ -31,12 +32,12 @@ use crate::{
     plan::Rows,
 };
 
-/// The most elements of a row that atomics combine: one invocation combines them one by one, whereas without atomics
-/// several invocations share a long row.
+/// The most elements of a row that atomics combine: with atomics, one invocation combines all elements of a row,
+/// whereas otherwise several invocations share a long row.
 const MOST_ATOMIC: usize = 4;
 
-/// Cuts a scatter that is not empty into steps. `rule` says how elements are combined; a scatter that replaces slices
-/// does not use the rule.
+/// Cuts a scatter that is not empty into steps. `rule` says how elements are combined. A scatter that replaces slices
+/// does not use it.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
@@ -45,7 +46,7 @@ pub(crate) fn scatter_steps(
     rule: Rule,
 ) -> Result<Steps, Error> {
     let chains = map.options.combine.computes();
-    // Rows of 8-byte units that replace slices are moved as words: see `Job::vectors`.
+    // Rows of 8-byte units that replace slices are moved in units of 4 bytes: see `Job::vectors`.
     let rows = &match rows.unit {
         8 if !chains => Rows {
             unit: 4,
@@ -94,16 +95,18 @@ struct ScatterCutter<'a> {
     map: &'a Map,
     /// The sizes and strides by which the shader finds the slice that a tuple points at.
     axes: IndexedMap,
-    /// Whether rows are combined with slices: by atomics, or by lists. Otherwise a slice is replaced by one row.
+    /// Whether rows are combined with slices, by atomics or in lists. Otherwise the last row that goes to a slice
+    /// replaces the slice.
     chains: bool,
-    /// Whether rows are combined independently, by atomics.
+    /// Whether atomics combine rows with slices, each row independently of the others.
     atomic: bool,
-    /// Whether the list of each slice's rows is sorted, because the result depends on the order of rows.
+    /// Whether the list of each slice's rows is sorted: the result depends on the order of rows, and the options ask
+    /// for a deterministic one.
     sorts: bool,
     rule: Rule,
 }
 
-/// Which interval of a block must be halved, because the block exceeds the device's limits.
+/// Which interval of a block must be halved because the block exceeds the device's limits.
 enum Cut {
     Rows,
     Slices,
@@ -112,10 +115,10 @@ enum Cut {
 impl ScatterCutter<'_> {
     /// Pushes the dispatches that check whether the tuples of `rows` are in range.
     fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        // Checks change no slices, so they need not bind any.
+        // Checks change no slices, so none are bound.
         let slices = Interval { first: 0, len: 0 };
-        // The checks use only the count in `head`, and nothing in `rows`. The bindings have sizes nevertheless: a
-        // binding without a size is the whole buffer, which may be longer than a binding may be.
+        // The checks use only the count in `head`, and nothing of `rows`. Both bindings get sizes nevertheless, because
+        // a binding without a size is the whole buffer, which may exceed the largest binding.
         let scratch = [4, VECTOR as u64].map(|bytes| Span {
             bytes,
             ..Span::default()
@@ -129,7 +132,7 @@ impl ScatterCutter<'_> {
         self.checks(tail, out)
     }
 
-    /// Pushes the step of a block or, if the block exceeds the device's limits, the steps of its halves.
+    /// Pushes the step of a block or, if the block exceeds the device's limits, those of its halves.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
         let halves = match self.step(block, out.number(block)) {
             Ok((step, scratch)) => {
@@ -154,8 +157,8 @@ impl ScatterCutter<'_> {
         self.blocks(&tail, out)
     }
 
-    /// Cuts the rows in half. If dimensions number the rows, the cut lies between positions of the outermost dimension
-    /// in which the rows differ. `None` if there is only one row.
+    /// Cuts the rows about in half. If dimensions number the rows, the cut lies between positions of the outermost
+    /// dimension in which the rows differ. `None` if there is only one row.
     fn halves(&self, rows: Interval) -> Option<[Interval; 2]> {
         let mut each = 1;
         for axis in self.map.walk.iter().rev() {
@@ -172,7 +175,7 @@ impl ScatterCutter<'_> {
     /// be halved first. `first` is the number of the block's first row in `head`.
     fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
-        // Several blocks process the same row; only one of them counts the row if it is out of range.
+        // Several blocks may process the same row. Only one of them counts the row if it is out of range.
         let counts = slices.first == 0
             && run.first == 0
             && self.map.options.out_of_range != OutOfRange::Error;
@@ -242,7 +245,8 @@ impl ScatterCutter<'_> {
                     links,
                 );
                 let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
-                // If no list can be too long for one invocation, the second dispatch has no tiles and is left out.
+                // If no list can be too long for one invocation, the dispatch for long lists has no tiles and is left
+                // out.
                 if dispatch.uniforms.tiles > 0 {
                     order.push(dispatch);
                 }
@@ -264,8 +268,8 @@ impl ScatterCutter<'_> {
         Ok((step, scratch))
     }
 
-    /// The step of a block whose rows atomics combine: one dispatch finds the slice of each row and combines the two.
-    /// If `counts`, it counts the tuples out of range.
+    /// The step of a block whose rows atomics combine: one dispatch, which finds the slice of each row and combines the
+    /// two. `counts` says whether its report of tuples that are out of range is read.
     fn atomic_step(&self, block: &Block, counts: bool) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let (resolve, indices) = self.tuples(rows, slices, false).ok_or(Cut::Rows)?;
@@ -294,9 +298,9 @@ impl ScatterCutter<'_> {
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds the slice of each row, and notes the row in `scratch`, the bindings of `head` and
-    /// `rows`. `first` is the number of the first row in `head`; without it the rows are only checked. `None` if `rows`
-    /// must be halved first.
+    /// The dispatch that finds the slice of each row, and notes the row in `head` and `rows`, whose bindings are
+    /// `scratch`. `first` is the number of the first row in `head`. If `first` is `None`, the rows are only checked.
+    /// Returns `None` if `rows` must be halved first.
     fn resolve(
         &self,
         rows: Interval,
@@ -320,8 +324,8 @@ impl ScatterCutter<'_> {
         })
     }
 
-    /// The row map from the tuples of `rows` to `slices`, and the binding of the tuples; if `checks`, the map only
-    /// checks them. `None` if no single binding holds the tuples, or if their offsets exceed those that shaders
+    /// The row map from the tuples of `rows` to `slices`, and the binding of the tuples. If `checks`, the dispatch only
+    /// checks the tuples. `None` if no single binding holds the tuples, or if their offsets are larger than shaders
     /// compute.
     fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
@@ -357,8 +361,8 @@ impl ScatterCutter<'_> {
         Some((resolve, indices))
     }
 
-    /// The dispatch of a job; `None` if it exceeds the device's limits. There is no other error, because `resolve_map`
-    /// has made sure that shaders have room for the map's dimensions.
+    /// The dispatch of a job. `None` if the job exceeds the device's limits. There is no other error, because
+    /// `resolve_map` has made sure that shaders have room for the map's dimensions.
     fn dispatch(&self, job: &Job<'_>) -> Option<Dispatch> {
         kernels::dispatch(job).ok().flatten()
     }
@@ -383,7 +387,8 @@ impl ScatterCutter<'_> {
     }
 }
 
-/// Rows of one unit for a job that processes index tuples: each stands for a whole row of updates.
+/// The rows of a job that processes index tuples or lists: each row is one unit, which stands for a whole row of
+/// updates.
 fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,

@@ -1,11 +1,11 @@
-//! Cuts slices: half of a view is a view too, so source and result are halved together.
+//! Cuts slices. Each half of a slice is a slice too, so source and result are halved together.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{Error, gpu::maps::Slice, ops::strided_slice, plan::Rows};
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write the rows of a slice, or of a part of it, from unit `first` of the plan's
-    /// result.
+    /// Pushes the dispatches that write the rows of a slice, or of a part of one, to the plan's result from unit
+    /// `first` on.
     pub(super) fn slice(
         &self,
         map: &strided_slice::Map,

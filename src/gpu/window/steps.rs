@@ -1,8 +1,9 @@
 //! The dispatches of a scatter, step by step.
 //!
 //! `head` is scratch memory with an entry for each slice of a block. The entry names a row that goes to the slice. Row
-//! numbers grow from block to block, so an entry with a smaller number than those of the current block was left by an
-//! earlier block and is ignored. `head` is cleared only for a block with other slices or other units than the last.
+//! numbers grow from block to block, so a number below those of the current block's rows was left by an earlier block
+//! and is ignored. `head` is cleared only before a block with other slices or units than the last, or if row numbers
+//! would become too large.
 
 use super::{Dispatch, interval::Interval};
 use crate::gpu::{scratch::Scratch, uniforms::wrap};
@@ -10,18 +11,19 @@ use crate::gpu::{scratch::Scratch, uniforms::wrap};
 /// The dispatches of a scatter: all checks, then the blocks in order.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// The dispatches that check all rows, if a single row out of range forbids all changes.
+    /// The dispatches that check all rows. Empty unless a single row out of range forbids all changes.
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
-    /// The scratch memory that the largest block needs.
+    /// The scratch memory that suffices for every block.
     pub(crate) scratch: Scratch,
     /// The block before which `head` was last cleared.
     cleared: Option<Block>,
 }
 
 impl Steps {
-    /// The block before which `head` was last cleared. `None` if `head` must be cleared for `block` too: the two blocks
-    /// differ in slices or units, or row numbers would exceed 31 bits (the other bit of an entry is a flag).
+    /// The block before which `head` was last cleared. `None` if `head` must be cleared for `block` too, because there
+    /// was no block before, the blocks differ in slices or units, or row numbers would exceed 31 bits (the highest bit
+    /// of an entry is a flag).
     fn cleared(&self, block: &Block) -> Option<Block> {
         self.cleared.filter(|cleared| {
             let end = block.rows.first + block.rows.len;
@@ -30,15 +32,15 @@ impl Steps {
         })
     }
 
-    /// The number of `block`'s first row in `head`. Numbers count from the first row of the block before which `head`
-    /// was last cleared: 0 if `head` must be cleared for `block` itself.
+    /// The number that `head` gives to the first row of `block`. Numbers count from the first row of the block before
+    /// which `head` was last cleared, so this is 0 if `head` must be cleared for `block` itself.
     pub(super) fn number(&self, block: &Block) -> u32 {
         let cleared = self.cleared(block).unwrap_or(*block);
         wrap((block.rows.first - cleared.rows.first) as i64)
     }
 
-    /// Appends the step of `block`, which needs this scratch memory, and clears `head` before the step only if it must
-    /// be.
+    /// Appends the step of `block`, which needs the scratch memory `scratch`. Leaves out the clearing of `head` if it
+    /// is not needed.
     pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
         if let Some(before) = &mut step.before {
@@ -66,24 +68,25 @@ impl Steps {
 /// The dispatches of a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The dispatches that find the rows of each slice. `None` if atomics combine each row independently of the others.
+    /// The dispatches that find the rows of each slice. `None` if atomics combine rows, for which `apply` does
+    /// everything.
     pub(crate) before: Option<Before>,
     /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
 }
 
-/// The dispatches that find the slice of each row of a block, and order the rows of each slice.
+/// The dispatches that run before the last one of a block: they find the slice of each row, and order the rows of each
+/// slice.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// The number of bytes of `head` to clear first.
+    /// The number of bytes of `head` to clear first; 0 for none.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
-    /// The dispatches that sort the list of each slice's rows; empty if the order of rows does not affect the result.
+    /// The dispatches that sort the list of each slice's rows. Empty if the rows need not be combined in order.
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// A block: those rows of the interval `rows` that go to slices of the interval `slices`, and of each such row the
-/// units `run`.
+/// A block: the units `run` of those rows of the interval `rows` that go to slices of the interval `slices`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) rows: Interval,

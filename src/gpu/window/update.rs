@@ -1,4 +1,4 @@
-//! Cuts updates: each half writes its own part of the destination.
+//! Cuts updates into halves that write different units of the destination.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -40,7 +40,7 @@ impl Cutter<'_> {
         kernels::dispatch(&self.job(rows, RowMap::Update(Update { run, axes }), source, dest))
     }
 
-    /// The source's binding, and the position of the first unit of `pairs` in the binding. `None` if no single binding
+    /// The source's binding, and the position in it of the source unit of the first pair. `None` if no single binding
     /// holds all units that `pairs` read.
     pub(super) fn read(&self, pairs: &Pairs) -> Option<Bound> {
         let read = pairs.read();

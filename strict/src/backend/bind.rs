@@ -7,7 +7,7 @@ use wgpu::{
     custom::{BindGroupInterface, BindGroupLayoutInterface, PipelineLayoutInterface},
 };
 
-/// The layout of a bind group: the kind of each binding, and whether its offset is dynamic.
+/// The layout of a bind group: for each binding, by its number, its kind and whether its offset is dynamic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StrictGroupLayout(pub(super) BTreeMap<u32, (BufferBindingType, bool)>);
 
@@ -27,7 +27,8 @@ impl StrictGroupLayout {
     }
 }
 
-/// The layout of a pipeline. It is only kept for `take_pipelines`; the shader decides the bindings of a dispatch.
+/// The layout of a pipeline, kept for `get_bind_group_layout` and `take_pipelines`. The shader decides the bindings of
+/// a dispatch.
 #[derive(Debug)]
 pub(super) struct StrictPipelineLayout {
     pub(super) groups: Vec<StrictGroupLayout>,
@@ -49,7 +50,7 @@ impl StrictPipelineLayout {
 
 impl PipelineLayoutInterface for StrictPipelineLayout {}
 
-/// A bound part of a buffer.
+/// A bound part of a buffer. Offset and size are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     pub(super) buffer: StrictBuffer,
@@ -58,7 +59,7 @@ pub(super) struct Binding {
     pub(super) has_dynamic_offset: bool,
 }
 
-/// A bind group.
+/// A bind group: its bindings by their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct StrictGroup(pub(super) BTreeMap<u32, Binding>);
 

@@ -14,13 +14,13 @@ use wgpu::{
     },
 };
 
-/// A buffer.
+/// A buffer. Clones share its memory.
 #[derive(Clone, Debug)]
 pub(super) struct StrictBuffer {
     pub(super) memory: Arc<Mutex<Memory>>,
     pub(super) usage: wgpu::BufferUsages,
     shared: Arc<Shared>,
-    /// Whether the mapping is for writing rather than reading.
+    /// Whether the last mapping was for writing rather than reading.
     writes: Arc<Mutex<bool>>,
 }
 
@@ -34,7 +34,7 @@ impl StrictBuffer {
         }
     }
 
-    /// The buffer of this crate in a buffer of wgpu.
+    /// The buffer of this crate that a buffer of wgpu wraps.
     pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
         buffer.as_custom().expect("a buffer of this device")
     }
@@ -64,12 +64,13 @@ impl BufferInterface for StrictBuffer {
     fn destroy(&self) {}
 }
 
-/// A copy of the mapped bytes.
+/// A mapped range: a copy of its bytes.
 #[derive(Debug)]
 struct Mapped {
     bytes: Vec<u8>,
     from: BufferAddress,
-    /// The memory of the buffer that the bytes are copied to at the end of a mapping for writing.
+    /// The memory of the buffer, to which the bytes are copied back when this is dropped. `None` if the mapping is for
+    /// reading.
     memory: Option<Arc<Mutex<Memory>>>,
 }
 
@@ -95,7 +96,7 @@ impl Drop for Mapped {
     }
 }
 
-/// Bytes that are being written to a buffer.
+/// Bytes that a program fills before the queue writes them to a buffer.
 #[derive(Debug)]
 pub(super) struct Staged(pub(super) Vec<u8>);
 

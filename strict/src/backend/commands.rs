@@ -21,7 +21,7 @@ use wgpu::{
     },
 };
 
-/// A command.
+/// A recorded command. Offsets and sizes are in bytes.
 #[derive(Debug)]
 pub(super) enum Command {
     Copy {
@@ -39,11 +39,11 @@ pub(super) enum Command {
     Dispatch(Dispatch),
 }
 
-/// A dispatch with all its resources.
+/// A recorded dispatch with all its resources.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) program: Arc<Program>,
-    /// The bindings by group and binding number, at their final offsets.
+    /// The bindings, by group and binding number. Their offsets include the dynamic ones.
     pub(super) bindings: BTreeMap<(u32, u32), Binding>,
     pub(super) immediates: Vec<u8>,
     pub(super) workgroups: [u32; 3],
@@ -51,14 +51,14 @@ pub(super) struct Dispatch {
 
 type Commands = Arc<Mutex<Vec<Command>>>;
 
-/// A command encoder.
+/// A command encoder, which appends to its list of commands.
 #[derive(Debug)]
 pub(super) struct StrictEncoder {
     pub(super) shared: Arc<Shared>,
     pub(super) commands: Commands,
 }
 
-/// The recorded commands.
+/// The commands of an encoder, which are taken when they are submitted.
 #[derive(Debug)]
 pub(super) struct StrictCommands(pub(super) Commands);
 
@@ -216,7 +216,7 @@ impl CommandEncoderInterface for StrictEncoder {
     }
 }
 
-/// A compute pass.
+/// A compute pass: what is set for the next dispatch. Dispatches go to the encoder's list of commands.
 #[derive(Debug)]
 struct StrictPass {
     shared: Arc<Shared>,

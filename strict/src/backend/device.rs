@@ -178,7 +178,7 @@ impl DeviceInterface for StrictDevice {
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
         let mine = scopes.entry(std::thread::current().id()).or_default();
-        // A panic drops scopes in any order, so an outer scope also closes the scopes within it.
+        // After a panic, scopes may be dropped in any order, so closing a scope also closes the scopes within it.
         let scope = mine.drain((index as usize).min(mine.len())..).next();
         Box::pin(ready(scope.and_then(|scope| scope.error)))
     }
@@ -187,7 +187,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         poll_type: wgpu::wgt::PollType<u64>,
     ) -> Result<wgpu::PollStatus, wgpu::PollError> {
-        // Callbacks may add callbacks.
+        // A callback may add further callbacks, which also run now.
         loop {
             let due = std::mem::take(&mut *locked(&self.0.due));
             if due.is_empty() {

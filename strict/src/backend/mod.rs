@@ -5,7 +5,7 @@
 //! | `device` | creating resources, and routing errors to scopes |
 //! | `buffer` | buffers and their mapping |
 //! | `bind` | bind groups and their layouts |
-//! | `pipeline` | making a program of a shader |
+//! | `pipeline` | turning a shader into a program |
 //! | `commands` | recorded commands |
 //! | `queue` | running recorded commands |
 //! | `request` | the pipelines that a program requested |
@@ -56,30 +56,31 @@ impl StrictGpu {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
 
-    /// An adapter whose devices have the requested features and limits. Their faults and counts are collected
-    /// together with those of this device.
+    /// An adapter whose devices have the features and limits that they are requested with. This device collects their
+    /// faults, counts, pipelines and labels together with its own.
     pub fn adapter(&self) -> wgpu::Adapter {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
 
-    /// The faults since the last call, with [`Options::panics`] off. Of each dispatch, only the first fault of each
-    /// kind is kept for a line of the shader.
+    /// The faults since the last call, if [`Options::panics`] is off. Of the faults of one kind that a dispatch has in
+    /// one line of the shader, only the first is kept.
     pub fn take_faults(&self) -> Vec<Fault> {
         std::mem::take(&mut locked(&self.shared.log.faults))
     }
 
-    /// The pipelines made since the last call, with [`Options::keeps_pipelines`] on.
+    /// The pipelines made since the last call, if [`Options::keeps_pipelines`] is on.
     pub fn take_pipelines(&self) -> Vec<PipelineRequest> {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
-    /// The labels of the resources that were made since the last call. A label follows a word for the kind of resource,
-    /// as in `buffer tokens`; for a resource without a label there is the word alone.
+    /// The labels of the resources that were made since the last call, each after a word for the kind of resource, as
+    /// in `buffer tokens`. For a resource without a label there is the word alone.
     pub fn take_labels(&self) -> BTreeSet<String> {
         std::mem::take(&mut locked(&self.shared.log.labels))
     }
 
-    /// The counts of the dispatches since the last call, in the order in which they ran.
+    /// The counts of the dispatches since the last call, in the order in which they ran. Empty without
+    /// [`Options::counting`].
     pub fn take_counts(&self) -> Vec<DispatchCounts> {
         std::mem::take(&mut locked(&self.shared.log.counts))
     }
@@ -92,7 +93,7 @@ struct Log {
     counts: Mutex<Vec<DispatchCounts>>,
     pipelines: Mutex<Vec<PipelineRequest>>,
     labels: Mutex<BTreeSet<String>>,
-    /// The number of the next dispatch.
+    /// The number of dispatches so far.
     dispatches: AtomicU64,
 }
 
@@ -104,7 +105,7 @@ struct Shared {
     limits: wgpu::Limits,
     /// Held during a submission or a write, so that the submissions of threads run one after the other.
     timeline: Mutex<()>,
-    /// Callbacks to call at the next poll.
+    /// The callbacks that the next poll calls.
     due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     /// The error scopes of each thread, the innermost last.
     scopes: Mutex<HashMap<ThreadId, Vec<Scope>>>,
@@ -135,7 +136,7 @@ impl Shared {
         }
     }
 
-    /// Notes the kind and the label of a resource that is made.
+    /// Notes the label of a resource that is made, and `what` kind of resource it is.
     fn labelled(&self, what: &str, label: Option<&str>) {
         let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
         locked(&self.log.labels).insert(label);
@@ -150,7 +151,8 @@ impl Shared {
         locked(&self.log.faults).extend(faults);
     }
 
-    /// Reports a validation error to the innermost scope for such errors, or to the handler of uncaptured errors.
+    /// Reports a validation error to the thread's innermost scope for such errors or, if there is none, to the handler
+    /// of uncaptured errors. Panics if there is no handler either.
     fn invalid(&self, description: String) {
         let error = wgpu::Error::Validation {
             source: description.clone().into(),
@@ -183,12 +185,12 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Locks a mutex, even if a fault panicked while it was locked: the guarded data is always consistent.
+/// Locks a mutex, even if a thread panicked while it held the lock: the guarded data is always consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics for a feature that this device lacks.
+/// Panics because this device lacks what a program asks for.
 fn missing(what: &str) -> ! {
     panic!("strict-gpu has no {what}")
 }

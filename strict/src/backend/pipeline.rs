@@ -1,4 +1,5 @@
-//! Turns a shader into a program: parses and validates it as wgpu does, and replaces its overrides by values.
+//! Turns a shader into a program: parses and validates it with naga, as wgpu does, and replaces its overrides by
+//! values.
 
 use super::{
     PipelineRequest, Shared,
@@ -21,7 +22,7 @@ use wgpu::{
     },
 };
 
-/// A parsed shader, or why it cannot be parsed.
+/// A parsed and validated shader, or why it is not valid.
 #[derive(Clone, Debug)]
 pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
 
@@ -71,7 +72,8 @@ impl ShaderModuleInterface for StrictShader {
     }
 }
 
-/// A pipeline's program, `None` if its shader cannot run, and the layouts of its groups if they were given.
+/// A pipeline's program, or `None` if it cannot run; and the layouts of its groups, or `None` if the pipeline was made
+/// without a layout.
 #[derive(Clone, Debug)]
 pub(super) struct StrictPipeline(
     pub(super) Option<Arc<Program>>,

@@ -1,4 +1,4 @@
-//! Runs recorded commands at once, when they are submitted.
+//! Runs recorded commands as soon as they are submitted, before `submit` returns.
 
 use super::{
     Shared,

@@ -1,5 +1,5 @@
-//! The pipelines that a program requested, so that they can be made elsewhere too, for example by a compiler whose
-//! output is examined.
+//! The pipelines that a program requested. Others can make them again, for example a compiler whose output is
+//! examined.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},
@@ -13,15 +13,15 @@ use wgpu::{BindGroupLayoutEntry, BindingType, ShaderStages};
 pub struct PipelineRequest {
     /// The label of the pipeline.
     pub label: String,
-    /// The shader, in WGSL.
+    /// The shader in WGSL, after [`Options::rewrite`](crate::Options::rewrite).
     pub source: String,
-    /// The entry point.
+    /// The name of the entry point.
     pub entry_point: String,
-    /// The values of the shader's overrides.
+    /// The values that the request gives to overrides of the shader, by their names.
     pub constants: Vec<(String, f64)>,
-    /// The layouts of the bind groups.
+    /// The entries of the layout of each bind group.
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
-    /// The size of the immediates in bytes.
+    /// The size of the immediates in bytes, from the pipeline layout; 0 without a layout.
     pub immediate_size: u32,
     /// Whether workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,

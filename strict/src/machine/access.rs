@@ -13,14 +13,15 @@ use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
 };
 
-/// Where the words of a global variable lie.
+/// Where the words of a global variable lie: in a binding, or in the memory of the workgroup.
 #[derive(Clone, Copy)]
 enum Home {
     Bound(super::Bound),
     Shared,
 }
 
-/// The scalars that a value of a type is made of, each with its offset in memory.
+/// Appends to `out` the scalars that a value of a type is made of, each with its offset in bytes. The value begins at
+/// byte `at`.
 fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
     let of = |ty, at, out: &mut _| scalars(module, &module.types[ty].inner, at, out);
     match *inner {
@@ -52,7 +53,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The size in bytes of the memory that a variable is bound to.
+    /// The size in bytes of the binding or of the workgroup memory of a variable.
     pub(super) fn room(&self, variable: Handle<GlobalVariable>) -> u64 {
         match self.home(variable) {
             Home::Bound(bound) => bound.bytes,
@@ -187,7 +188,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The lanes whose access lies within the binding, each with its place in it. The access of other lanes is a fault.
+    /// The lanes whose access lies within the variable, each with the byte at which it begins; these accesses are
+    /// counted. The access of any other active lane is a fault with [`Outside::Fault`].
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
     pub(super) fn places(
         &mut self,
@@ -229,7 +231,7 @@ impl<'a> Machine<'a> {
         let is_storage = matches!(global.space, AddressSpace::Storage { .. });
         let home = self.home(variable);
         if let (Some(counter), true, Home::Bound(bound)) = (&mut self.counter, is_storage, home) {
-            // A read that all lanes share counts once, as that of one lane.
+            // A read that all lanes share counts once, as a read of one lane.
             let lanes: Vec<_> = places
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
@@ -239,7 +241,7 @@ impl<'a> Machine<'a> {
         places
     }
 
-    /// The bits of a scalar in memory, and which of them are unwritten.
+    /// The bits of a scalar in memory, and a mask of those that are unwritten.
     pub(super) fn bits(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -274,9 +276,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes the fault that a wholly unwritten scalar is stored in a buffer. Storing one in workgroup memory is no
-    /// fault, since shaders copy whole vectors from the end of a buffer there; the scalar stays unwritten, so storing
-    /// it in a buffer later is a fault.
+    /// Notes the fault that a wholly unwritten scalar is stored in a buffer. Storing one in workgroup memory is not a
+    /// fault, because shaders copy whole vectors there, also from the end of a buffer. The scalar stays unwritten, so
+    /// storing it in a buffer later is a fault.
     fn stored_unknown(
         &mut self,
         frame: &Frame<'a>,
@@ -318,7 +320,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Records an access to a scalar, and notes a fault if it races with an earlier access.
+    /// Records an access to a scalar, and notes a fault if the access races with an earlier one. Does nothing while
+    /// counting.
     pub(super) fn touch(
         &mut self,
         frame: &Frame<'a>,

@@ -22,7 +22,7 @@ fn signed(word: i64) -> i32 {
     low(word).cast_signed()
 }
 
-/// Whether the type is an integer of 32 bits.
+/// Whether the type is a 32-bit integer.
 fn is_short(scalar: Scalar) -> bool {
     matches!(
         scalar,
@@ -43,7 +43,8 @@ pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
     }
 }
 
-/// The function of a binary operator on operands of a type. For a shift, the type is that of the left operand.
+/// The function that computes a binary operator on operands of a type. For a shift, this is the type of the left
+/// operand.
 pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     match (scalar.kind, scalar.width) {
         (Kind::Float, _) => of_floats(op),
@@ -53,8 +54,8 @@ pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     }
 }
 
-/// The unknown bits of the result of an operator on integers, given the type of the left operand, and each operand and
-/// its unknown bits.
+/// The unknown bits of the result of a binary operator, given the type of the left operand, and each operand with its
+/// unknown bits.
 pub(super) fn unknown(
     op: Op,
     scalar: Scalar,
@@ -69,7 +70,7 @@ pub(super) fn unknown(
         Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
         Op::ExclusiveOr => either,
         Op::ShiftLeft if unknown_b == 0 => unknown_a << shift(scalar, b),
-        // The sign is copied to the bits that become free, and is as unknown there.
+        // The sign is copied to the bits that become free. If it is unknown, so are these bits.
         Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
             let above = 64 - 8 * u32::from(scalar.width);
             let extended = (unknown_a << above).cast_signed() >> above;
@@ -80,7 +81,7 @@ pub(super) fn unknown(
     }
 }
 
-/// The count of a shift, of which WGSL takes as many bits as number those of the shifted type.
+/// The number of bits that a shift moves: WGSL takes the count modulo the number of bits of the shifted type.
 fn shift(scalar: Scalar, count: i64) -> u32 {
     low(count) & (8 * u32::from(scalar.width) - 1)
 }
@@ -114,7 +115,7 @@ fn of_bools(op: Op) -> Binary {
 
 fn of_short(op: Op, is_signed: bool) -> Binary {
     match (op, is_signed) {
-        // In 64 bits, so that a result outside of the type's range shows.
+        // The first four are computed in 64 bits, so that a result outside of the type's range can be told.
         (Op::Add, _) => i64::wrapping_add,
         (Op::Subtract, _) => i64::wrapping_sub,
         (Op::Multiply, _) => i64::wrapping_mul,
@@ -181,7 +182,8 @@ fn of_long(op: Op, is_signed: bool) -> Binary {
     }
 }
 
-/// A built-in function that works on each component by itself. `None` if the interpreter does not have it.
+/// A built-in function that works on each component by itself, with up to three arguments; unused ones are ignored.
+/// `None` if the interpreter does not have it.
 pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
@@ -255,7 +257,8 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
         (Kind::Sint, Kind::Float) => of_float(word as f32),
         (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
-        // A result outside of the type's range, computed in 64 bits, may be wrapped here on purpose.
+        // A program that converts a number which has left its type's range in 64 bits may rely on wrapping: only the
+        // low bits count.
         _ => match (from.width, to.width) {
             (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
             (4, 8) => i64::from(low(word)),
@@ -274,11 +277,11 @@ mod tests {
         let after = |op, scalar, unknown_a, count| unknown(op, scalar, (0, unknown_a), (count, 0));
         assert_eq!(after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
         assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24), 0xff);
-        // Of the count, only the bits that number those of the type are used.
+        // The count is taken modulo the number of bits.
         assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
         assert_eq!(after(Op::ShiftLeft, Scalar::U64, 0xff, 40), 0xff << 40);
         assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
-        // A sign of which nothing is known fills what becomes free.
+        // An unknown sign makes the bits that become free unknown.
         let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
         assert_eq!(low(sign.cast_signed()), 0xf800_0000);
         assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);

@@ -224,8 +224,8 @@ impl<'a> Machine<'a> {
                         };
                         data.map(|word| converted(word, from, to))
                     }
-                    // A bitcast keeps the bits. Between integers it also keeps the number in 64 bits, which shows if it
-                    // wrapped.
+                    // A bitcast keeps the bits. Between integers it also keeps the 64-bit number, which tells whether
+                    // a computation wrapped.
                     None if from.kind != ScalarKind::Float && *kind != ScalarKind::Float => data,
                     None => {
                         let to = Scalar {
@@ -341,7 +341,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts the operations of an expression that was emitted.
+    /// Counts the operations of an expression that was emitted, unless its value is uniform.
     pub(super) fn count(
         &mut self,
         frame: &Frame<'a>,
@@ -393,7 +393,7 @@ fn of_literal(literal: Literal) -> Data {
     }])
 }
 
-/// The index that a shader sees, and whether its computation left the range of `u32`.
+/// The index that a shader sees, and whether its 64-bit number is outside the range of `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
     (low(word), i64::from(low(word)) != word)
 }

@@ -1,4 +1,5 @@
-//! Control flow: blocks, branches, loops, calls and barriers, of all lanes at once, with a mask.
+//! Control flow: blocks, branches, loops, calls and barriers, for all lanes at once. A mask says which lanes are
+//! active.
 
 use super::{
     Frame, Machine, Mask,
@@ -8,7 +9,7 @@ use super::{
 use crate::{Depends, Wrong};
 use naga::{Expression, Function, Handle, Range, Statement, SwitchValue, valid::FunctionInfo};
 
-/// The lanes that left a loop or a switch, and those that left a round of a loop.
+/// The lanes that left a loop or a switch by `break`, and those that left a round of a loop by `continue`.
 struct Left {
     broken: Vec<bool>,
     continued: Vec<bool>,
@@ -66,7 +67,7 @@ impl<'a> Machine<'a> {
         frame.result
     }
 
-    /// Runs a block. Afterwards `mask` has the lanes that continue after it.
+    /// Runs a block. Afterwards `mask` has the lanes that go on with what follows the block.
     fn block(
         &mut self,
         frame: &mut Frame<'a>,
@@ -193,7 +194,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of an expression that decides a branch. It is a fault if it depends on unwritten memory.
+    /// The value of an expression that decides a branch. Notes a fault if the value depends on unwritten memory.
     fn decision(&mut self, frame: &mut Frame<'a>, handle: Handle<Expression>, mask: &Mask) -> Data {
         let data = self.data(frame, handle, mask);
         self.depends(frame, handle, &data, Depends::Condition, mask);
@@ -205,7 +206,7 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         let before = frame.result.take();
         frame.result = Some(match before {
-            // No lane has returned before, so the other lanes may get any value.
+            // No lane has returned before, so what the inactive lanes get does not matter.
             None => value.clone(),
             Some(before) => {
                 let mut all = Variable::new(&before, lanes);
@@ -231,7 +232,7 @@ impl<'a> Machine<'a> {
         let mut rest = mask.clone();
         let mut out = Left::none(lanes);
         let mut falling = vec![false; lanes];
-        // The default takes the lanes that no other case takes, also if it precedes other cases.
+        // The default takes the lanes that no other case takes, even if it precedes other cases.
         let taken = |value: SwitchValue, lane: usize| {
             let number = low(selector.at(0, lane, lanes));
             match value {

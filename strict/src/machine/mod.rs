@@ -1,6 +1,6 @@
-//! Runs the workgroups of a dispatch, one after the other, each in lockstep: all its invocations take one step of the
-//! program together. The sides of a branch run one after the other, with the invocations of the other side masked
-//! out. A loop runs until its last invocation has left.
+//! Runs the workgroups of a dispatch one after the other. Each runs in lockstep: all its invocations, here called
+//! lanes, take one step of the program together. The sides of a branch run one after the other, with the invocations
+//! of the other side masked out. A loop runs until its last invocation has left.
 //!
 //! | file | decides |
 //! |---|---|
@@ -70,10 +70,10 @@ impl Program {
     }
 }
 
-/// The memory that a global variable is bound to.
+/// The part of a memory that a global variable is bound to. Offset and size are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
-    /// The number of the memory among the dispatch's memories.
+    /// The index of the memory in [`Machine::memories`].
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
@@ -81,30 +81,32 @@ pub(crate) struct Bound {
     pub(crate) writable: bool,
 }
 
-/// A dispatch that is running.
+/// The state of a dispatch that is running.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: &'a Options,
     pub(crate) memories: Vec<&'a mut Memory>,
-    /// The memory of each global variable, by the variable's number.
+    /// What each global variable is bound to, by the variable's number. `None` for variables of workgroups and
+    /// invocations.
     pub(crate) bound: Vec<Option<Bound>>,
     pub(crate) counter: Option<Counter>,
     pub(crate) faults: Vec<Fault>,
-    /// A number that no other dispatch has.
+    /// A number that no other dispatch has, by which the memory tells their accesses apart.
     pub(crate) number: u64,
     pub(crate) groups: [u32; 3],
     lanes: usize,
     group: [u32; 3],
-    /// The number of barriers that the workgroup has passed, for buffers and for workgroup memory.
+    /// The number of barriers for buffers that the workgroup has passed; then the number of those for workgroup
+    /// memory.
     storage_phase: u32,
     workgroup_phase: u32,
-    /// The invocations' variables in all functions that are being called.
+    /// The invocations' private variables, then those of all functions that are being called.
     stack: Vec<Variable>,
     private: HashMap<Handle<GlobalVariable>, usize>,
     shared: HashMap<Handle<GlobalVariable>, Memory>,
 }
-/// A function that is being called.
+/// The state of a call of a function.
 struct Frame<'a> {
     function: &'a Function,
     info: &'a FunctionInfo,
@@ -189,7 +191,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of an argument of the entry point.
+    /// The value of an argument of the entry point, or of a member of one.
     fn input(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
             (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
@@ -264,7 +266,8 @@ impl<'a> Machine<'a> {
                 .nth(number.checked_sub(1)? as usize)?;
             Some((number, line.to_owned()))
         });
-        // Only the first fault of each kind is kept for a line: a faulty line often faults in many lanes and rounds.
+        // Of the faults of one kind in one line, only the first is kept: a faulty line often faults in many lanes and
+        // rounds.
         let kind = std::mem::discriminant(&wrong);
         let is_known =
             |fault: &Fault| fault.line == line && std::mem::discriminant(&fault.wrong) == kind;
@@ -280,7 +283,8 @@ impl<'a> Machine<'a> {
             line,
         });
     }
-    /// The invocation of a lane, with the barriers that count for workgroup memory (`shared`) or for buffers.
+    /// The invocation of a lane. Its phase counts the barriers for workgroup memory if `shared`, otherwise those for
+    /// buffers.
     fn invocation(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;

@@ -46,7 +46,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An element of a vector, array or structure, or a pointer to it.
+    /// An element of a vector, array or structure, or a pointer to the element if `base` is a pointer.
     pub(super) fn element(
         &mut self,
         frame: &mut Frame<'a>,
@@ -69,7 +69,8 @@ impl<'a> Machine<'a> {
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
         let is_local = matches!(pointer.place, Location::Local(_));
-        // The distance between elements, and their number.
+        // The distance between elements, in components for a local variable and otherwise in bytes; and their number,
+        // `None` for an array whose binding decides it.
         let (stride, count) = match *inner {
             TypeInner::Vector { size, scalar } => (
                 if is_local { 1 } else { u64::from(scalar.width) },
@@ -199,7 +200,8 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// The component of a lane's own variable that an access begins at. `None`, and a fault, if it is outside.
+    /// The component of a lane's own variable at which an access begins, or `None` if that is outside the variable,
+    /// which is a fault with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,
         frame: &Frame<'a>,

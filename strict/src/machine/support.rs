@@ -8,7 +8,7 @@ use naga::{
     valid::{FunctionInfo, ModuleInfo},
 };
 
-/// Checks that a module can be run. The error says what cannot.
+/// Checks that the interpreter can run entry point number `entry` of a module. The error names what it lacks.
 pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
     for (_, ty) in module.types.iter() {
         let known = match ty.inner {

@@ -1,4 +1,4 @@
-//! Values of all invocations of a workgroup at once.
+//! Values, each for all invocations of a workgroup at once.
 //!
 //! Every scalar is one `i64`, whatever its type:
 //!
@@ -9,10 +9,10 @@
 //! | `i64`, `u64` | its bits |
 //! | `i32`, `u32` | the number that it would be if nothing had wrapped; the shader sees its low 32 bits |
 //!
-//! The last row finds indices that wrapped. Sums, differences and products of 32-bit integers are computed in 64 bits.
-//! So negative numbers in `u32`, as strides often are, stay negative, and sums outside of the type's range show. Every
-//! other number (a quotient, a result of bit operations, a loaded word) is made of its 32 bits alone, and is negative
-//! from 2^31 on.
+//! The last row serves to find indices that wrapped. Sums, differences, products and left shifts of 32-bit integers
+//! are computed in 64 bits. So negative numbers in `u32`, as strides often are, stay negative, and results outside of
+//! the type's range can be told. Other new numbers (a quotient, a result of bit operations, a loaded word) are made of
+//! their 32 bits alone, and are negative from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};
@@ -30,8 +30,8 @@ pub(super) enum Value {
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
     pub(super) uniform: bool,
-    /// For each word, the bits that come from unwritten memory. `None` if no word has such bits, which is the usual
-    /// case.
+    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, which is
+    /// the usual case.
     pub(super) unknown: Option<Rc<Vec<u64>>>,
 }
 
@@ -52,7 +52,7 @@ impl Data {
         Self::new(words, false)
     }
 
-    /// The same value, with these bits unknown.
+    /// The same value, with these unknown bits of each word in place of its own.
     pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
         let any = unknown.iter().any(|&bits| bits != 0);
         Self {
@@ -61,7 +61,7 @@ impl Data {
         }
     }
 
-    /// The number of words of a component.
+    /// The number of words of a component: one for each lane, or 1 if the value is uniform.
     pub(super) fn width(&self, lanes: usize) -> usize {
         if self.uniform { 1 } else { lanes }
     }
@@ -86,7 +86,7 @@ impl Data {
         self.unknown.as_ref().map_or(0, |unknown| unknown[place])
     }
 
-    /// Some neighbouring components.
+    /// The `count` components from number `first` on.
     pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
         let width = self.width(lanes);
         let places = first * width..(first + count) * width;
@@ -100,7 +100,7 @@ impl Data {
         }
     }
 
-    /// The components of several values, as one value.
+    /// The components of several values, one value after the other, as one value.
     pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
         let uniform = parts.iter().all(|part| part.uniform);
         let width = if uniform { 1 } else { lanes };
@@ -123,7 +123,7 @@ impl Data {
         all.with_unknown(unknown.collect())
     }
 
-    /// Applies a function to each scalar.
+    /// Applies a function to each scalar. A scalar of the result is unknown if any bit of its operand is.
     pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
         let words: Rc<[i64]> = self.words.iter().map(|&word| f(word)).collect();
         let mapped = Self::new(words, self.uniform);
@@ -142,7 +142,8 @@ impl Data {
         self.unknown_by(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
     }
 
-    /// As [`Data::zip`], but `unknown` gives the unknown bits of a result from both operands and their unknown bits.
+    /// Like [`Data::zip`], but `unknown` computes the unknown bits of a scalar of the result from both operands, each
+    /// with its unknown bits.
     pub(super) fn zip_by(
         &self,
         other: &Self,
@@ -196,7 +197,7 @@ impl Data {
     }
 }
 
-/// The unknown bits of a result that depends on all bits of a scalar with these unknown bits.
+/// The unknown bits of a result of which every bit depends on all bits of a scalar with these unknown bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
 }
@@ -206,23 +207,23 @@ pub(super) fn all_if_any(unknown: u64) -> u64 {
 pub(super) struct Pointer {
     pub(super) place: Location,
     /// The offset in bytes from the beginning of a global variable, or in components from that of a local one. A
-    /// negative offset is a [`Stray`].
+    /// negative number is the code of a [`Stray`].
     pub(super) at: Data,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A variable of the invocation's own, by its number on the stack.
+    /// A variable of which each invocation has its own, by its number on the stack.
     Local(usize),
     Global(Handle<GlobalVariable>),
 }
 
-/// An index that points to no element. It is a fault only when the element is read or written.
+/// An index that points to no element, with its 32 bits. It becomes a fault only when the element is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stray {
-    /// Beyond an array of fixed size.
+    /// The index is beyond a vector or an array of fixed size.
     Outside(u32),
-    /// The computation of the index left the range of its type.
+    /// The index is negative, or its computation wrapped.
     Wrapped(u32),
 }
 
@@ -246,7 +247,7 @@ impl Stray {
     }
 }
 
-/// The 32 bits that a shader sees.
+/// The low 32 bits of a word: those that a shader sees of a 32-bit number.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -256,7 +257,7 @@ pub(super) fn low(word: i64) -> u32 {
     word as u32
 }
 
-/// A scalar from its bits.
+/// The `i64` of a scalar, from its bits.
 pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     let bits = bits.cast_signed();
     match scalar {
@@ -268,12 +269,12 @@ pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     }
 }
 
-/// The `i64` of a 32-bit integer, from its bits. It is negative if they are 2^31 or more.
+/// The `i64` of a 32-bit integer, from its bits. It is negative if the highest bit is set.
 pub(super) fn integer(bits: u32) -> i64 {
     i64::from(bits.cast_signed())
 }
 
-/// The bits of a scalar.
+/// The bits of a scalar, from its `i64`.
 pub(super) fn to_bits(word: i64, scalar: Scalar) -> u64 {
     match scalar.width {
         8 => word.cast_unsigned(),

@@ -1,4 +1,4 @@
-//! The invocations' own variables, in functions or in the private address space.
+//! Variables of which each invocation has its own: those of functions and of the private address space.
 
 use super::value::Data;
 use std::iter::repeat_n;
@@ -6,9 +6,9 @@ use std::iter::repeat_n;
 /// A variable that each invocation has.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// The words of all lanes, in the order of [`Data`].
+    /// A word for each component and lane, in the order of [`Data`]: the lanes of a component are together.
     pub(super) words: Vec<i64>,
-    /// The unknown bits of each word. Empty if there are none.
+    /// The unknown bits of each word. Empty if no word has ever had any.
     pub(super) unknown: Vec<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Variable {
         }
     }
 
-    /// Sets the components of all lanes from `first` on.
+    /// Sets the components from number `first` on, in all lanes.
     pub(super) fn set_all(&mut self, first: usize, value: &Data, lanes: usize) {
         let begin = first * lanes;
         let places = begin..begin + value.components(lanes) * lanes;

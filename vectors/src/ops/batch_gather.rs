@@ -14,14 +14,15 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// A gather along the axis after the dimensions that both share.
+/// A gather in which all dimensions of `indices` but the last are batch dimensions. The indexed dimension of `params`
+/// is the one after them.
 #[derive(Clone, Debug)]
 pub struct BatchGather<'a> {
-    /// The array.
+    /// The array to gather from.
     pub params: Params<'a>,
     /// The indices.
     pub indices: &'a Tensor,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 

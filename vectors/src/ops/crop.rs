@@ -16,25 +16,26 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// Boxes of the items of `params`.
+/// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Crop<'a> {
-    /// The array; its first dimension numbers the items.
+    /// The array that boxes are cut from. Its first dimension numbers the items.
     pub params: Params<'a>,
-    /// A tuple for each box: its box index and flips, if boxes have them, and its begins.
+    /// A tuple for each box: the box index if there is one, a begin for each cropped dimension, and then a flip for
+    /// each if there are flips.
     pub indices: &'a Tensor,
-    /// Which parts a tuple has.
+    /// The number of boxes, and whether their tuples have box indices and flips.
     pub boxes: Boxes,
-    /// The size of all boxes in each cropped dimension.
+    /// The size of each box along each cropped dimension, in elements.
     pub sizes: Vec<usize>,
-    /// The distance between neighbouring elements of a box.
+    /// The distance in the item between neighbouring elements of a box, along each cropped dimension.
     pub strides: Vec<i64>,
-    /// Whether boxes are clamped.
+    /// Whether boxes outside of their items, and box indices outside of `params`, are clamped. `wrap` has no effect.
     pub indexing: Indexing,
 }
 
 impl Crop<'_> {
-    /// The options under a policy.
+    /// The crop's options, with this policy for boxes that are out of range.
     pub fn options(&self, out_of_range: OutOfRange) -> CropOptions {
         let stride = |&stride: &i64| isize::try_from(stride).unwrap_or_default();
         CropOptions {
@@ -44,7 +45,7 @@ impl Crop<'_> {
         }
     }
 
-    /// Box indices, begins and flips.
+    /// Splits the tuples into box indices, begins and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
         let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
         let last = self.indices.shape[1];
@@ -60,7 +61,7 @@ impl Crop<'_> {
         [items, part(first..first + dims), part(first + dims..last)]
     }
 
-    /// The result of the reference for an array of this shape.
+    /// The reference's result for an array with these values and this shape.
     ///
     /// # Errors
     ///
@@ -141,7 +142,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let source = shape(rng, 5, 1);
         let mut args = Map::new();
         let x = random_view(rng, &source, &mut args);
-        // A shader has room for four dimensions beside that of items, where two that are not cropped count as one.
+        // A shader has room for four dimensions besides that of the items. Two uncropped dimensions count as one.
         let inner = x.len() - 1;
         let most = if inner > 4 {
             8_usize.saturating_sub(inner)
@@ -165,7 +166,7 @@ impl<'a> Op<'a> for Crop<'a> {
             })
             .collect();
         let rest: usize = x[1 + dims..].iter().product();
-        // The dimensions that are not cropped can be too large by themselves; then every size is reduced to 1.
+        // The uncropped dimensions alone can be too large. Then the loop ends when no size is above 1.
         while count * rest * sizes.iter().product::<usize>() > 2 * MOST
             && sizes.iter().any(|&size| size > 1)
         {

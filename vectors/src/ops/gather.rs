@@ -14,18 +14,19 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// The slices of `params` along an axis.
+/// A gather of slices of `params` along an axis.
 #[derive(Clone, Debug)]
 pub struct Gather<'a> {
-    /// The array.
+    /// The array to gather from.
     pub params: Params<'a>,
     /// The indices.
     pub indices: &'a Tensor,
-    /// The axis.
+    /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,
-    /// The number of leading dimensions that params and indices share.
+    /// The number of leading dimensions that `params` and `indices` share. A negative value counts from the rank of
+    /// `indices`.
     pub batch_dims: i64,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 

@@ -14,16 +14,16 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// An element of `params` along an axis for each index.
+/// A gather of single elements: each index, at its own position, chooses one along an axis of `params`.
 #[derive(Clone, Debug)]
 pub struct GatherElements<'a> {
-    /// The array.
+    /// The array to gather from.
     pub params: Params<'a>,
     /// The indices.
     pub indices: &'a Tensor,
     /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 

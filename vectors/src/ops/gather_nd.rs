@@ -14,16 +14,16 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// The slices of `params` that index tuples point at.
+/// A gather of the slices of `params` that index tuples point at.
 #[derive(Clone, Debug)]
 pub struct GatherNd<'a> {
-    /// The array.
+    /// The array to gather from.
     pub params: Params<'a>,
-    /// The index tuples.
+    /// The index tuples, in the last dimension.
     pub indices: &'a Tensor,
-    /// The number of leading dimensions that params and indices share.
+    /// The number of leading dimensions that `params` and `indices` share.
     pub batch_dims: usize,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 

@@ -1,17 +1,17 @@
-//! The operations of vector files: a file for each, with everything that the crate does with it.
+//! The operations of vector files. Each has a file with everything that the crate does with it.
 //!
-//! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have
+//! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have these:
 //!
 //! | operation | argument | meaning |
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
-//! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
-//! | gathers | `view` | params are the tensor `params` after these steps |
-//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | the tuples in `indices` have a box index, flips |
+//! | gathers and scatters | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
+//! | gathers | `view` | the params are the tensor `params` after these steps |
+//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
-//! The operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop`, `scatter_elements` and
-//! `tensor_scatter_nd_add` are additional.
+//! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop`,
+//! `scatter_elements` and `tensor_scatter_nd_add`.
 
 mod batch_gather;
 mod crop;
@@ -49,30 +49,31 @@ use wgslice::{
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {
-    /// Whether out-of-range index tuples drop their rows, rather than giving zeros as in a gather.
+    /// Whether an out-of-range index tuple drops its row, as in a scatter, rather than giving zeros, as in a gather.
     const SCATTERS: bool = false;
 
-    /// How often random cases are of this operation, by the number of ways in which it can go wrong.
+    /// How often random cases are of this operation, relative to others. Operations that can go wrong in more ways have
+    /// more weight.
     const WEIGHT: usize = 1;
 
-    /// The arguments of a case of this operation.
+    /// Reads the arguments from a case of this operation.
     fn of(case: &'a Case) -> Result<Self, BadLine>;
 
     /// The answer of the naive reference.
     fn answer(&self) -> Result<Answer, ReferenceError>;
 
-    /// The result on a device, and the report of its index tuples.
+    /// Starts the operation on a device. The report of a gather or a scatter may still be pending.
     fn run(&self, run: &Run<'_>) -> Result<Started, Error>;
 
-    /// A random case: the arguments mostly match, and sometimes do not.
+    /// Draws a random case. Its arguments mostly fit together, but sometimes make an error.
     fn random(operation: Operation, rng: &mut Rng) -> Case;
 
-    /// The index tuples of a gather or a scatter, and their policies.
+    /// The index tuples of a gather or a scatter, and their policies. `None` for other operations.
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         None
     }
 
-    /// Whether values are added, and so must be numbers.
+    /// Whether the operation adds values, which must then be numbers.
     fn adds(&self) -> bool {
         false
     }
@@ -80,7 +81,7 @@ pub(crate) trait Op<'a>: Sized {
 
 macro_rules! operations {
     ($($operation:ident($op:ident) = $name:literal,)*) => {
-        /// An operation. All but views and sums are TensorFlow's.
+        /// An operation. All but `View`, `GatherElements`, `Crop` and `ScatterElements` are TensorFlow's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
         pub enum Operation {
@@ -91,28 +92,29 @@ macro_rules! operations {
             /// All operations.
             pub const ALL: &[Self] = &[$(Self::$operation),*];
 
-            /// Its name in vector files.
+            /// The operation's name in vector files.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$operation => $name),*
                 }
             }
 
-            /// Whether out-of-range index tuples drop their rows, rather than giving zeros as in a gather.
+            /// Whether an out-of-range index tuple drops its row, as in a scatter, rather than giving zeros, as in a
+            /// gather.
             pub(crate) fn scatters(self) -> bool {
                 match self {
                     $(Self::$operation => $op::SCATTERS),*
                 }
             }
 
-            /// How often random cases are of this operation.
+            /// How often random cases are of this operation, relative to others.
             pub(crate) fn weight(self) -> usize {
                 match self {
                     $(Self::$operation => $op::WEIGHT),*
                 }
             }
 
-            /// A random case: the arguments mostly match, and sometimes do not.
+            /// Draws a random case. Its arguments mostly fit together, but sometimes make an error.
             pub(crate) fn random(self, rng: &mut Rng) -> Case {
                 match self {
                     $(Self::$operation => $op::random(self, rng)),*
@@ -120,7 +122,7 @@ macro_rules! operations {
             }
         }
 
-        /// An operation with its arguments, by TensorFlow's names of both.
+        /// An operation with its arguments.
         #[allow(missing_docs, reason = "the names are TensorFlow's")]
         #[derive(Clone, Debug)]
         pub enum Call<'a> {
@@ -128,11 +130,11 @@ macro_rules! operations {
         }
 
         impl<'a> Call<'a> {
-            /// The call of a case.
+            /// Reads the call from a case.
             ///
             /// # Errors
             ///
-            /// An error with the line number.
+            /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
             pub fn of(case: &'a Case) -> Result<Self, BadLine> {
                 Ok(match case.op {
                     $(Operation::$operation => Self::$operation($op::of(case)?)),*
@@ -151,14 +153,14 @@ macro_rules! operations {
                 }
             }
 
-            /// The index tuples of a gather or a scatter, and their policies.
+            /// The index tuples of a gather or a scatter, and their policies. `None` for other operations.
             pub fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {
                     $(Self::$operation(op) => op.tuples()),*
                 }
             }
 
-            /// Whether values are added, and so must be numbers.
+            /// Whether the operation adds values, which must then be numbers.
             pub(crate) fn adds(&self) -> bool {
                 match self {
                     $(Self::$operation(op) => op.adds()),*

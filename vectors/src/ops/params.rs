@@ -16,9 +16,9 @@ use wgslice::{Error, TensorView, reference::ReferenceError};
 /// A view of a tensor.
 #[derive(Clone, Debug)]
 pub struct Params<'a> {
-    /// The source of the view.
+    /// The tensor that is viewed.
     pub tensor: &'a Tensor,
-    /// The steps of the view. None for the whole tensor.
+    /// The steps of the view. Empty for the whole tensor.
     pub view: Vec<Step>,
 }
 
@@ -39,7 +39,8 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Draws the steps of a view on params of this shape, if any. Returns the resulting shape.
+/// In a third of the calls, draws the steps of a view of a source of this shape, and inserts them into `args`. Returns
+/// the shape of the params.
 pub(super) fn random_view(
     rng: &mut Rng,
     source: &[usize],
@@ -50,7 +51,7 @@ pub(super) fn random_view(
     }
     let steps = steps(rng, source);
     match viewed_shape(source, &steps) {
-        // A gather needs at least one dimension.
+        // A gather needs at least one dimension. Steps to a scalar are left out, like steps that end in an error.
         Some(shape) if !shape.is_empty() => {
             args.insert("view".into(), steps.into());
             shape

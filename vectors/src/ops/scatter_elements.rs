@@ -15,20 +15,20 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// `tensor` with an element along an axis written, or added to, for each index.
+/// `tensor` with single elements replaced or added to: each index, at its own position, chooses one along an axis.
 #[derive(Clone, Debug)]
 pub struct ScatterElements<'a> {
-    /// The array.
+    /// The array that is changed.
     pub tensor: &'a Tensor,
     /// The indices.
     pub indices: &'a Tensor,
-    /// The updates.
+    /// The updates, one element for each index.
     pub updates: &'a Tensor,
-    /// The axis.
+    /// The indexed dimension of `tensor`. A negative value counts from the end.
     pub axis: i64,
     /// Whether updates are added rather than written.
     pub adds: bool,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let mut updates_shape = sizes.clone();
         disturb(rng, &mut updates_shape);
         let mut updates = tensor(rng, &updates_shape);
-        // The values are small, so that sums of a few of them fit the smallest elements.
+        // Small values, so that the sum of a few updates fits in the smallest elements.
         updates.data.iter_mut().for_each(|value| *value %= 8);
         indices.shape = sizes;
         let mut args = Map::new();

@@ -18,13 +18,13 @@ use wgslice::{
 /// An array of zeros with the rows of `updates` added to its slices.
 #[derive(Clone, Debug)]
 pub struct ScatterNd<'a> {
-    /// The index tuples.
+    /// The index tuples, in the last dimension.
     pub indices: &'a Tensor,
-    /// The rows.
+    /// The rows to add, one for each tuple.
     pub updates: &'a Tensor,
     /// The shape of the result.
     pub shape: Vec<usize>,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 }
 
-/// Index tuples into a shape, and the updates. Duplicates are frequent.
+/// Draws index tuples into a shape, and their updates. Duplicate tuples are frequent.
 pub(super) fn random_rows(
     rng: &mut Rng,
     shape: &[usize],
@@ -100,7 +100,7 @@ pub(super) fn random_rows(
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    // Half of the cases have few positions, with many rows each.
+    // In half of the cases tuples point only at the first 4 positions of each dimension, so that many tuples are equal.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
@@ -109,7 +109,7 @@ pub(super) fn random_rows(
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);
-    // The values are small, so that sums of a few of them fit the smallest elements.
+    // Small values, so that the sum of a few updates fits in the smallest elements.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
 }

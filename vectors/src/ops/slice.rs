@@ -11,14 +11,14 @@ use crate::{
 use serde_json::Map;
 use wgslice::{Error, reference};
 
-/// A block of `input`.
+/// A block of `input`, by begin and size.
 #[derive(Clone, Debug)]
 pub struct Slice<'a> {
     /// The array.
     pub input: &'a Tensor,
     /// The first position of each dimension.
     pub begin: Vec<i64>,
-    /// The number of positions; -1 for all from `begin` on.
+    /// The number of positions in each dimension. -1 means all from `begin` on.
     pub size: Vec<i64>,
 }
 

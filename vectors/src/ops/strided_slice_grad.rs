@@ -11,7 +11,7 @@ use crate::{
 };
 use wgslice::{Error, SliceSpec, reference};
 
-/// The gradient of a slice of an array of this shape.
+/// The gradient of an array, made from the gradient of a slice of the array.
 #[derive(Clone, Debug)]
 pub struct StridedSliceGrad<'a> {
     /// The shape of the array.

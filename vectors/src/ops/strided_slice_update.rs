@@ -14,11 +14,11 @@ use wgslice::{Error, SliceSpec, reference};
 /// `input` with a slice replaced.
 #[derive(Clone, Debug)]
 pub struct StridedSliceUpdate<'a> {
-    /// The array.
+    /// The array that is changed.
     pub input: &'a Tensor,
     /// The slice.
     pub spec: wgslice::spec::TfStridedSlice,
-    /// The value that replaces the slice.
+    /// The value that replaces the slice. It is broadcast to the slice's shape.
     pub value: &'a Tensor,
 }
 

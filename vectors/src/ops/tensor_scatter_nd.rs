@@ -18,15 +18,15 @@ use wgslice::{
 /// `tensor` with the rows of `updates` written to, or added to, its slices.
 #[derive(Clone, Debug)]
 pub struct TensorScatterNd<'a> {
-    /// The array.
+    /// The array that is changed.
     pub tensor: &'a Tensor,
-    /// The index tuples.
+    /// The index tuples, in the last dimension.
     pub indices: &'a Tensor,
-    /// The rows.
+    /// The rows to write or add, one for each tuple.
     pub updates: &'a Tensor,
     /// Whether updates are added rather than written.
     pub adds: bool,
-    /// The policies of the indices.
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
 

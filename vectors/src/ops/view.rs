@@ -17,7 +17,7 @@ use wgslice::{Error, reference::ReferenceError};
 pub struct View<'a> {
     /// The array.
     pub input: &'a Tensor,
-    /// The steps.
+    /// The steps, in the order in which they apply.
     pub steps: Vec<Step>,
 }
 

@@ -2,16 +2,16 @@
 //!
 //! | part | distribution |
 //! |---|---|
-//! | shapes | small; rows are shorter than, as long as and longer than the units of the shaders; sizes 0 and 1 are frequent |
-//! | values | fit every element size; none is 0, the value of a missing row |
-//! | begin, end | around the dimension, beyond it, or at the ends of 64 bits |
-//! | indices | most are inside, some negative, one too large, or beyond 32 bits |
+//! | shapes | at most 3000 elements; sizes are mostly below 9, 1 is frequent, and some last dimensions are long |
+//! | values | from -127 to 127, which fits every element size; never 0, the value of an out-of-range row |
+//! | begin, end | inside the dimension, up to 2 beyond it, or the least and greatest 64-bit integers |
+//! | indices | mostly inside; some are negative, too large or beyond 32 bits |
 
 use super::Rng;
 use crate::{arguments::Arguments, case::Tensor, oracle};
 use serde_json::{Map, Value, json};
 
-/// Elements of a case's largest tensor, at most.
+/// The most elements that a drawn shape has. Zero sizes count as 1.
 pub(crate) const MOST: usize = 3000;
 
 /// Draws begin, end, strides and masks for a shape.
@@ -38,7 +38,7 @@ pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
             _ => rng.i64(-4..=4),
         });
     }
-    // Bits beyond the entries have no effect.
+    // In some specs, masks also have bits beyond the entries, which have no effect.
     let bits = match rng.u8(..8) {
         0 => 32,
         _ => entries,
@@ -68,7 +68,7 @@ pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     }
 }
 
-/// Index tuples of shape `lead` into dimensions of these sizes.
+/// Draws index tuples into dimensions of these sizes: one tuple for each position of the shape `lead`.
 pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     let shape = [lead, &[sizes.len()]].concat();
     let bad = rng.u8(..2) == 0;
@@ -90,7 +90,7 @@ pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Sometimes another policy than TensorFlow's.
+/// Sometimes inserts policies for indices that differ from TensorFlow's.
 pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
@@ -110,8 +110,8 @@ pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// A shape of at least `least` and at most `most` dimensions. Other tensors of the case may lack its empty dimensions, so
-/// the product of the others is limited too.
+/// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to `MOST`, because
+/// other tensors of the case may lack the empty dimensions.
 pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {
@@ -121,7 +121,7 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
         _ => rng.usize(1..9),
     };
     let mut shape: Vec<usize> = (0..rank).map(size).collect();
-    // Long rows have many units, and tiles that end within them.
+    // Long rows have many units, so that tiles end within them.
     if let Some(last) = shape.last_mut()
         && rng.u8(..8) == 0
     {
@@ -134,12 +134,12 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     shape
 }
 
-/// Up to `most` small dimensions.
+/// Draws up to `most` dimensions of sizes 0 to 5.
 pub(crate) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
     (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
 }
 
-/// Rarely makes a shape invalid.
+/// Rarely changes a shape, which makes most cases invalid.
 pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
     match rng.u8(..40) {
         0 => shape.push(1),
@@ -161,7 +161,7 @@ pub(crate) fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
     }
 }
 
-/// One to three steps of a view: slices, transposes and broadcasts.
+/// Draws one to three steps of a view: slices, transposes and broadcasts.
 pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
     let mut steps = Vec::new();
     let mut shape = source.to_vec();
@@ -196,7 +196,7 @@ pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
     steps
 }
 
-/// The shape of a view after these steps. `None` if one is an error.
+/// The shape of a view after these steps. `None` if a step is an error.
 pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
     let args = Arguments {
@@ -211,7 +211,7 @@ pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usiz
     viewed.ok().map(|viewed| viewed.shape)
 }
 
-/// The shape of a slice, or any shape if the slice is an error.
+/// The shape of a slice, or that of a scalar if the slice is an error.
 pub(crate) fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
     let step = json!({ "strided_slice": args });
     viewed_shape(shape, &[step]).unwrap_or_default()

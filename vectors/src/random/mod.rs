@@ -3,7 +3,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `draw` | their shapes, values, bounds and indices |
-//! | `rng` | the numbers that they are drawn by, the same on every machine |
+//! | `rng` | the random numbers, which are the same on every machine |
 //! | `reduce` | the reduction of a failing case |
 
 pub(crate) mod draw;
@@ -24,12 +24,13 @@ pub fn case(seed: u64, number: usize) -> Case {
     made(operations[rng.usize(..operations.len())], &mut rng, number)
 }
 
-/// Case `number` of a seed, of an operation.
+/// Case `number` of a seed, with this operation.
 pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
     made(operation, &mut rng(seed, number), number)
 }
 
-/// Neighbouring seeds give unrelated sequences.
+/// The generator of case `number`. The seed is not added to the number directly, so neighbouring seeds give unrelated
+/// cases.
 fn rng(seed: u64, number: usize) -> Rng {
     let mut rng = Rng::with_seed(seed);
     Rng::with_seed(rng.u64().wrapping_add(number as u64))
@@ -41,17 +42,17 @@ fn made(operation: Operation, rng: &mut Rng, number: usize) -> Case {
     case
 }
 
-/// The case with the answer of the reference.
+/// Sets the expected result of a case to the reference's answer.
 ///
 /// # Errors
 ///
-/// If its arguments make no call.
+/// If the case lacks an argument or a tensor of its operation, or has an invalid one.
 pub fn answered(mut case: Case) -> Result<Case, BadLine> {
     case.expected = oracle::expectation(&case)?;
     Ok(case)
 }
 
-/// One way to run the case, the same for equal case numbers.
+/// One of the variants of a case, chosen by the case's number alone. `None` if the case has no variant.
 pub fn variant(case: &Case) -> Option<Variant> {
     let call = Call::of(case).ok()?;
     Rng::with_seed(case.line as u64).choice(variants(case, &call))
@@ -77,7 +78,7 @@ mod tests {
             operations.insert(case.op);
         }
         assert!(operations.iter().eq(Operation::ALL));
-        // There are enough errors to compare them too, but not so many that other cases are rare.
+        // Enough cases are errors to test errors too, but not so many that successes are rare.
         assert!((1500..2900).contains(&good), "{good}");
     }
 
@@ -110,7 +111,7 @@ mod tests {
         }
     }
 
-    /// A known fault: selecting element 3 of an axis gives a wrong result.
+    /// Assumes a fault: every valid slice with a 3 in `begin` gives a wrong result.
     #[test]
     fn what_fails_becomes_small() {
         let fails = |case: &Case| {

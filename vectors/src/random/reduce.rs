@@ -1,14 +1,14 @@
 //! Reduces a failing case as long as it fails.
 //!
-//! A candidate changes one thing: a dimension wherever it occurs, an entry of a list, an index, a bit of a
-//! mask, an optional argument. The oracle decides whether the result is still a case of the operation. If both
-//! sides report an error the case no longer fails, and the candidate is dropped. The final case cannot be
-//! reduced in one step.
+//! A candidate changes one thing: a size in all places or in one, an entry of a list, an index, a bit of a mask or an
+//! optional argument. The caller's function says whether a candidate still fails. It does not if it is no longer a case
+//! of the operation, or if both sides report an error. The final case cannot be reduced in one step, unless the limit
+//! on candidates is reached first.
 
 use crate::case::{Case, Tensor};
 use serde_json::{Map, Value};
 
-/// The smallest still failing case on the way down from `case`, after at most `most` candidates.
+/// Returns the smallest failing case on the way down from `case`, after trying at most `most` candidates.
 pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
@@ -24,14 +24,14 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     }
 }
 
-/// Smaller cases, the smallest first.
+/// The cases that are one change smaller: in arguments, then in ranks, sizes and values.
 fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
         args,
         ..case.clone()
     });
     let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
-        // Dimensions that belong together change together, and also each by itself.
+        // Dimensions of equal size may belong together, so they change together first, and then each by itself.
         let everywhere = resized_everywhere(case, size, smaller);
         [everywhere]
             .into_iter()
@@ -42,7 +42,7 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     of_args.chain(of_ranks).chain(of_tensors).chain(of_values)
 }
 
-/// Every size that occurs, with smaller candidates.
+/// Pairs of a size that occurs in a tensor and a smaller size for it. The largest sizes come first.
 fn sizes(case: &Case) -> Vec<(usize, usize)> {
     let mut sizes: Vec<usize> = case
         .tensors
@@ -91,7 +91,7 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
     })
 }
 
-/// The part of a tensor within a smaller shape of the same rank.
+/// The part of a tensor within a shape of the same rank that is nowhere larger.
 fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
@@ -127,7 +127,7 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Indices nearer to 0, and values that show their origin.
+/// Cases with an index nearer to 0, or with values that number the elements of a tensor.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
@@ -161,7 +161,7 @@ fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
     smaller
 }
 
-/// Reduced arguments.
+/// The arguments after one reduction, for each possible reduction.
 fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with = |name: &str, value: Value| {
         let mut args = args.clone();
@@ -221,11 +221,12 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     out
 }
 
-/// Simpler integers than `value`. For a mask: the mask without one of its bits, for each of its bits. For others, those
-/// of 0 (1 in strides), half of `value` and the next integer towards 0 that are nearer to 0. A stride of 0 becomes 1.
+/// Simpler integers than `value`. For a mask, these are the mask without one of its bits, for each bit. For other
+/// integers, they are 0 (1 in strides), half of `value` and the next integer towards 0, where these are nearer to 0. A
+/// stride of 0 becomes 1.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        // The highest bit is the sign.
+        // A mask has 32 bits, of which the highest is the sign. A value that needs more bits becomes 0.
         let Ok(mask) = i32::try_from(value) else {
             return vec![0];
         };
@@ -239,7 +240,7 @@ fn nearer(value: i64, name: &str) -> Vec<i64> {
     to
 }
 
-/// A spec without one of its entries. The bits of the masks move down.
+/// The arguments of a slice without entry `at`. In masks, the bits above it move down.
 fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
     let mut args = args.clone();
     for (name, value) in &mut args {

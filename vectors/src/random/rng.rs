@@ -3,8 +3,8 @@
 use fastrand::Rng as Source;
 use std::ops::RangeBounds;
 
-/// The methods of [`fastrand::Rng`] that do not depend on the machine. Its `usize`, and the methods that use it, give
-/// other numbers on machines with addresses of 32 bits, such as a browser.
+/// A [`fastrand::Rng`] with methods that do not depend on the machine. The `usize` of fastrand, and its methods that
+/// use `usize`, give other numbers where addresses have 32 bits, as in a browser.
 pub(crate) struct Rng(Source);
 
 impl Rng {

@@ -1,4 +1,4 @@
-//! Files against known values, and hostile files against panics.
+//! Compares what is read from files with known values, and checks that hostile files cause no panic.
 
 mod fuzz;
 mod indices;

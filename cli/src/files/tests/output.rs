@@ -46,7 +46,7 @@ fn the_target_of_a_link_is_replaced() {
     fs::write(at("data/old.npy"), "before").unwrap();
     symlink("data/old.npy", at("old.npy")).unwrap();
     symlink(at("old.npy"), at("twice.npy")).unwrap();
-    // Nothing is there yet.
+    // The target of this link does not exist yet.
     symlink("data/new.npy", at("new.npy")).unwrap();
     for (name, target) in [("old", "old"), ("twice", "old"), ("new", "new")] {
         let link = at(&format!("{name}.npy"));
@@ -144,7 +144,7 @@ fn more_bytes_than_the_shape_says_are_refused() {
 
 #[test]
 fn a_bare_name_is_written_here() {
-    // Only created, so that the test leaves the working directory alone.
+    // The writer only creates its file, so that the test leaves the working directory as it was.
     let writer = Writer::create(Path::new("never.npy"), DType::U8, &[1]).unwrap();
     drop(writer);
     assert!(data().is_dir() && !Path::new("never.npy").exists());

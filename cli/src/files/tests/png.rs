@@ -136,7 +136,7 @@ fn every_cut_of_an_image_is_noticed() {
     );
 }
 
-/// A header with a right checksum that claims more pixels than follow.
+/// The headers have a right checksum, but claim more pixels than follow.
 #[test]
 fn claims_that_no_file_can_hold_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use super::{Launch, Peer, assembled, numbers, onnx_runtime_coordinate, strides, 
 use crate::cases::Indices;
 use std::fmt::Write as _;
 
-/// A gather of `rows` index tuples of this depth.
+/// A gather of `rows` index tuples with `depth` indices each. `None` if the peer has no kernel for it.
 pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> Option<Launch> {
     let inner = &shape[depth..];
     let run: usize = inner.iter().product();
@@ -39,7 +39,7 @@ pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> 
             body += "    dest[id] = source[at];\n";
         }
         Peer::Tfjs => {
-            // The loop reads its end from the head, because the peer's depth is not a constant.
+            // The loop reads its end from `u.head`, because the peer's depth is not a constant.
             body += "    var rest = i32(id);\n";
             body += &tfjs_coordinate(0, 2);
             body += &tfjs_coordinate(1, 2);

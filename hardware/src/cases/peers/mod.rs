@@ -58,15 +58,15 @@ pub(crate) struct Launch {
     source: String,
     workgroup: usize,
     invocations: usize,
-    /// Four of each dimension: see [`HEAD`].
+    /// The members of `Uniforms` in [`HEAD`], in their order.
     uniforms: Vec<[u32; 4]>,
     input_bytes: usize,
     output_bytes: usize,
     indices: Option<Indices>,
 }
 
-/// The beginning of all kernels. `ID` is the invocation's number in the dispatch; `x` of the first `head` is the number
-/// of invocations.
+/// The declarations at the beginning of all kernels. `head.x` is the number of invocations. The other parts of `head`
+/// depend on the kernel.
 const HEAD: &str = "\
 struct Uniforms {
     head: vec4<u32>,
@@ -203,7 +203,7 @@ impl Launch {
         pass.dispatch_workgroups(width, height, 1);
     }
 
-    /// A row of workgroups, or a square if one dimension cannot hold them.
+    /// A row of workgroups, or nearly a square if one dimension cannot hold them.
     fn grid(&self) -> [u32; 2] {
         const MOST: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);

@@ -16,7 +16,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
     let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
     let mut input = shape.to_vec();
     let start = |dim: &Dim| match peer {
-        // The end of a backward slice.
+        // For a backward slice, this kernel takes the end in place of the start.
         Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
         _ => dim.start,
     };
@@ -65,7 +65,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
         }
     };
     let steps = dims.iter().map(|dim| match peer {
-        // The kernel reads the step's sign from the head.
+        // This kernel reads the step's sign from `u.head`.
         Peer::OnnxRuntime => dim.step.abs(),
         _ => dim.step,
     });
@@ -129,7 +129,7 @@ struct Dim {
     count: usize,
 }
 
-/// The positions of a slice as Python computes them from start, stop and step.
+/// The positions of a slice as Python computes them from start, stop and step, if these lie within the dimension.
 fn resolved(size: usize, &[start, stop, step]: &Bounds) -> Dim {
     let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
     let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };

@@ -35,7 +35,7 @@ pub(super) struct Output {
     schema: SchemaRef,
 }
 
-/// A file that is removed unless it is kept.
+/// A file that is removed when this value is dropped, unless it has been renamed.
 struct Partial(PathBuf);
 
 impl Drop for Partial {
@@ -74,7 +74,7 @@ impl Output {
     }
 
     /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
-    /// file.
+    /// file in bytes.
     pub(super) async fn write_all(mut self, result: DataFrame) -> Result<(usize, u64), Failure> {
         let mut rows = 0;
         let mut batches = result.execute_stream().await.map_err(failed)?;

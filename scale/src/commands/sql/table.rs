@@ -18,10 +18,10 @@ use futures::StreamExt;
 use std::{env, io::stdout, sync::Arc};
 use wgslice_scale::tensor::TensorType;
 
-/// The number of rows that are printed.
+/// The most rows that are printed.
 const ROWS: usize = 20;
 
-/// The width in characters of a terminal that does not report its own.
+/// The width in characters of a terminal if the variable `COLUMNS` does not say it.
 const WIDTH: usize = 100;
 
 /// Prints the first rows.
@@ -67,7 +67,7 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The width to which columns are cut. Narrower columns leave their room to the others.
+/// The width in characters to which columns are cut. Narrower columns leave their room to the others.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     const LEAST: usize = 6;
     longest.sort_unstable();
@@ -82,7 +82,7 @@ fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     room.checked_div(columns).unwrap_or(usize::MAX).max(LEAST)
 }
 
-/// The texts of a column. Those of tensors have about `width` characters.
+/// The texts of a column. Those of tensors are cut to `width` elements, which are enough to fill `width` characters.
 fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<String>>, Failure> {
     let tensor = TensorType::of(field).ok();
     let tensor = tensor.filter(|tensor| !tensor.shape().is_empty());
@@ -96,7 +96,7 @@ fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<St
     texts.collect()
 }
 
-/// The type, the shape and the first elements of a tensor.
+/// The type, the shape and the first `width` elements of a tensor.
 fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<String, Failure> {
     let mut values = Arc::clone(column);
     while let DataType::FixedSizeList(..) = values.data_type() {
@@ -105,7 +105,7 @@ fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<Str
     let options = FormatOptions::default();
     let elements = ArrayFormatter::try_new(&values, &options).map_err(Failure::work)?;
     let mut text = format!("{}{:?}", tensor.dtype(), tensor.shape());
-    // An element takes at least two characters, a space and a digit, so more than `width` elements never show.
+    // An element takes at least two characters, one of them a space, so more than `width` elements never show.
     for element in 0..values.len().min(width) {
         text += &format!(" {}", elements.value(element));
     }

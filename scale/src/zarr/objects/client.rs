@@ -55,8 +55,8 @@ pub(super) fn wait<T: Send + 'static>(
         .map_err(|_| io::Error::other("a request ended without an answer"))
 }
 
-/// Requests that find no server fail within seconds, requests without an answer after about a minute. In addition,
-/// failed tasks are tried again.
+/// How often requests are tried. A request that finds no server fails within seconds, and one without an answer after
+/// about a minute. In addition, failed tasks are tried again.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -125,7 +125,7 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
     Ok((store, path))
 }
 
-/// An error of an object store as one of the system.
+/// An error of an object store as an error of the system, with the kind that fits best.
 pub(super) fn failure(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
     let kind = match error {
@@ -145,9 +145,9 @@ pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
     causes.any(|cause| cause.is::<HttpError>())
 }
 
-/// The error and its causes on one line. The error alone does not say whether a connection was refused.
+/// The error and its innermost cause on one line. The error alone does not say whether a connection was refused.
 fn message(error: &dyn error::Error) -> String {
-    /// The longest message in bytes: a server's answer may be a whole page.
+    /// The longest message in characters: a server's answer may be a whole page.
     const LONGEST: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();

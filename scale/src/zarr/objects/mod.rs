@@ -72,7 +72,8 @@ impl Place for Objects {
                 self.read(key, ByteRange::FromStart(start, Some(length)))
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
-                // Servers answer differently if an object is shorter than the range, so its size is compared.
+                // If an object is shorter than the range, the error depends on the server, so the object's size is
+                // asked for.
                 match self.size(key) {
                     Ok(Some(size)) if is_beyond(range, size) => {
                         Err(Unread::Range(InvalidByteRangeError::new(range, size)))

@@ -12,9 +12,9 @@ use zarrs::storage::Bytes;
 
 /// A prefix of keys in an object store.
 ///
-/// An object of a job is marked with the job's id, so that another job does not take it for its own. An object is put
-/// only if there is none under its key, or in place of a known object of another job. So a slow task whose job has
-/// ended cannot replace an object of the next job.
+/// An object of a job is marked with the job's id, so that another job does not take it for its own. A job puts an
+/// object only if there is none under its key, or in place of the version of another job's object that it has seen. So
+/// a slow task whose job has ended cannot replace an object of the next job.
 #[derive(Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -22,7 +22,7 @@ pub(crate) struct Objects {
     pub(super) url: Url,
 }
 
-/// The name of the metadata of an object that holds the id of its job.
+/// The key in an object's metadata whose value is the id of the object's job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
 /// The description of an object, without its bytes.
@@ -75,7 +75,7 @@ impl Objects {
         found.map_err(|error| failure(&error))
     }
 
-    /// The bytes of an object in a range, and its size.
+    /// The bytes of a range of an object, or of all of it, and the size of the whole object in bytes.
     pub(super) fn get(
         &self,
         key: &str,
@@ -109,7 +109,7 @@ impl Objects {
         wait(async move { store.put_opts(&path, payload, options).await.map(drop) })
     }
 
-    /// Returns an error if the job is over.
+    /// Returns an error if the job is over, or if its record cannot be read.
     pub(super) fn check(&self, job: &str) -> io::Result<()> {
         let record = match self.get(JOB_RECORD, None)? {
             Ok((record, _)) => record,
