@@ -48,6 +48,15 @@ pub struct Report {
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into.
     pub shape: Vec<usize>,
+    operation: Operation,
+}
+
+/// The operation of a report, which decides what error the report becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Gather,
+    Crop,
+    Scatter,
 }
 
 impl Report {
@@ -55,18 +64,36 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// [`GatherError::OutOfRange`] with the values of the report, also for a crop or a scatter.
+    /// [`GatherError::OutOfRange`], [`CropError::Outside`] or [`ScatterError::OutOfRange`] with the values of the
+    /// report.
     pub fn into_result(self) -> Result<Self, Error> {
-        match self.first {
-            None => Ok(self),
-            Some(first) => Err(GatherError::OutOfRange {
+        let Some(first) = self.first else {
+            return Ok(self);
+        };
+        let (out_of_range, tuples, shape) = (self.out_of_range, self.tuples, self.shape);
+        Err(match self.operation {
+            Operation::Gather => GatherError::OutOfRange {
                 first,
-                out_of_range: self.out_of_range,
-                tuples: self.tuples,
-                params: self.shape,
+                out_of_range,
+                tuples,
+                params: shape,
             }
-            .into()),
-        }
+            .into(),
+            Operation::Crop => CropError::Outside {
+                first,
+                outside: out_of_range,
+                boxes: tuples,
+                x: shape,
+            }
+            .into(),
+            Operation::Scatter => ScatterError::OutOfRange {
+                first: first.into(),
+                out_of_range,
+                tuples,
+                shape,
+            }
+            .into(),
+        })
     }
 }
 
@@ -78,12 +105,18 @@ impl Plan {
         missing: Missing,
         tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
+        let operation = match &self.map {
+            Map::Crop(_) => Operation::Crop,
+            Map::ScatterNd(_) => Operation::Scatter,
+            _ => Operation::Gather,
+        };
         let Some(tuples) = self.tuples() else {
             return Ok(Report {
                 tuples: self.rows.count,
                 out_of_range: 0,
                 first: None,
                 shape: self.source.clone(),
+                operation,
             });
         };
         // The tuple of a box ends with flips, which do not affect where the box reaches. The report leaves them out.
@@ -105,26 +138,11 @@ impl Plan {
             out_of_range: missing.count,
             first,
             shape: tuples.target.to_vec(),
+            operation,
         };
-        if tuples.policy.out_of_range != OutOfRange::Error {
-            return Ok(report);
-        }
-        match (&self.map, report.first) {
-            (Map::ScatterNd(_), Some(first)) => Err(ScatterError::OutOfRange {
-                first: first.into(),
-                out_of_range: report.out_of_range,
-                tuples: report.tuples,
-                shape: report.shape,
-            }
-            .into()),
-            (Map::Crop(_), Some(first)) => Err(CropError::Outside {
-                first,
-                outside: report.out_of_range,
-                boxes: report.tuples,
-                x: report.shape,
-            }
-            .into()),
-            (_, first) => Report { first, ..report }.into_result(),
+        match tuples.policy.out_of_range {
+            OutOfRange::Error => report.into_result(),
+            _ => Ok(report),
         }
     }
 }

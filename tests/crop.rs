@@ -408,3 +408,23 @@ fn an_error_names_the_first_box_outside() {
          choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)"
     );
 }
+
+/// The report of a crop becomes the error that the crop itself would have been.
+#[test]
+fn a_report_becomes_the_error_of_the_crop() {
+    let error = |out_of_range| {
+        let options = CropOptions {
+            sizes: vec![2],
+            out_of_range,
+            ..CropOptions::default()
+        };
+        let (x, begins) = ((&[1u8; 4], &[1, 4]), (&[3i64], &[1, 1]));
+        let cropped = Backend::cpu().crop(x, begins, None, None, &options);
+        cropped
+            .and_then(|(_, report)| report.into_result())
+            .unwrap_err()
+    };
+    let outside = error(OutOfRange::Error);
+    assert!(outside.to_string().contains("1 of 1 boxes"), "{outside}");
+    assert_eq!(error(OutOfRange::Zero), outside);
+}

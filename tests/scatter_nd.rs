@@ -669,6 +669,25 @@ fn an_error_names_the_first_row_and_changes_nothing() {
     }
 }
 
+/// The report of a scatter becomes the error that the scatter itself would have been.
+#[test]
+fn a_report_becomes_the_error_of_the_scatter() {
+    let error = |out_of_range| {
+        let options = ScatterOptions {
+            out_of_range,
+            ..ADD
+        };
+        let (rows, updates) = ((&[1i32, 4], &[2, 1]), (&[1u32, 2], &[2]));
+        let scattered = Backend::cpu().scatter_nd(&[4], rows, updates, options);
+        scattered
+            .and_then(|(_, report)| report.into_result())
+            .unwrap_err()
+    };
+    let bad = error(OutOfRange::Error);
+    assert!(matches!(bad, Error::Scatter(_)), "{bad}");
+    assert_eq!(error(OutOfRange::Zero), bad);
+}
+
 /// Recordings share the memory between their steps, in one submission and in several.
 #[test]
 fn scatters_follow_one_another() {

@@ -116,23 +116,26 @@ impl Header {
 
 /// Reads what comes before the elements, and returns the header's text.
 fn text(file: &mut File) -> Result<Vec<u8>, Error> {
-    let cut = |_| Error::invalid("the file ends within its header; copy or save it again");
-    let mut start = [0; 8];
-    let is_npy = file.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
-    if !is_npy {
-        return Err(Error::invalid(
+    let cut = || Error::invalid("the file ends within its header; copy or save it again");
+    let other = || {
+        Error::invalid(
             "not an .npy file (it does not begin with \\x93NUMPY); save it with numpy.save",
-        ));
+        )
+    };
+    let mut start = [0; 8];
+    fill(file, &mut start, other)?;
+    if !start.starts_with(MAGIC) {
+        return Err(other());
     }
     let len = match [start[6], start[7]] {
         [1, 0] => {
             let mut len = [0; 2];
-            file.read_exact(&mut len).map_err(cut)?;
+            fill(file, &mut len, cut)?;
             u16::from_le_bytes(len).into()
         }
         [2 | 3, 0] => {
             let mut len = [0; 4];
-            file.read_exact(&mut len).map_err(cut)?;
+            fill(file, &mut len, cut)?;
             u32::from_le_bytes(len)
         }
         [major, minor] => {
@@ -156,6 +159,29 @@ fn text(file: &mut File) -> Result<Vec<u8>, Error> {
         )));
     }
     let mut text = vec![0; len as usize];
-    file.read_exact(&mut text).map_err(cut)?;
+    fill(file, &mut text, cut)?;
     Ok(text)
+}
+
+/// Reads as many bytes as `bytes` has. If the file ends before, the error is `end()`.
+fn fill(file: &mut File, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
+    file.read_exact(bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => end(),
+        _ => error.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only a file that ends too early is called invalid.
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_cannot_be_read_is_no_invalid_file() {
+        let mut folder = File::open("/").unwrap();
+        assert!(matches!(Header::read(&mut folder), Err(Error::Io(_))));
+        let mut empty = File::open("/dev/null").unwrap();
+        assert!(matches!(Header::read(&mut empty), Err(Error::Invalid(_))));
+    }
 }
