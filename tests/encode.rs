@@ -14,9 +14,43 @@ use std::{
 use wgslice::{
     Backend, DType, Plan,
     gpu::{AdapterOptions, DeviceIndices},
-    options::GatherNdOptions,
+    options::{GatherNdOptions, ScatterOptions},
     slice,
 };
+
+/// `encode` refuses plans with indices, also those that would only write zeros, or nothing.
+#[test]
+fn plans_with_indices_are_refused_without_them() {
+    let plans = [
+        Plan::gather_nd(&[3, 2], &[4, 1], GatherNdOptions::default(), DType::U32),
+        Plan::gather_nd(&[3, 2], &[0, 1], GatherNdOptions::default(), DType::U32),
+        Plan::scatter_nd(&[3], &[0, 1], &[0], ScatterOptions::default(), DType::U8),
+    ];
+    for gpu in gpu_devices() {
+        let device = gpu.device();
+        let [source, dest] = [(); 2].map(|()| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 64,
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            })
+        });
+        for plan in plans.each_ref().map(|plan| plan.as_ref().unwrap()) {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let encoded = gpu.encode(&mut encoder, plan, source.slice(..), dest.slice(..));
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let in_pass = gpu.encode_in_pass(&mut pass, plan, source.slice(..), dest.slice(..));
+            for refused in [encoded, in_pass] {
+                let error = refused.unwrap_err().to_string();
+                assert!(
+                    error.contains("indices buffer is missing"),
+                    "{plan}: {error}"
+                );
+            }
+        }
+    }
+}
 
 #[test]
 fn buffers_that_do_not_fit_are_named() {

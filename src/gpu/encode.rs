@@ -60,6 +60,20 @@ impl<'a> From<&'a Plan> for Task<'a> {
     }
 }
 
+/// Fails if a plan reads indices.
+fn check_without_indices(plan: &Plan) -> Result<(), Error> {
+    match plan.map {
+        Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) => Err(Error::Buffer {
+            argument: "indices",
+            problem:
+                "is missing: record a gather or a crop with encode_gather, and a scatter with \
+                      encode_scatter"
+                    .into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 impl Gpu {
     /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
     /// gradient; `dest` receives the result, or is updated.
@@ -169,6 +183,7 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<(), Error> {
         let plan = task.plan;
+        check_without_indices(plan)?;
         let route = route(plan, self.inner.reach.kind, copyable(&source, &dest));
         if let Route::Nothing = route {
             return Ok(());
@@ -193,15 +208,7 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<(), Error> {
         let plan = task.plan;
-        if let Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) = plan.map {
-            return Err(Error::Buffer {
-                argument: "indices",
-                problem:
-                    "is missing: record a gather or a crop with encode_gather, and a scatter with \
-                          encode_scatter"
-                        .into(),
-            });
-        }
+        check_without_indices(plan)?;
         if plan.rows.count == 0 {
             return Ok(());
         }
