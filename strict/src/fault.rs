@@ -85,10 +85,7 @@ impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Outside { access, at, room } => {
-                write!(
-                    f,
-                    "a {access} at {at}, outside of the {room} that there are"
-                )
+                write!(f, "a {access} at {at}, beyond the end at {room}")
             }
             Self::Unwritten { what } => {
                 let what = match what {

@@ -56,7 +56,7 @@
 //! pass.set_bind_group(0, &group, &[]);
 //! pass.dispatch_workgroups(1, 1, 1);
 //! drop(pass);
-//! // panics: a write at 100, outside of the 100 that there are, of `x`, by invocation 25 of workgroup
+//! // panics: a write at 100, beyond the end at 100, of `x`, by invocation 25 of workgroup
 //! // (0, 0, 0) of "numbers", line 3: …
 //! queue.submit([encoder.finish()]);
 //! ```

@@ -7,7 +7,8 @@ use ballista_core::{
     registry::BallistaFunctionRegistry,
 };
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
-use std::{env, fs, net::IpAddr, path::PathBuf, process, sync::Arc};
+use std::{fs, net::IpAddr, path::PathBuf, sync::Arc};
+use tempfile::{Builder, TempDir};
 
 /// How an executor runs.
 #[derive(Clone, Debug)]
@@ -43,9 +44,17 @@ impl Executor {
     /// whose name is not UTF-8.
     pub async fn run(self) -> Result<()> {
         let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
-        let temporary = env::temp_dir().join(format!("wgslice-executor-{}", process::id()));
-        let work_dir = self.work_dir.as_ref().unwrap_or(&temporary);
-        fs::create_dir_all(work_dir)?;
+        let (work_dir, temporary) = match self.work_dir {
+            Some(folder) => {
+                fs::create_dir_all(&folder)?;
+                (folder, None)
+            }
+            None => {
+                // A folder that no other user can have made before, or can read.
+                let folder = Builder::new().prefix("wgslice-executor-").tempdir()?;
+                (folder.path().to_owned(), Some(folder))
+            }
+        };
         let Some(folder) = work_dir.to_str() else {
             return Err(BallistaError::Configuration(format!(
                 "{} is no UTF-8",
@@ -82,10 +91,8 @@ impl Executor {
         let end = end.map_err(|error| {
             BallistaError::General(format!("the executor on {ports} failed: {error}"))
         });
-        if self.work_dir.is_none()
-            && let Err(error) = fs::remove_dir_all(&temporary)
-        {
-            log::warn!("cannot remove {}: {error}", temporary.display());
+        if let Some(Err(error)) = temporary.map(TempDir::close) {
+            log::warn!("cannot remove {}: {error}", work_dir.display());
         }
         end
     }

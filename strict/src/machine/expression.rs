@@ -316,7 +316,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Notes a fault if a value depends on unwritten memory.
+    /// Notes a fault if a value depends on unwritten memory. Does nothing while counting: workgroups that are left out
+    /// write nothing.
     pub(super) fn depends(
         &mut self,
         frame: &Frame<'a>,
@@ -325,7 +326,8 @@ impl<'a> Machine<'a> {
         what: Depends,
         mask: &Mask,
     ) {
-        if data.unknown.is_none() || self.options.outside != Outside::Fault {
+        let notes = self.options.counting.is_none() && self.options.outside == Outside::Fault;
+        if data.unknown.is_none() || !notes {
             return;
         }
         let lanes = self.lanes;
