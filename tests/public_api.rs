@@ -98,7 +98,7 @@ impl Crate {
         self.list
     }
 
-    /// Lists a public module, whose submodules are in `folder`.
+    /// Lists the public items of module `path`. The files of its submodules are in `folder`.
     fn module(&mut self, path: &str, folder: &Path, items: &[Item]) {
         for item in items {
             match item {

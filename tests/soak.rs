@@ -22,8 +22,8 @@ const MOST: usize = 256 << 10;
 
 const SAMPLES: u32 = 60;
 
-/// The number of first samples that are not compared. Until then, caches of plans, of the driver and of the allocator
-/// still fill.
+/// The number of samples at the beginning that are not compared, because the caches of plans, of the driver and of the
+/// allocator are still filling.
 const WARM_UP: usize = 15;
 
 #[derive(Clone, Copy, Debug, Default)]

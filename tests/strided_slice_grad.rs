@@ -73,7 +73,8 @@ fn patterns() {
     }
 }
 
-/// Rows of every length, with values at every byte of a word, several of which may share a word.
+/// Rows of 3 to 42 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a word may
+/// hold elements of several rows.
 #[test]
 fn short_rows() {
     for length in 1..=40 {

@@ -26,7 +26,7 @@ pub(crate) struct Gather {
     /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     pub(crate) axis: Option<isize>,
-    /// Number of leading dimensions that PARAMS and INDICES share; -N: all of INDICES but N
+    /// Number of leading dimensions that PARAMS and INDICES share; -N: all but the last N of INDICES
     #[arg(
         long,
         value_name = "N",

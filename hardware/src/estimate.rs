@@ -70,7 +70,8 @@ pub(crate) struct Times {
 /// 0.41 or more.
 const LEAST_FOR_AN_OPERATION: f64 = 0.3;
 
-/// Whether lanes execute more than the counted path, because it has loops or because they take a longer path.
+/// Whether the number of vector instructions is only an estimate, which the table marks with "about": lanes execute
+/// more than the counted path, because the path has loops or because they take a longer one.
 pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
     path.loops || (path.vector as f64) < operations(counts) * LEAST_FOR_AN_OPERATION
 }

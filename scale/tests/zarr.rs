@@ -1,4 +1,5 @@
-//! Stores for the tests, which the crate `zarrs` writes and reads whole, and the jobs on them.
+//! Zarr stores for the tests, and the jobs that run on them. The crate `zarrs` writes each array as a whole, and reads
+//! it as a whole.
 
 use crate::random::Random;
 use serde_json::{Value, json};

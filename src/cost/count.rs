@@ -47,10 +47,10 @@ impl Plan {
 
     /// Whether index tuples decide where rows lie, in an array that is larger than [`CACHED`].
     pub(super) fn is_far(&self) -> bool {
-        let array = match &self.map {
-            Map::Indexed(_) | Map::Crop(_) => self.source_bytes(),
-            Map::ScatterNd(_) => self.result_bytes(),
-            _ => 0,
+        let array = match (&self.map, self.tuples()) {
+            (Map::ScatterNd(_), _) => self.result_bytes(),
+            (_, Some(_)) => self.source_bytes(),
+            (_, None) => 0,
         };
         array > CACHED
     }

@@ -16,7 +16,7 @@ use super::{
     route::{Route, route},
     slots::hold,
     window::Places,
-    work::{Launch, Work, bindings},
+    work::{Launch, Work},
 };
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
 use std::sync::Arc;
@@ -62,15 +62,15 @@ impl<'a> From<&'a Plan> for Task<'a> {
 
 /// Fails if a plan reads indices.
 fn check_without_indices(plan: &Plan) -> Result<(), Error> {
-    match plan.map {
-        Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) => Err(Error::Buffer {
+    match plan.tuples() {
+        None => Ok(()),
+        Some(_) => Err(Error::Buffer {
             argument: "indices",
             problem:
                 "is missing: record a gather or a crop with encode_gather, and a scatter with \
                       encode_scatter"
                     .into(),
         }),
-        _ => Ok(()),
     }
 }
 
@@ -229,10 +229,10 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
         let plan = task.plan;
-        let (Map::Indexed(_) | Map::Crop(_)) = plan.map else {
+        if plan.tuples().is_none() || matches!(plan.map, Map::ScatterNd(_)) {
             let problem = "is not used by a slice: record it with encode";
             return Err(indices.problem(problem.into()));
-        };
+        }
         let mut counts = Counts::default();
         if plan.result_bytes() == 0 {
             let plan = Arc::new(plan.clone());
@@ -302,7 +302,7 @@ impl Gpu {
         } = &*self.inner;
         let op = dispatch.program.op;
         pass.set_pipeline(pipeline);
-        let numbers = bindings(op);
+        let buffers = op.facts().buffers;
         let bound = |number: usize, span: &Span| {
             let argument = &arguments[number];
             Bound {
@@ -311,11 +311,11 @@ impl Gpu {
                 bytes: span.bytes,
             }
         };
-        let mut all = [bound(numbers[0], &dispatch.spans[0]); 4];
-        for ((place, &number), span) in all.iter_mut().zip(numbers).zip(&dispatch.spans).skip(1) {
-            *place = bound(number, span);
+        let mut all = [bound(buffers[0].argument, &dispatch.spans[0]); 4];
+        for ((place, buffer), span) in all.iter_mut().zip(buffers).zip(&dispatch.spans).skip(1) {
+            *place = bound(buffer.argument, span);
         }
-        let all = &all[..numbers.len()];
+        let all = &all[..buffers.len()];
         let make = || {
             let entries: Vec<_> = (0..)
                 .zip(all)
@@ -334,7 +334,10 @@ impl Gpu {
                 entries: &entries,
             })
         };
-        let group = if numbers.iter().all(|&number| arguments[number].callers) {
+        let group = if buffers
+            .iter()
+            .all(|buffer| arguments[buffer.argument].callers)
+        {
             groups.get(op, all, make)
         } else {
             make()

@@ -9,7 +9,7 @@
 //! recording that needs it fails with the device's error.
 
 use super::{
-    maps::Facts,
+    maps::{Buffer, Facts},
     program::{BUFFERS_GROUP, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     scope::scoped,
     slots::{Slots, UniformSlots},
@@ -141,7 +141,8 @@ impl Pipelines {
         let device = &self.device;
         let label = program.to_string();
         let label = Some(label.as_str());
-        let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
+        let storage =
+            |&Buffer { read_only, .. }: &Buffer| (BufferBindingType::Storage { read_only }, false);
         let buffers: Vec<_> = program.op.facts().buffers.iter().map(storage).collect();
         let reports = (BufferBindingType::Storage { read_only: false }, true);
         let uniforms = match self.space {

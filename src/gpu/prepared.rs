@@ -136,11 +136,9 @@ fn usual_places(plan: &Plan) -> Vec<Places> {
     if plan.rows.count == 0 || plan.result_bytes() == 0 {
         return Vec::new();
     }
-    let indices: &[_] = match plan.map {
-        Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) => {
-            &[IndexType::I32, IndexType::U32, IndexType::I64]
-        }
-        _ => &[IndexType::I32],
+    let indices: &[_] = match plan.tuples() {
+        Some(_) => &[IndexType::I32, IndexType::U32, IndexType::I64],
+        None => &[IndexType::I32],
     };
     let places = |whole| {
         indices.iter().map(move |&index| Places {

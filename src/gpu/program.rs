@@ -358,7 +358,7 @@ impl Program {
         if self.op.facts().reports {
             constants.push(("INDEX_WORDS", self.lookup.words as isize));
         }
-        if self.op.facts().reports && self.op != Op::Crop {
+        if self.op.facts().unrolls {
             constants.extend([
                 ("DIMS", self.lookup.unrolled.cast_signed()),
                 ("PLAIN", self.lookup.plain.into()),

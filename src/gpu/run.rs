@@ -40,14 +40,14 @@ impl Gpu {
             let (from, to) = (source.argument("source"), dest.argument("dest"));
             let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
             let report = match (&plan.map, indices) {
-                (Map::Indexed(_) | Map::Crop(_), Some(indices)) => {
-                    let mut pass = begin_pass(encoder, plan);
-                    self.record_gather(&mut pass, plan.into(), from, indices, to)?
-                }
                 (Map::ScatterNd(_), Some(indices)) => {
                     self.record_scatter(encoder, plan.into(), from, indices, to)?
                 }
-                _ => {
+                (_, Some(indices)) => {
+                    let mut pass = begin_pass(encoder, plan);
+                    self.record_gather(&mut pass, plan.into(), from, indices, to)?
+                }
+                (_, None) => {
                     self.record(encoder, plan.into(), from, to)?;
                     Pending::done(plan.report(Default::default(), |_| Vec::new())?)
                 }

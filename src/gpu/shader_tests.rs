@@ -1,18 +1,10 @@
 //! Tests that every shader text is valid WGSL and lays its uniforms out as the host does. No adapter is needed.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "sizes and offsets of a few bytes"
-)]
-
 use super::{
     caps::{INVOCATION_MEMORY, Kind},
     kernels::KERNELS,
     lists,
-    maps::{
-        CropWords, Flags, GradientWords, IndexedWords, Op, ScatterWords, SliceWords, SortWords,
-        UpdateWords,
-    },
+    maps::{Flags, Layout, Op, layout},
     program::{BUFFERS_GROUP, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     shader_texts::{programs, texts},
     uniforms::Uniforms,
@@ -25,11 +17,7 @@ use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    mem::{offset_of, size_of},
-};
+use std::{borrow::Cow, collections::HashMap};
 
 /// Browsers' compilers allow no arrays in immediates.
 #[test]
@@ -162,7 +150,7 @@ fn bindings_are_the_hosts() {
         }
         let buffers = (0..).zip(program.op.facts().buffers);
         let mut expected: Vec<_> = buffers
-            .map(|(binding, &read_only)| ((BUFFERS_GROUP, binding), read_only))
+            .map(|(binding, buffer)| ((BUFFERS_GROUP, binding), buffer.read_only))
             .collect();
         if program.op.facts().reports {
             expected.push(((REPORT_GROUP, 0), false));
@@ -216,7 +204,7 @@ fn workgroup_memory(program: &Program) -> u32 {
 }
 
 /// The names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
-fn layout(module: &Module, name: &str) -> (Vec<(String, u32)>, u32) {
+fn layout(module: &Module, name: &str) -> Layout {
     let (_, ty) = module
         .types
         .iter()
@@ -227,55 +215,22 @@ fn layout(module: &Module, name: &str) -> (Vec<(String, u32)>, u32) {
     };
     let offsets = members
         .iter()
-        .map(|member| (member.name.clone().unwrap_or_default(), member.offset))
+        .map(|member| {
+            let name = member.name.clone().unwrap_or_default();
+            (name, member.offset as usize)
+        })
         .collect();
-    (offsets, *span)
-}
-
-macro_rules! host_layout {
-    ($type:ident: $($shader:literal = $field:ident),* $(,)?) => {
-        (
-            vec![$(($shader.to_owned(), offset_of!($type, $field) as u32)),*],
-            size_of::<$type>() as u32,
-        )
-    };
+    (offsets, *span as usize)
 }
 
 #[test]
 fn uniforms_lie_where_the_host_writes_them() {
-    let uniforms = host_layout!(Uniforms:
-        "run" = run, "step" = step, "units" = units, "tiles" = tiles, "segment" = segment,
-        "grid" = grid, "source_base" = source_base, "dest_base" = dest_base, "map" = map,
+    let uniforms = layout!(Uniforms:
+        run, step, units, tiles, segment, grid, source_base, dest_base, map,
     );
     for (program, _, module) in modules() {
         assert_eq!(layout(&module, "Uniforms"), uniforms, "{program}");
-        let map = match program.op {
-            Op::StridedSlice => {
-                host_layout!(SliceWords: "dims" = dims, "even" = even, "axes" = axes, "tiling" = tiling)
-            }
-            Op::StridedSliceUpdate => {
-                host_layout!(UpdateWords: "dims" = dims, "spacing" = spacing, "quarter" = quarter, "axes" = axes)
-            }
-            Op::StridedSliceGrad => host_layout!(GradientWords:
-                "dims" = dims, "quarter" = quarter, "row_units" = row_units, "first_row" = first_row,
-                "axes" = axes,
-            ),
-            Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => host_layout!(IndexedWords:
-                "flags" = flags, "first" = first, "count" = count, "bound" = bound, "axes" = axes,
-            ),
-            Op::Crop => host_layout!(CropWords:
-                "flags" = flags, "index_base" = index_base, "first_row" = first_row, "bound" = bound,
-                "items" = items, "item_stride" = item_stride, "first" = first, "count" = count,
-                "axes" = axes,
-            ),
-            Op::ScatterSort => host_layout!(SortWords:
-                "longest" = longest, "links" = links, "long" = long, "first_row" = first_row,
-            ),
-            Op::ScatterMove | Op::ScatterCombine => host_layout!(ScatterWords:
-                "pitch" = pitch, "links" = links, "first_row" = first_row, "quarter" = quarter,
-                "strict" = strict,
-            ),
-        };
+        let map = (program.op.facts().layout)();
         assert_eq!(layout(&module, "Map"), map, "{program}");
     }
 }

@@ -46,7 +46,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
         return [Lookup::default()].into();
     }
     let types = [IndexType::I32, IndexType::I64].into_iter();
-    if op == Op::Crop {
+    if !op.facts().unrolls {
         return types.map(Lookup::of).collect();
     }
     let all = types.flat_map(|index| (0..=3).map(move |depth| (index, depth)));

@@ -17,7 +17,7 @@ pub(crate) struct Uniforms {
     pub(crate) tiles: u32,
     pub(crate) segment: u32,
     /// Bits 0 to 15: the number of workgroups along x. Bits 16 to 19: the base-2 logarithm of the number of lanes of a
-    /// tile. Bits 20 to 23: the size of an element in bytes.
+    /// tile. Bits 20 to 23: `Launch::element`, a size in bytes.
     pub(crate) grid: u32,
     pub(crate) source_base: u32,
     pub(crate) dest_base: u32,

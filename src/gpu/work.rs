@@ -5,7 +5,6 @@
 use super::{
     Gpu,
     kernels::Dispatch,
-    maps::Op,
     recent::{Recent, WordHasher},
     scratch::Scratch,
     window::{self, Places, Step},
@@ -45,24 +44,6 @@ pub(super) struct Pass<D> {
 pub(super) struct Launch {
     pub(super) dispatch: Dispatch,
     pub(super) pipeline: wgpu::ComputePipeline,
-}
-
-/// The numbers of the arguments that the shaders of an operation bind, in the order of their bindings. A recording
-/// passes its arguments in the order of these numbers.
-pub(super) fn bindings(op: Op) -> &'static [usize] {
-    const SOURCE: usize = 0;
-    const DEST: usize = 1;
-    const INDICES: usize = 2;
-    // The scratch memory of a scatter.
-    const HEAD: usize = 3;
-    const ROWS: usize = 4;
-    match op {
-        Op::StridedSlice | Op::StridedSliceUpdate | Op::StridedSliceGrad => &[SOURCE, DEST],
-        Op::Gather | Op::Crop | Op::ScatterAtomic => &[SOURCE, DEST, INDICES],
-        Op::ScatterResolve => &[HEAD, ROWS, INDICES],
-        Op::ScatterSort => &[HEAD, ROWS],
-        Op::ScatterMove | Op::ScatterCombine => &[SOURCE, DEST, HEAD, ROWS],
-    }
 }
 
 /// The works of the plans that were recorded recently.

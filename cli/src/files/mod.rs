@@ -65,7 +65,8 @@ impl Array {
     }
 }
 
-/// Lets a backend own the bytes of a tensor, so that a memory map is passed on as it is.
+/// Lets `Tensor::from_bytes` take an array as it is. On the CPU, the tensor then keeps the array's memory map and
+/// copies nothing.
 impl AsRef<[u8]> for Array {
     fn as_ref(&self) -> &[u8] {
         self.bytes()

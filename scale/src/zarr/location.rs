@@ -106,7 +106,7 @@ impl Location {
         }
     }
 
-    /// Whether one of the locations is the other or lies in it. The links of folders are resolved.
+    /// Whether one of the locations is the other or lies in it. Symbolic links in the paths of folders are resolved.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {

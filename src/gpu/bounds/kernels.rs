@@ -106,7 +106,7 @@ fn dest_rows(dispatch: &Dispatch, rows: i128, run: i128) -> Result<(Hull, i128),
     let words = &dispatch.uniforms.map[..];
     let hull = Hull::to(0);
     Ok(match dispatch.program.op {
-        Op::StridedSlice | Op::Gather | Op::Crop => (hull.along(rows - 1, run), 1),
+        op if op.facts().is_dense => (hull.along(rows - 1, run), 1),
         Op::StridedSliceGrad => (hull.along(rows - 1, words[2].into()), 1),
         Op::StridedSliceUpdate => (rows::update(words, rows, 2)?, words[1].into()),
         Op::ScatterMove | Op::ScatterCombine => {

@@ -42,7 +42,7 @@ use super::{
     kernels::Dispatch,
     scratch::Scratch,
     window::Places,
-    work::{Pass, bindings},
+    work::Pass,
 };
 use crate::Plan;
 
@@ -128,7 +128,7 @@ fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
 /// The arguments that the bindings of a plan's dispatches lie in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The place and the size in bytes of each argument, in the order of the numbers that [`bindings`] returns.
+    /// The place and the size in bytes of each argument, in the order of their numbers in [`Buffer`](super::maps::Buffer).
     arguments: [(Parts, u64); 5],
 }
 
@@ -169,14 +169,14 @@ pub(super) fn check(
 
 fn one(reach: &Reach, memory: &Memory, dispatch: &Dispatch) -> Result<(), Refusal> {
     grid(reach, dispatch)?;
-    let numbers = bindings(dispatch.program.op);
-    for (&number, span) in numbers.iter().zip(&dispatch.spans) {
+    let buffers = dispatch.program.op.facts().buffers;
+    for (buffer, span) in buffers.iter().zip(&dispatch.spans) {
         require(
             span.offset.is_multiple_of(reach.alignment)
                 && span.bytes > 0
                 && span.bytes.is_multiple_of(4)
                 && span.bytes <= reach.binding,
-            || format!("argument {number} is bound as {span:?}"),
+            || format!("argument {} is bound as {span:?}", buffer.argument),
         )?;
     }
     for access in kernels::accesses(dispatch)? {
@@ -190,7 +190,7 @@ fn one(reach: &Reach, memory: &Memory, dispatch: &Dispatch) -> Result<(), Refusa
         })?;
         let Some(moved) = access.moved else { continue };
         // The bytes of the argument's part, counted from the beginning of the binding.
-        let (parts, bytes) = memory.arguments[numbers[access.binding]];
+        let (parts, bytes) = memory.arguments[buffers[access.binding].argument];
         let begin = i128::from(parts.offset) - i128::from(span.offset);
         let before = i128::from(parts.bytes) * span.part as i128;
         let length = (i128::from(bytes) - before).min(parts.bytes.into());

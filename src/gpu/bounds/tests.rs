@@ -7,7 +7,7 @@ use crate::gpu::{
     kernel_tests::{run_all, strict},
     kernels::Dispatch,
     maps::Op,
-    work::{Pass, Work, bindings},
+    work::{Pass, Work},
 };
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ fn map(dispatch: &mut Dispatch, word: usize, more: u32) -> bool {
 }
 
 fn shorter(dispatch: &mut Dispatch, binding: usize) -> bool {
-    let bound = bindings(dispatch.program.op).len();
+    let bound = dispatch.program.op.facts().buffers.len();
     let span = &mut dispatch.spans[binding];
     let is_long = binding < bound && span.bytes > 32;
     span.bytes = span.bytes.min(4);
@@ -57,7 +57,7 @@ fn shorter(dispatch: &mut Dispatch, binding: usize) -> bool {
 }
 
 fn later(dispatch: &mut Dispatch, binding: usize) -> bool {
-    let bound = bindings(dispatch.program.op).len();
+    let bound = dispatch.program.op.facts().buffers.len();
     dispatch.spans[binding].offset += 4096;
     binding < bound && dispatch.program.op != Op::StridedSliceGrad
 }

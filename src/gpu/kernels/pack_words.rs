@@ -39,8 +39,8 @@ fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
 /// The number of vectors that an invocation builds: two in a gather or a crop on a software adapter, so that the cache
 /// misses of eight units overlap, otherwise one.
 fn vectors_each(op: Op, kind: Kind) -> usize {
-    match (op, kind) {
-        (Op::Gather | Op::Crop, Kind::Software) => 2,
+    match (op.facts().reports, kind) {
+        (true, Kind::Software) => 2,
         _ => 1,
     }
 }
@@ -66,8 +66,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 
 fn form(op: Op, run: usize, kind: Kind) -> Form {
     // In gathers and crops, rows of two or more units share a pipeline, because each pipeline takes long to compile.
-    let constant = match (op, run) {
-        (Op::Gather | Op::Crop, 2..) => 0,
+    let constant = match (op.facts().reports, run) {
+        (true, 2..) => 0,
         _ => run,
     };
     let constants = [("RUN", constant), ("UNITS", vectors_each(op, kind))];
@@ -81,7 +81,7 @@ fn form(op: Op, run: usize, kind: Kind) -> Form {
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match (op, kind) {
-        (Op::StridedSlice | Op::Gather | Op::Crop, Kind::Software) => {
+        (op, Kind::Software) if op.facts().is_dense => {
             (1..=MAX_RUN).map(|run| form(op, run, kind)).collect()
         }
         (Op::Gather, Kind::Hardware) => vec![form(op, 1, kind)],

@@ -1,6 +1,8 @@
 //! The row map of a crop: `shaders/crop.wgsl`.
 
-use super::{Facts, Lookup, Lowered, Units, scaled, strides};
+#[cfg(test)]
+use super::layout;
+use super::{Buffer, Facts, Lookup, Lowered, Units, scaled, strides};
 use crate::{
     Error,
     gpu::uniforms::{too_far, wrap},
@@ -15,10 +17,17 @@ use bytemuck::{Pod, Zeroable};
 pub(super) const FACTS: Facts = Facts {
     name: "crop",
     text: include_str!("../../../shaders/crop.wgsl"),
-    buffers: &[true, false, true],
+    buffers: &[Buffer::SOURCE, Buffer::DEST, Buffer::INDICES],
     reports: true,
+    unrolls: false,
     is_dense: true,
     moves: true,
+    #[cfg(test)]
+    layout: || {
+        layout!(Words:
+            flags, index_base, first_row, bound, items, item_stride, first, count, axes,
+        )
+    },
 };
 
 /// The number of vectors that the map has for dimensions. A cropped dimension takes one vector, as do two kept
@@ -28,7 +37,7 @@ const VECTORS: usize = 4;
 /// `Map` of `crop.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Words {
+struct Words {
     pub(crate) flags: u32,
     pub(crate) index_base: u32,
     pub(crate) first_row: u32,

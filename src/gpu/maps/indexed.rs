@@ -5,7 +5,9 @@
 //! params and accept only an interval of the indices into the first indexed dimension. Other dispatches then process
 //! the other indices.
 
-use super::{Facts, Lowered, Units, scaled, strides};
+#[cfg(test)]
+use super::layout;
+use super::{Buffer, Facts, Lowered, Units, scaled, strides};
 use crate::{
     Error,
     gpu::uniforms::{too_far, wrap},
@@ -22,19 +24,29 @@ use std::ops::RangeInclusive;
 pub(super) const GATHER: Facts = Facts {
     name: "gather",
     text: include_str!("../../../shaders/indexed.wgsl"),
-    buffers: &[true, false, true],
+    buffers: &[Buffer::SOURCE, Buffer::DEST, Buffer::INDICES],
     reports: true,
+    unrolls: true,
     is_dense: true,
     moves: true,
+    #[cfg(test)]
+    layout: || layout!(Words: flags, first, count, bound, axes),
 };
 
 pub(super) const RESOLVE: Facts = Facts {
     name: "scatter_nd, resolve",
     text: include_str!("../../../shaders/indexed.wgsl"),
-    buffers: &[false, false, true],
+    buffers: &[
+        Buffer::changed(Buffer::HEAD),
+        Buffer::changed(Buffer::ROWS),
+        Buffer::INDICES,
+    ],
     reports: true,
+    unrolls: true,
     is_dense: false,
     moves: false,
+    #[cfg(test)]
+    layout: || layout!(Words: flags, first, count, bound, axes),
 };
 
 /// The number of pairs of words in the map of a gather: as many as the uniforms have room for. Most hold an indexed or

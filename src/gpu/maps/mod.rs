@@ -25,21 +25,11 @@ mod strided_slice_update;
 
 pub(crate) use crop::Crop;
 #[cfg(test)]
-pub(crate) use crop::Words as CropWords;
-#[cfg(test)]
-pub(crate) use indexed::{Flags, Words as IndexedWords};
+pub(crate) use indexed::Flags;
 pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, is_plain, resolve_map};
 pub(crate) use scatter_nd::{Atomic, Order, Scatter, Sort};
-#[cfg(test)]
-pub(crate) use scatter_nd::{ScatterWords, SortWords};
-#[cfg(test)]
-pub(crate) use strided_slice::Words as SliceWords;
 pub(crate) use strided_slice::{MAX_AXES, Slice, Tiling};
 pub(crate) use strided_slice_grad::Gradient;
-#[cfg(test)]
-pub(crate) use strided_slice_grad::Words as GradientWords;
-#[cfg(test)]
-pub(crate) use strided_slice_update::Words as UpdateWords;
 pub(crate) use strided_slice_update::{MAX_PAIR_AXES, Update};
 
 use super::{lists::Lists, rule::Rule};
@@ -101,21 +91,76 @@ pub(crate) enum Op {
     ScatterAtomic,
 }
 
+/// A buffer that the shaders of an operation bind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    /// The number of the argument that lies in the buffer. A recording passes its arguments in the order of these
+    /// numbers.
+    pub(crate) argument: usize,
+    /// Whether shaders only read the buffer.
+    pub(crate) read_only: bool,
+}
+
+impl Buffer {
+    const SOURCE: Self = Self::read(0);
+    const DEST: Self = Self::changed(1);
+    const INDICES: Self = Self::read(2);
+    /// The numbers of the arguments `head` and `rows`, the scratch memory of a scatter.
+    const HEAD: usize = 3;
+    const ROWS: usize = 4;
+
+    const fn read(argument: usize) -> Self {
+        Self {
+            argument,
+            read_only: true,
+        }
+    }
+
+    const fn changed(argument: usize) -> Self {
+        Self {
+            argument,
+            read_only: false,
+        }
+    }
+}
+
 /// What pipelines need to know of an operation.
 pub(crate) struct Facts {
     /// The name of the operation's bind groups, and the beginning of its pipelines' names.
     pub(crate) name: &'static str,
     /// The WGSL of the operation's row map.
     pub(crate) text: &'static str,
-    /// For each buffer of `BUFFERS_GROUP`, in the order of their bindings, whether shaders only read it.
-    pub(crate) buffers: &'static [bool],
+    /// The buffers of `BUFFERS_GROUP`, in the order of their bindings.
+    pub(crate) buffers: &'static [Buffer],
     /// Whether shaders read index tuples. They then count the tuples that are out of range in a report.
     pub(crate) reports: bool,
+    /// Whether there are pipelines for each number of integers in a tuple, and for plain indices: see [`Lookup`].
+    pub(crate) unrolls: bool,
     /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
     /// Whether rows are moved, rather than resolved, sorted or combined.
     pub(crate) moves: bool,
+    /// Where the host writes the members of the WGSL struct `Map`.
+    #[cfg(test)]
+    pub(crate) layout: fn() -> Layout,
 }
+
+/// The names and offsets of the members of a WGSL struct, and the size of the struct in bytes.
+#[cfg(test)]
+pub(crate) type Layout = (Vec<(String, usize)>, usize);
+
+/// The layout of a struct of the host whose fields have the names of the WGSL struct's members.
+#[cfg(test)]
+macro_rules! layout {
+    ($type:ident: $($field:ident),* $(,)?) => {
+        (
+            vec![$((stringify!($field).to_owned(), std::mem::offset_of!($type, $field))),*],
+            size_of::<$type>(),
+        )
+    };
+}
+#[cfg(test)]
+pub(crate) use layout;
 
 impl Op {
     #[cfg(test)]

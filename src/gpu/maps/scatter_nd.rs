@@ -1,7 +1,9 @@
 //! The row maps of a scatter's steps that sort, move or combine: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and
 //! `combine_atomic.wgsl`. `lists` says what a slice, a block and a link are.
 
-use super::{Facts, Lowered, Resolve, Units, indexed::RESOLVE};
+#[cfg(test)]
+use super::layout;
+use super::{Buffer, Facts, Lowered, Resolve, Units, indexed::RESOLVE};
 use crate::gpu::{lists::Lists, rule::Rule};
 use bytemuck::{Pod, Zeroable};
 
@@ -9,19 +11,30 @@ pub(super) const SORT: Facts = Facts {
     name: "scatter_nd, sort",
     // The kernels that sort look up no rows.
     text: "",
-    buffers: &[false, false],
+    buffers: &[Buffer::changed(Buffer::HEAD), Buffer::changed(Buffer::ROWS)],
     reports: false,
+    unrolls: false,
     is_dense: false,
     moves: false,
+    #[cfg(test)]
+    layout: || layout!(SortWords: longest, links, long, first_row),
 };
 
 pub(super) const MOVE: Facts = Facts {
     name: "scatter_nd",
     text: include_str!("../../../shaders/scatter_nd.wgsl"),
-    buffers: &[true, false, true, true],
+    buffers: &[
+        Buffer::SOURCE,
+        Buffer::DEST,
+        Buffer::read(Buffer::HEAD),
+        Buffer::read(Buffer::ROWS),
+    ],
     reports: false,
+    unrolls: false,
     is_dense: false,
     moves: true,
+    #[cfg(test)]
+    layout: || layout!(ScatterWords: pitch, links, first_row, quarter, strict),
 };
 
 pub(super) const COMBINE: Facts = Facts {
@@ -31,7 +44,7 @@ pub(super) const COMBINE: Facts = Facts {
 
 pub(super) const ATOMIC: Facts = Facts {
     name: MOVE.name,
-    buffers: &[true, false, true],
+    buffers: &[Buffer::SOURCE, Buffer::DEST, Buffer::INDICES],
     ..RESOLVE
 };
 

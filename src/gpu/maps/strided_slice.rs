@@ -1,6 +1,8 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
 
-use super::{Facts, Lowered, Units, scaled};
+#[cfg(test)]
+use super::layout;
+use super::{Buffer, Facts, Lowered, Units, scaled};
 use crate::{layout::Axis, plan::Rows};
 use bytemuck::{Pod, Zeroable};
 
@@ -10,16 +12,19 @@ pub(crate) const MAX_AXES: usize = 8;
 pub(super) const FACTS: Facts = Facts {
     name: "strided_slice",
     text: include_str!("../../../shaders/strided_slice.wgsl"),
-    buffers: &[true, false],
+    buffers: &[Buffer::SOURCE, Buffer::DEST],
     reports: false,
+    unrolls: false,
     is_dense: true,
     moves: true,
+    #[cfg(test)]
+    layout: || layout!(Words: dims, even, axes, tiling),
 };
 
 /// `Map` of `strided_slice.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Words {
+struct Words {
     pub(crate) dims: u32,
     pub(crate) even: u32,
     pad: [u32; 2],

@@ -1,7 +1,9 @@
 //! The row map of a gradient: `shaders/strided_slice_grad.wgsl`.
 
+#[cfg(test)]
+use super::layout;
 use super::{
-    Facts, Lowered, Units,
+    Buffer, Facts, Lowered, Units,
     strided_slice_update::{MAX_PAIR_AXES, pair_words},
 };
 use crate::pairs::PairAxis;
@@ -10,16 +12,19 @@ use bytemuck::{Pod, Zeroable};
 pub(super) const FACTS: Facts = Facts {
     name: "strided_slice_grad",
     text: include_str!("../../../shaders/strided_slice_grad.wgsl"),
-    buffers: &[true, false],
+    buffers: &[Buffer::SOURCE, Buffer::DEST],
     reports: false,
+    unrolls: false,
     is_dense: false,
     moves: true,
+    #[cfg(test)]
+    layout: || layout!(Words: dims, quarter, row_units, first_row, axes),
 };
 
 /// `Map` of `strided_slice_grad.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Words {
+struct Words {
     pub(crate) dims: u32,
     pub(crate) quarter: u32,
     pub(crate) row_units: u32,

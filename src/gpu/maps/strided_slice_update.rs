@@ -1,6 +1,8 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
 
-use super::{Facts, Lowered, Units};
+#[cfg(test)]
+use super::layout;
+use super::{Buffer, Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
 
@@ -11,16 +13,19 @@ pub(crate) const MAX_PAIR_AXES: usize = 5;
 pub(super) const FACTS: Facts = Facts {
     name: "strided_slice_update",
     text: include_str!("../../../shaders/strided_slice_update.wgsl"),
-    buffers: &[true, false],
+    buffers: &[Buffer::SOURCE, Buffer::DEST],
     reports: false,
+    unrolls: false,
     is_dense: false,
     moves: true,
+    #[cfg(test)]
+    layout: || layout!(Words: dims, spacing, quarter, axes),
 };
 
 /// `Map` of `strided_slice_update.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Words {
+struct Words {
     pub(crate) dims: u32,
     pub(crate) spacing: u32,
     pub(crate) quarter: u32,

@@ -1,4 +1,5 @@
-//! Cuts slices. Each half of a slice is a slice too, so source and result are halved together.
+//! Cuts slices into dispatches. Each half of a slice is a slice too, so a slice that needs several dispatches is
+//! halved, and its source and its result are halved together.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{Error, gpu::maps::Slice, ops::strided_slice, plan::Rows};

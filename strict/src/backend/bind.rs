@@ -27,8 +27,8 @@ impl StrictGroupLayout {
     }
 }
 
-/// The layout of a pipeline, kept for `get_bind_group_layout` and `take_pipelines`. The shader decides the bindings of
-/// a dispatch.
+/// The layout of a pipeline. Only `get_bind_group_layout` and `take_pipelines` report it. Dispatches do not use it:
+/// they look up each binding by the group and number that the shader declares.
 #[derive(Debug)]
 pub(super) struct StrictPipelineLayout {
     pub(super) groups: Vec<StrictGroupLayout>,
