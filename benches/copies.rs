@@ -1,16 +1,17 @@
-//! Contiguous rows, moved by buffer copies and by the kernel. Recording, submitting and waiting are timed together.
-//! The rule in `src/gpu/copy.rs` follows from these figures.
+//! Times how long buffer copies and the kernel take to move contiguous rows. Recording, submitting and waiting are
+//! timed together. The rule in `src/gpu/copy.rs` follows from these figures.
 //!
-//! Prints the median in microseconds for each number of rows and bytes of a row, into a destination that was written
-//! before and into a new one. wgpu clears a new destination for a kernel, but not for copies that cover it. The rows
-//! are every other row of the source. Run by `cargo bench --bench copies`. Without `--bench`, as in tests, every
-//! figure is the time of a single run.
+//! For each number of rows and each length of a row in bytes, prints the median time in microseconds, first for a
+//! destination that was written before, then for a new one. wgpu clears a new destination for a kernel, but not for
+//! copies that cover it. The rows are every other row of the source. Run by `cargo bench --bench copies`. Without
+//! `--bench`, as in tests, every figure is the time of a single run.
 
 use std::time::Instant;
 use wgpu::BufferUsages;
 use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
-/// The most bytes that are moved. The source has up to twice as many, WebGPU's default limit of a binding.
+/// The most bytes that are moved. The source may have twice as many, 128 MiB, which is WebGPU's default limit for a
+/// storage binding.
 const MOST: usize = 64 << 20;
 
 fn main() {

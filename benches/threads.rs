@@ -1,11 +1,12 @@
-//! How the time of an operation on the CPU depends on the number of its threads: wgslice's own, or those of rayon.
+//! Measures how the time of an operation on the CPU depends on the number of its threads, which are wgslice's own or
+//! those of rayon.
 //!
 //!     cargo bench --bench threads
 //!     cargo bench --bench threads --features rayon
 //!
-//! A crop copies rows of 750 bytes, and a gather rows of 256 bytes, into memory that is reused. In `1` an operation
-//! may use one thread, in `all` any number. `jobs` are 16 crops, each a job of a rayon pool with a thread for each
-//! core. Without `--bench`, as in tests, only the smallest size runs, and nothing is timed.
+//! A crop copies rows of 750 bytes, and a gather copies rows of 256 bytes, both into memory that is reused. In `1` an
+//! operation may use one thread, in `all` any number of threads. `jobs` are 16 crops, each a job of a rayon pool with a
+//! thread for each core. Without `--bench`, as in tests, only the smallest size runs, and nothing is timed.
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use criterion::{Throughput, criterion_group, criterion_main};
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use std::{env, hint::black_box};
 use wgslice::{Backend, Tensor, options::GatherOptions, slice};
 
-/// The sizes of the results in bytes, approximately.
+/// The approximate sizes of the results in bytes. The results of the 16 crops of `jobs` have this size together.
 const SIZES: [usize; 7] = [
     64 << 10,
     256 << 10,
@@ -23,7 +24,7 @@ const SIZES: [usize; 7] = [
     16 << 20,
     64 << 20,
 ];
-/// The bytes of a row of an image. A crop copies three quarters of it.
+/// The number of bytes in a row of an image. A crop copies three quarters of each row.
 const ROW: usize = 1000;
 
 fn threads(c: &mut Criterion) {

@@ -1,13 +1,14 @@
-//! Bytes read plus written per second by updates, gradients and scatters.
+//! Measures how many bytes updates, gradients and scatters read and write per second.
 //!
-//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu_with`
-//! into the same buffer each time; a GPU figure is the time to record one plan, submit it and wait for it. An update
-//! reads the value and writes as many bytes, a gradient reads the value and writes the whole result, and a scatter
-//! that adds also reads the destination. `copy` is the roof: the same number of bytes by memcpy on one thread or two,
-//! or by the device's own buffer copy.
+//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu_with`,
+//! which writes to the same buffer each time. A GPU figure is the time to record one plan, submit it and wait for it.
+//! An update reads the value and writes as many bytes. A gradient reads the value and writes the whole result. A
+//! scatter reads the updates and writes as many bytes, and if it adds, it also reads as many from the destination.
+//! Indices are not counted. `copy` shows the upper limit: it reads and writes the same number of bytes in all, by
+//! memcpy on one thread or two, or by the device's own buffer copy.
 //!
-//! `cpu_other` and `gpu_other` have other steps, element sizes and row lengths. The result of every case is checked
-//! before the case is timed. Without `--bench`, as in tests, everything is smaller and runs without timing.
+//! `cpu_other` and `gpu_other` time cases with other steps, element sizes and row lengths. The result of every case is
+//! checked before the case is timed. Without `--bench`, as in tests, everything is smaller and runs without timing.
 
 mod common;
 #[path = "../tests/harness/read_buffer.rs"]
@@ -33,13 +34,14 @@ enum What {
     /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// Writes this many rows to scattered positions along the first dimension, and combines them in this way.
+    /// Writes this many rows to scattered positions along the first dimension, where they are combined with the
+    /// destination in this way.
     Scatter(usize, Combine),
 }
 
 use What::{Fill, Grad, Scatter as Rows, Update};
 
-/// The shapes of arrays of 64 MiB, of f32 and of u8; of a table of rows; and of an array of scalars.
+/// The shapes of the arrays: 64 MiB of f32, 64 MiB of u8, a table of rows, and an array of scalars.
 const F32: &[usize] = &[4096, 4096];
 const U8: &[usize] = &[4096, 16384];
 const TABLE: &[usize] = &[200_000, 64];
@@ -198,12 +200,12 @@ impl Case {
         }
     }
 
-    /// The bytes of the values to write. No byte is 0, and as `f32` all values are normal numbers.
+    /// The bytes of the values to write. No byte is 0, and all values are normal numbers if they are `f32`.
     fn source(&self, plan: &Plan) -> Vec<u8> {
         (1..=127).cycle().take(plan.source_bytes()).collect()
     }
 
-    /// The number of bytes that the case reads and writes.
+    /// The number of bytes that the case reads and writes in all. Indices are not counted.
     fn bytes(&self, plan: &Plan) -> u64 {
         let read = plan.source_bytes();
         let bytes = match self.what {
@@ -215,7 +217,7 @@ impl Case {
         bytes as u64
     }
 
-    /// Panics unless `result` is what the case makes of zeros.
+    /// Panics unless `result` is what the case makes of a destination of zeros.
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
@@ -284,7 +286,8 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
 }
 
-/// The bytes of one memcpy. Larger ones may bypass the caches, which is several times slower on some machines.
+/// The size in bytes of one memcpy. A larger memcpy may bypass the caches, which is several times slower on some
+/// machines.
 const COPIED: usize = 1 << 20;
 
 fn copy(dest: &mut [u8], source: &[u8]) {

@@ -2,7 +2,7 @@
 //!
 //! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows and a
 //! shader of the program that averages the rows, and submits both at once. Ids outside the table give rows of zeros.
-//! The report of these ids is read later, while the device continues to work.
+//! The report of such ids is read later, while the device continues to work.
 //!
 //! ```sh
 //! cargo run --example embedding_lookup
@@ -22,7 +22,7 @@ const SENTENCES: usize = 24;
 const TOKENS: usize = 16;
 const STEPS: usize = 20;
 
-/// The step, the sentence and the position in it of the only id outside the vocabulary.
+/// Where the only id outside the vocabulary is: the step, the sentence, and the position in the sentence.
 const BAD: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
@@ -50,7 +50,7 @@ fn embedding(id: usize, column: usize) -> f32 {
     f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
 }
 
-/// Returns an id of a step, in place of a tokenizer.
+/// Returns the id at a position of a sentence, in place of a tokenizer.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD {
         return BAD_ID;
@@ -183,7 +183,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let ids: Vec<i32> = (0..SENTENCES)
             .flat_map(|sentence| (0..TOKENS).map(move |position| token(step, sentence, position)))
             .collect();
-        // A separate buffer for each step, because the report reads a bad id from it later.
+        // Each step has a buffer of its own, because the report may read a bad id from the buffer later.
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
 
@@ -211,7 +211,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{polled} of {STEPS} reports came while there was other work to do");
-    // Only waiting is left to do.
+    // Now nothing is left to do but wait.
     for (step, report) in pending {
         check(step, &report.wait()?);
     }

@@ -15,7 +15,7 @@ use std::{
 };
 use wgslice::{Backend, slice};
 
-/// Rows, columns, channels.
+/// The number of rows, columns and channels of an image.
 const SHAPE: [usize; 3] = [1080, 1920, 3];
 const IMAGES: usize = 6;
 const LOADERS: usize = 2;

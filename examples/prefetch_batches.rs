@@ -2,8 +2,8 @@
 //!
 //! The host writes each batch into the mapped upload memory of a slot of a ring. One submission per batch copies the
 //! batch to the device, crops and flips it with wgslice, and runs a shader of the program on the result. When the
-//! device is done with a batch, the upload memory of its slot is mapped again. The host waits only for the slot that
-//! it needs next. In a ring with a single slot, this is the slot of the previous batch, and nothing overlaps.
+//! device is done with a batch, the upload memory of its slot is mapped again. The host waits only for the slot that it
+//! needs next. In a ring with a single slot, that is the slot of the previous batch, and nothing overlaps.
 //!
 //! ```sh
 //! cargo run --release --example prefetch_batches
@@ -24,7 +24,7 @@ const IMAGE_BYTES: usize = HEIGHT * WIDTH * CHANNELS;
 const CROPPED_BYTES: usize = CROP * CROP * CHANNELS;
 
 /// The program's own shader, in place of a training step: it folds the bytes of each image, in order and four at a
-/// time, into a state for the image's place in the batch, which continues from batch to batch.
+/// time, into a state. There is one state for each place in a batch, and it is kept from batch to batch.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> pixels: array<u32>;
 @group(0) @binding(1) var<storage, read_write> states: array<u32>;
@@ -41,7 +41,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// The resources of one batch, from decoding to training.
+/// The resources that one batch uses, from decoding to training.
 struct Slot {
     /// Upload memory, mapped while the host writes.
     upload: wgpu::Buffer,
@@ -106,8 +106,8 @@ fn expected() -> Vec<u32> {
     states
 }
 
-/// Sends all batches through a ring of `slots`. Returns the states, the total time, and the time that the host
-/// waited.
+/// Sends all batches through a ring of `slots` slots. Returns the states, the total time, and the time for which the
+/// host waited.
 fn train(
     gpu: &Gpu,
     pipeline: &wgpu::ComputePipeline,
@@ -166,7 +166,8 @@ fn train(
     for batch in 0..BATCHES {
         let slot = &mut ring[batch % slots];
 
-        // The only wait in this loop. When the slot's last submission is done, its upload memory is mapped.
+        // The only wait in this loop. When the slot's last submission is done, the slot's upload memory is mapped
+        // again.
         let before = Instant::now();
         if let Some(submitted) = slot.submitted.take() {
             device.poll(wgpu::PollType::Wait {
@@ -176,7 +177,7 @@ fn train(
         }
         waited += before.elapsed();
 
-        // Meanwhile the device works on earlier batches.
+        // While the host decodes, the device works on the batches of the other slots.
         let mut mapped = slot.upload.get_mapped_range_mut(..)?;
         for image in 0..IMAGES {
             let bytes = image * IMAGE_BYTES..(image + 1) * IMAGE_BYTES;

@@ -1,7 +1,7 @@
 //! Training input: a random crop of each image of a batch, about half of the crops mirrored, in one dispatch per step.
 //!
-//! The images stay on the device. Each step uploads only where the boxes begin and which of them are mirrored. Where
-//! there is no adapter, the CPU path runs instead, limited to one thread as in a loader with its own threads.
+//! The images stay on the device. Each step uploads only where the boxes begin and which of them are mirrored. If no
+//! GPU can be opened, the CPU path runs instead. It is limited to one thread, as in a loader with its own threads.
 //!
 //! ```sh
 //! cargo run --example random_crops
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for _ in 0..count {
             begins.push(i32::try_from(random(&mut state, rows - SIZES[0] + 1))?);
             begins.push(i32::try_from(random(&mut state, columns - SIZES[1] + 1))?);
-            // Mirrored from left to right, never upside down.
+            // Crops are mirrored from left to right, never upside down.
             flips.extend([false, random(&mut state, 2) == 1]);
         }
         mirrored += flips.iter().filter(|&&flip| flip).count();

@@ -1,7 +1,7 @@
 //! The best scores of each row, and a mask of where they are, by `gather_elements` and `scatter_elements`.
 //!
 //! A program has scores on the device and, from a sort of its own, the columns of the best scores of each row. It
-//! gathers these scores, and scatters ones into a mask of zeros where they are. Column -1 is the last column.
+//! gathers these scores. It also scatters ones to the same columns of a mask of zeros. Column -1 is the last column.
 //!
 //! ```sh
 //! cargo run --example ranked_rows
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     mask.scatter_elements(&columns, &ones, options)?;
 
     for (row, best) in best.to_vec::<u16>()?.chunks(BEST).enumerate() {
-        // All scores of a row differ, and are below the number of columns.
+        // The scores of a row are the numbers from 0 to COLUMNS - 1 in some order.
         let expected: Vec<usize> = (COLUMNS - BEST..COLUMNS).rev().collect();
         let best: Vec<usize> = best.iter().copied().map(usize::from).collect();
         assert_eq!(best, expected, "row {row}");

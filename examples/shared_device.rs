@@ -1,7 +1,8 @@
 //! A slice on the caller's device, read by the caller's own shader, in one submission.
 //!
 //! The program owns the device, the queue, the buffers and the encoder. wgslice records the middle of the work: it
-//! copies every second row of a matrix, reversed, to a buffer that a compute shader of the program then reads.
+//! copies every second row of a matrix, with the columns reversed, to a buffer that a compute shader of the program
+//! then reads.
 //!
 //! ```sh
 //! cargo run --example shared_device

@@ -2,7 +2,7 @@
 //!
 //! The program renders a triangle to a BGRA texture. wgslice turns it into a cropped tensor of half the width and
 //! height, with the channels first, as neural networks expect: RGB without alpha, in one dispatch. One plane of that
-//! tensor then becomes a mask in a texture of its own. At the end, plain loops compare the tensor and the mask with
+//! tensor is then written as a mask to another texture. At the end, plain loops compare the tensor and the mask with
 //! what was rendered.
 //!
 //! ```sh
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Here a neural network would make a mask. In its place, the green plane is the mask.
     let mask = tensor.slice(&slice![1])?;
 
-    // The mask goes to the upper left of a texture of one channel.
+    // The mask goes to the upper left corner of a texture with one channel.
     let overlay = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("mask"),
         usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
@@ -163,8 +163,8 @@ fn render(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::Texture {
     frame
 }
 
-/// Reads the bytes of a texture by wgpu alone: copies rows padded to multiples of 256 bytes, and drops the padding on
-/// the CPU.
+/// Reads the bytes of a texture by wgpu alone: copies rows that are padded to a multiple of 256 bytes, and drops the
+/// padding on the CPU. A texel has `texel` bytes.
 fn read_texture(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

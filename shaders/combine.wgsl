@@ -2,7 +2,7 @@
 // list of the slice's rows: see `scatter_nd.wgsl`.
 //
 // A tile is a segment of one row, and its lanes take neighbouring units. If a list begins with this row, the tile
-// combines the same segment of the slice and of all rows of the list; otherwise the tile does nothing.
+// combines this segment of the slice with the same segment of each row of the list. Otherwise the tile does nothing.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -24,8 +24,8 @@ const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
 
-// Maps numbers to unsigned integers that have the same order. Both zeros map to the same integer. The integers of NaNs
-// have no meaning.
+// Maps numbers to unsigned integers that have the same order. Both zeros of floats map to the same integer. The
+// integers of NaNs have no meaning.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED {
         return numbers ^ vec4(0x80000000u);
@@ -101,7 +101,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let to = uniforms.dest_base + start.to;
     for (var j = at.first + lane; j < at.end; j += lanes) {
         var result = words(dest[to + j]);
-        // `next` loads the link before the row is combined, so that the load and the arithmetic overlap.
+        // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
         for (var link = at.row + 1u; link != 0u;) {
             let update = source[uniforms.source_base + (link - 1u) * stride() + j];
             link = next(link);

@@ -1,9 +1,9 @@
-// Combines rows of a few one-word integers with slices of the destination, by atomics. The order in which integers are
+// Combines slices of the destination with rows of a few one-word integers, by atomics. The order in which integers are
 // combined does not change the result, so rows need no lists. Minima and maxima are those of signed integers; the sign
 // makes no difference to sums and differences.
 //
-// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice.
-// A tile is four rows of `run` integers. Neighbouring rows begin `step` integers apart, and so do neighbouring slices.
+// `indexed.wgsl` finds the slice that a tuple points at: here the `base` of a `Row` is the number of the row's slice. A
+// tile is four rows of `run` integers. Neighbouring rows begin `step` integers apart, and so do neighbouring slices.
 
 const PARTS: u32 = 1u;
 
@@ -47,8 +47,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
     let there = numbers < vec4(uniforms.units);
     four_missing(numbers, there & (states == vec4(MISSING)));
-    // Slices are counted from the first bound slice, whose number is in the stride of axis 0. The numbers of slices
-    // before it wrap, and are not less than `bound`.
+    // The stride of axis 0 is the number of the first bound slice, from which slices are counted here. For earlier
+    // slices the difference wraps to a number that is not less than `bound`.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (slices < vec4(uniforms.map.bound));
     combine_row(row, slices.x, bound.x);

@@ -1,5 +1,5 @@
-// Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words: an invocation
-// whose slice has only part of a word clears its bits with one atomic and sets them with another.
+// Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words. If only part of a
+// word belongs to a slice, an invocation clears the slice's bits with one atomic and sets them with another.
 //
 // A slice lies in at most `run` words, and a tile is a segment of these words. `scatter_nd.wgsl` says what lists are.
 
@@ -16,7 +16,8 @@ const BF16: u32 = 4u;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
-// The result is exact, because every f16 value is an f32 value. The biases of their exponents differ by 112.
+// Converts an f16 to an f32. This is exact, because every f16 value is an f32 value. The biases of the exponents differ
+// by 112.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
     let rest = half & 0x7fffu;
@@ -41,7 +42,7 @@ fn f16_of_f32(single: f32) -> u32 {
     let rest = bits & 0x7fffffffu;
     var half = 0x7e00u;
     if rest < 0x38800000u {
-        // The f16 is subnormal: a multiple of 2^-24.
+        // Below 2^-14, the numbers that an f16 can hold are the multiples of 2^-24.
         let shift = 126u - (rest >> 23u);
         half = 0u;
         if shift <= 24u {
@@ -117,10 +118,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         let written = keep << shift;
-        // Bits outside the slice are masked, because they may lie in memory that was never written, and the addition
-        // of f16 and bf16 numbers branches on all bits of a word.
+        // Bits outside the slice are masked: they may lie in memory that was never written, and the addition of f16 and
+        // bf16 numbers branches on all bits of a word.
         var result = atomicLoad(&dest[first_word + w]) & written;
-        // `next` loads the link before the row is combined, so that the load and the arithmetic overlap.
+        // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
         for (var link = at.row + 1u; link != 0u;) {
             let update = load((uniforms.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
             link = next(link);

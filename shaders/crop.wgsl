@@ -1,34 +1,36 @@
 // crop: rows are numbered in row-major order over boxes, the positions within a box along each cropped dimension, and
-// the kept dimensions. A box has one index tuple: the index of its item if there are box indices, its begin along each
-// cropped dimension and, if there are flips, a number for each cropped dimension, which is not 0 if the box is
-// reversed there.
+// the kept dimensions. Each box has one index tuple. It holds, in this order: the index of the box's item, if there are
+// box indices; the position at which the box begins along each cropped dimension; and, if there are flips, a number for
+// each cropped dimension, which is not 0 if the box is reversed along it.
 //
 // A row is outside, and has no source, if its position along a cropped dimension is outside the item, or if the item
-// does not exist. The first row of a box that is outside reports the box.
+// does not exist. If rows of a box are outside, the first of them reports the box.
 
 // The number of words per index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
 struct Map {
-    // Bits 0 to 3: the number of cropped dimensions. Bits 4 to 7: the number of kept ones. The others are named below.
+    // Bits 0 to 3: the number of cropped dimensions. Bits 4 to 7: the number of kept dimensions. The other bits are the
+    // flags below.
     flags: u32,
     // The word at which the tuples begin in their binding.
     index_base: u32,
     // The number of the first row of this dispatch, counted from the first row of its first box.
     first_row: u32,
-    // The number of bound units of x: no access goes beyond them.
+    // The number of bound units of the source, `x`: no access goes beyond them.
     bound: u32,
-    // The number of items, and the distance between them in units. Without box indices box n crops item n, so this is
-    // also the distance between boxes.
+    // The number of items, and the distance in units between neighbouring items. Without box indices, box n crops item
+    // n.
     items: u32,
     item_stride: u32,
-    // This dispatch accepts `count` items from item `first`. Other dispatches, with other parts of x bound, accept the
-    // other items.
+    // This dispatch accepts the `count` items from number `first` on. Other dispatches, with other parts of `x` bound,
+    // accept the other items.
     first: u32,
     count: u32,
-    // For each cropped dimension: the size of a box; the number of positions in x, and the distance between them in
-    // units; and the distance between neighbouring elements of a box, in positions. Then pairs of size and stride, two
-    // per vector, of the kept dimensions.
+    // A vector for each cropped dimension holds: the size of a box; the number of positions in `x`; the distance in
+    // units between these positions; and the distance in positions between neighbouring elements of a box, which wraps
+    // if negative. The vectors after these hold the size and the stride in units of the kept dimensions, two such pairs
+    // each.
     axes: array<vec4<u32>, 4>,
 }
 
@@ -38,7 +40,7 @@ const ITEMS: u32 = 0x100u;
 const FLIPS: u32 = 0x200u;
 // Indices are signed.
 const SIGNED_INDICES: u32 = 0x400u;
-// Boxes outside are shifted until they lie inside.
+// Boxes that reach outside are shifted until they lie inside, and box indices are clamped to those of existing items.
 const CLAMPS: u32 = 0x800u;
 
 fn flag(bit: u32) -> bool {
@@ -67,8 +69,8 @@ fn kept_axis(d: u32) -> Axis {
 struct Report {
     // The number of such boxes.
     count: atomic<u32>,
-    // The complement of the first such box's number. The host clears the report to zeros. The first box has the
-    // largest complement, so `atomicMax` keeps it.
+    // The complement of the number of the first such box. The host clears the report to zeros. The first box has the
+    // largest complement, which is the one that `atomicMax` keeps.
     first: atomic<u32>,
 }
 
@@ -83,7 +85,7 @@ struct Place {
     position: u32,
     // The sum of the row's positions times strides along the kept dimensions.
     base: u32,
-    // Whether the row is the first of the rows that differ from it only along the kept dimensions.
+    // Whether the row's position along every kept dimension is 0.
     is_first: bool,
 }
 
@@ -135,7 +137,8 @@ fn clamped(at: Index, low: u32, high: u32) -> Index {
     return Index(clamp(at.low, low, high), 0u);
 }
 
-// Where element `j` of a box lies along cropped dimension `d`: its position, and FOUND or MISSING.
+// Returns where element `j` of a box lies along cropped dimension `d`: `base` is its position in `x`, and the state is
+// FOUND or MISSING.
 fn element(tuple: u32, d: u32, j: u32) -> Row {
     let axis = uniforms.map.axes[d];
     let columns = select(0u, 1u, flag(ITEMS)) + d;
@@ -149,14 +152,15 @@ fn element(tuple: u32, d: u32, j: u32) -> Row {
         let flips = index(tuple, columns + dims());
         along = select(j, axis.x - 1u - j, (flips.low | flips.high) != 0u);
     }
-    // The sum of two 64-bit numbers. It wraps only if `begin` is so far away that the position is outside anyway.
+    // The position, a sum of two 64-bit numbers. It overflows only if `begin` is so far away that the position is
+    // outside anyway.
     let offset = along * axis.w;
     let low = begin.low + offset;
     let high = begin.high + (0u - (offset >> 31u)) + u32(low < offset);
     return Row(low, select(MISSING, FOUND, high == 0u && low < axis.y));
 }
 
-// Where the item of a box begins, and its state.
+// Returns where the item of a box begins, relative to `source_base`, and the item's state.
 fn item(at: Place) -> Row {
     if !flag(ITEMS) {
         return Row(at.box * uniforms.map.item_stride, FOUND);
@@ -180,7 +184,7 @@ fn source_row(row: u32) -> Row {
     for (var d = dims(); d > 0u; d--) {
         let axis = uniforms.map.axes[d - 1u];
         var j = rest;
-        // What is left for the outermost dimension is its position.
+        // What is left of the number is the position along the outermost dimension.
         if d > 1u {
             rest /= axis.x;
             j -= rest * axis.x;
@@ -202,7 +206,7 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// Where unit `j` of a row lies in the source.
+// Returns where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, start.state);
 }
@@ -211,20 +215,20 @@ fn within(unit: u32) -> bool {
     return unit < uniforms.map.bound;
 }
 
-// Whether a row that is outside is the first such row of its box in row-major order. Along each dimension, either
-// element 0 is outside, or elements are inside up to the first one outside. So the first row outside is row 0 of the
-// box or, if row 0 is inside, has a position other than 0 along one dimension only: the innermost dimension with
-// elements outside.
+// Whether a row that is outside is the first such row of its box in row-major order. If row 0 of the box is outside, it
+// is the first. Otherwise element 0 is inside along every dimension. Row-major order then reaches the first row outside
+// while only one position is not 0: the one along the innermost dimension that has elements outside.
 fn is_first_outside(at: Place) -> bool {
     if !at.is_first || at.position == 0u {
         return at.is_first;
     }
     var rest = at.position;
-    // Whether element 0, and whether all elements, are inside along each dimension visited so far.
+    // Whether element 0, and whether the last element, is inside along each dimension visited so far. If both are, so
+    // are all elements between them. `first_inside` is also false if the item does not exist.
     var first_inside = item(at).state != MISSING;
     var all_inside = true;
-    // The number of dimensions along which the row's position is not 0. `is_edge` says whether the position along the
-    // last of these to be visited is the first one outside, while all inner dimensions are inside.
+    // The number of dimensions visited so far along which the row's position is not 0. For the last of these, `is_edge`
+    // says whether the position is the first one outside while all elements of inner dimensions are inside.
     var others = 0u;
     var is_edge = false;
     for (var d = dims(); d > 0u; d--) {
@@ -244,7 +248,7 @@ fn is_first_outside(at: Place) -> bool {
     return others == 1u && is_edge && first_inside;
 }
 
-// Reports the box of a row that is outside, if it is the first such row of the box.
+// Reports the box of a row that is outside, if the row is the first such row of the box.
 fn missing(row: u32) {
     let at = place_of(row);
     if is_first_outside(at) {
@@ -253,7 +257,7 @@ fn missing(row: u32) {
     }
 }
 
-// Does what `missing` does for those of four rows that are `gone`.
+// Calls `missing` for those of four rows whose component of `gone` is true.
 fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
     for (var n = 0u; n < 4u; n++) {
         if gone[n] {

@@ -7,7 +7,7 @@ fn word(at: u32) -> u32 {
     return indices[at >> 2u][at & 3u];
 }
 
-// The words of the tuples of four rows, without gaps. Vectors after the last word are not used.
+// The words of the tuples of four rows, one after the other. Vectors after the one with the last word are not used.
 alias Tuples = array<vec4<u32>, 4>;
 
 // Looks up four consecutive rows. The number of the first is a multiple of four.

@@ -1,20 +1,20 @@
-// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs).
-// Index tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple
-// consists of coordinates, each of which is an index into one dimension of params. If a coordinate is outside its
-// dimension, the row has no source. In a scatter, tuples point at slices of the destination, which take the place of
-// units of params.
+// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs). Index
+// tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple consists
+// of coordinates, each of which is an index into one dimension of params. If a coordinate is outside its dimension, the
+// row has no source. In a scatter, tuples point at slices of the destination, and the `base` of a `Row` is the number
+// of a slice rather than of a unit of params.
 
-// The number of coordinates in a tuple if PLAIN is set, row n has tuple n, and tuples have 1 or 2 coordinates. The
-// look-up then has no loop, so the indices of several rows are loaded together. Otherwise 0, and `dims` returns the
-// number.
+// The number of coordinates in a tuple if it is a constant: PLAIN must be set, row n must have tuple n, and tuples must
+// have 1 or 2 coordinates. The look-up then has no loop, so the indices of several rows are loaded together. Otherwise
+// DIMS is 0, and `dims` returns the number.
 override DIMS: u32;
 
 // The number of words per index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether an unsigned comparison of an index's low word tells if the index is in bounds, provided that the high word
-// of a 64-bit index is 0. This is so if the dispatch accepts all indices into the first dimension, every dimension is
-// shorter than 2^31, and indices neither wrap nor are clamped.
+// Whether an index is in bounds exactly if its low word, as an unsigned number, is less than the dimension's size, and
+// the high word of a 64-bit index is 0. This holds if the dispatch accepts all indices into the first dimension, every
+// dimension is shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
 struct Map {
@@ -75,13 +75,13 @@ fn flag(bit: u32) -> bool {
 
 // Indices are signed.
 const SIGNED_INDICES: u32 = 0x40000u;
-// Negative indices count from the end.
+// Negative indices count from the end of the dimension.
 const WRAPS: u32 = 0x80000u;
-// Indices outside a dimension move to its nearest end.
+// Indices outside a dimension are clamped to its nearest position.
 const CLAMPS: u32 = 0x100000u;
 // The dispatch only checks the index tuples of a scatter, because one tuple out of range forbids all changes.
 const CHECKS: u32 = 0x200000u;
-// A scatter links all rows that go to a slice, rather than keeping only the last one.
+// A scatter links all rows that go to a slice. Otherwise it keeps only the last of them.
 const CHAINS: u32 = 0x400000u;
 
 // The number of the last pair of `axes`.
@@ -91,8 +91,8 @@ const LAST: u32 = 9u;
 struct Report {
     // The number of such tuples.
     count: atomic<u32>,
-    // The complement of the first such tuple's number. The host clears the report to zeros. The first tuple has the
-    // largest complement, so `atomicMax` keeps it.
+    // The complement of the number of the first such tuple. The host clears the report to zeros. The first tuple has
+    // the largest complement, which is the one that `atomicMax` keeps.
     first: atomic<u32>,
 }
 
@@ -141,7 +141,7 @@ fn turn(d: u32, at: ptr<function, Walk>) {
     advance(d, digit, dimension, at);
 }
 
-// Adds position `digit` along walked dimension `d` to the sums.
+// Adds position `digit` along walked dimension `d` to the sums of the walk.
 fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
     (*at).base += digit * dimension.stride;
     if repeats(d) {
@@ -183,7 +183,7 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// Where unit `j` of a row lies in the source.
+// Returns where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, start.state);
 }
@@ -202,9 +202,8 @@ fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Adds coordinate `d`, whose index is `at`, to `so_far`, the result of looking up the coordinates before it. The state
-// becomes MISSING if the index is out of bounds, and ELSEWHERE if it is in bounds but only another dispatch accepts
-// it.
+// Adds coordinate `d`, whose index is `at`, to `so_far`, the result of looking up the coordinates before `d`. The state
+// becomes MISSING if the index is out of bounds, and ELSEWHERE if it is in bounds but another dispatch accepts it.
 fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     let size_and_stride = axis(1u + d);
     var index = at.low;
@@ -286,15 +285,15 @@ fn count(tuples: Counted) {
     }
 }
 
-// Does what `missing` does for those of four rows that are `gone`.
+// Does what `missing` does, for those of four rows whose component of `gone` is true.
 fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
     if any(gone) {
         count(counted(rows, gone));
     }
 }
 
-// Does what `missing` does for eight rows, in one branch: a software adapter executes the atomics of every branch, even
-// if no row is missing.
+// Does what `four_missing` does, for eight rows in one branch. A software adapter executes the atomics of every branch,
+// even if no row is missing.
 fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
     if any(gone | more_gone) {
         let a = counted(rows, gone);

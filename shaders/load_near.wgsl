@@ -1,34 +1,35 @@
-// Loads rows that lie close together, in either direction: loads whole vectors of the source and takes the rows from
-// them. Unless ROWS divides the size of the innermost dimension (EVEN), the rows of a few invocations lie at two
-// positions of the other dimensions, and are loaded in two parts.
+// Loads rows that lie close together, at ascending or descending addresses. An invocation loads whole vectors of the
+// source, and takes its rows from them. If ROWS does not divide the size of the innermost dimension (EVEN is false),
+// the rows of a few invocations lie at two positions of the other dimensions, and are loaded in two parts.
 
-// The distance in bytes from one row to the next; negative if the rows lie in reverse order. If the rows of an
-// invocation are evenly spaced, they lie within 64 bytes. A row has at most 4 bytes.
+// The distance in bytes from the beginning of one row to that of the next; negative if the rows lie in reverse order.
+// If the rows of an invocation are evenly spaced, they lie within 64 bytes. A row has at most 4 bytes.
 override STRIDE: i32;
 
 // Whether a workgroup whose rows are evenly spaced stages them: it copies the range of the source that they lie in to
 // workgroup memory, so that neighbouring invocations load neighbouring vectors, each once. STRIDE is then positive.
-// Without staging an invocation loads its own vectors, which lie in sectors that its neighbours load too.
+// Without staging, each invocation loads its own vectors, which lie in sectors that its neighbours load, too.
 override STAGED: bool;
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 
-// The distance in vectors from the first row of an invocation to that of the next: 2 to 4 if rows are staged.
+// The distance in vectors from the first row of an invocation to the first row of the next invocation: 2 to 4 if rows
+// are staged.
 override PITCH: u32 = (ROWS * u32(abs(STRIDE))) >> 4u;
 
-// The most vectors that are staged: those of all invocations, and one more because the first row may begin within a
-// vector. There are at most four for each invocation, because 256 invocations then fill the 16 KiB of workgroup memory
-// that every device has. Without STAGED the number is 1, the smallest size of an array.
+// The most vectors that a workgroup stages: PITCH for each invocation, and one more because the first row may begin
+// within a vector. The limit is four for each invocation, with which 256 invocations fill the 16 KiB of workgroup
+// memory that every device has. If STAGED is false, the number is 1, the smallest size of an array.
 override STAGED_VECTORS: u32 = 1u + u32(STAGED) * min(PITCH * WORKGROUP, 4u * WORKGROUP - 1u);
 var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 
 // What `stage` returns if rows are not staged. Otherwise it returns the number of a byte in a vector, 0 to 15.
 const NOT_STAGED: u32 = 16u;
 
-// 16 words of the source. Their first byte is the lowest byte of the invocation's rows in the source.
+// The 64 bytes of the source, in 16 words, that begin with the byte of the invocation's rows at the lowest address.
 alias Window = array<u32, 16>;
 
-// Takes row `n` of the invocation from the window and stores it in `rows`, if `n` is one of `begin` to `end - 1`.
+// Takes row `n` of the invocation from the window and stores it in `rows`, if `n` is within `begin` to `end - 1`.
 fn near_row(n: u32, begin: u32, end: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
     if n < begin || n >= end {
         return;
@@ -71,9 +72,10 @@ fn take_rows(begin: u32, end: u32, address: u32, vectors: array<vec4<u32>, 5>, r
     }
 }
 
-// Loads and takes rows `begin` to `end - 1` of the invocation, which are evenly spaced. The window begins where it
-// would if all rows of the invocation were evenly spaced. Indices are clamped to the vectors that hold bytes of rows
-// `begin` to `end - 1`, because others may lie outside the binding.
+// Loads rows `begin` to `end - 1` of the invocation, which are evenly spaced, into `rows`. The number of the
+// invocation's first row is `first`. The window begins where it would if all rows of the invocation were evenly spaced.
+// Indices are clamped to the vectors that hold bytes of rows `begin` to `end - 1`, because others may lie outside the
+// binding.
 fn load_part(first: u32, begin: u32, end: u32, rows: ptr<function, Rows>) {
     let of_begin = i32(row_address(first + begin));
     let of_last = of_begin + i32(end - 1u - begin) * STRIDE;
@@ -95,8 +97,8 @@ fn row_address(row: u32) -> u32 {
     return (uniforms.source_base + source_row(row).base) * UNIT_BYTES;
 }
 
-// Stages the rows of a workgroup, from number `first`, if they are evenly spaced and fit in `staged`. Returns the byte
-// of `staged` at which the first row begins, or NOT_STAGED.
+// Stages the rows of a workgroup, which begin with row `first`, if they are evenly spaced and fit in `staged`. Returns
+// the byte of `staged` at which row `first` begins, or NOT_STAGED.
 fn stage(first: u32, local: u32) -> u32 {
     var head = NOT_STAGED;
     if STAGED {
@@ -134,8 +136,8 @@ fn stage_vectors(begin: u32, last: u32, local: u32) {
 
 fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
     let between = (ROWS - 1u) * u32(abs(STRIDE));
-    // The number of vectors that the rows lie in if the lowest row begins with a vector. If it begins within a vector,
-    // there may be one more.
+    // The number of vectors that the rows lie in, if the row at the lowest address begins at the beginning of a vector.
+    // If it begins within a vector, the rows may lie in one vector more.
     let bytes = between + ROW_BYTES;
     let vectors = (bytes + 15u) >> 4u;
     var address = head;

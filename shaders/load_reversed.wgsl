@@ -1,4 +1,4 @@
-// Reads 16-byte units and reverses the order of their elements of `element_bytes` bytes.
+// Reads 16-byte units, and reverses the order of the elements within each unit. Elements have `element_bytes` bytes.
 
 alias Unit = vec4<u32>;
 alias Part = Unit;

@@ -1,17 +1,18 @@
 // Loads rows that lie anywhere in the source. An invocation loads the words that contain each of its rows. Nothing is
-// staged in workgroup memory, so `stage`, which `load_near.wgsl` needs, does nothing here, and its result `head` is
-// not used.
+// staged in workgroup memory, so `stage`, which `pack_rows.wgsl` calls for the sake of `load_near.wgsl`, does nothing
+// here, and `load_rows` ignores its result, `head`.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
 // Loads the words that contain the row at `at`, and stores the row's bytes in `rows` as row `n`, shifted so that the
-// first byte is the lowest. For a row without a source it loads from byte 0, and `clear_four` zeros the row afterwards.
+// first byte of the row is the lowest of its word. A row without a source is loaded from byte 0, and `clear_four` zeros
+// it afterwards.
 fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;
     let shift = address << 3u;
-    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier. The last
-    // word may then be outside the binding, so its index is clamped, and none of its bits are used.
+    // The number of words that a row lies in if it begins at the last unit of a word. Other rows may end one word
+    // earlier. Their last word may be outside the binding, so its index is clamped, and none of its bits are used.
     let words = (ROW_BYTES + 7u - UNIT_BYTES) >> 2u;
     var last = word + words - 1u;
     if words > (ROW_BYTES + 3u) >> 2u { last = min(last, arrayLength(&source) - 1u); }

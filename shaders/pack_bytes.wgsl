@@ -1,5 +1,5 @@
-// Moves rows of 1 to 4 bytes: an invocation builds the words that four rows fill, without a loop. The whole source is
-// bound.
+// Moves rows of 1 to 4 bytes. An invocation builds the words of the result that four rows fill, without a loop. The
+// whole source is bound.
 
 const PARTS: u32 = 1u;
 

@@ -1,9 +1,9 @@
-// Packs rows of a few bytes into 16-byte vectors: an invocation takes the rows that fill whole vectors, so that all of
-// its stores are as wide as possible. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie
-// close together. All loads are issued before the first is used.
+// Packs rows of a few bytes into 16-byte vectors. An invocation takes 8 or 16 rows, which together fill whole vectors,
+// so that its stores are as wide as possible. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that
+// lie close together. All loads are issued before the first is used.
 //
-// The result begins with a whole vector. The number of rows that lie anywhere is a multiple of four. The whole source
-// is bound.
+// The result begins at the beginning of a vector. If rows lie anywhere, their number is a multiple of four. The whole
+// source is bound.
 
 const PARTS: u32 = 1u;
 
@@ -51,8 +51,9 @@ fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>
     put_row(first + 3u, rows, packed);
 }
 
-// Stores vector `n` of `packed` in vector `to + n` of the result. Rows fill the first `words` words of `packed`, and
-// possibly the beginning of the next word, whose bits `kept` keep their values. No other words are stored.
+// Stores vector `n` of `packed` in vector `to + n` of the binding. Rows fill the first `words` words of `packed`, and
+// possibly the beginning of the next word. Of that word, the bits `kept` keep their values in the result. No other
+// words are stored.
 fn store(n: u32, to: u32, words: u32, kept: u32, packed: ptr<function, Packed>) {
     let first = 4u * n;
     if ROWS * ROW_BYTES < first * 4u + 16u {

@@ -1,11 +1,12 @@
-// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers in which row n has tuple n and rows
-// have one part. Software adapters, where each invocation, loop and store costs time, use it for all rows of up to 8
-// parts. An invocation builds one or two units of four parts, which may span rows. The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers in which row n has tuple n and rows have
+// one part. Software adapters, where each invocation, loop and store costs time, use it for rows of up to 8 parts that
+// together fill whole units. An invocation builds one or two units of four parts, which may span rows. The whole source
+// is bound.
 //
 // All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many
 // cache misses overlap as the processor can keep in flight.
 
-// The number of parts in a row; 0 if the shader must read it from `uniforms.run`.
+// The number of parts in a row, or 0 if the shader must read this number from `uniforms.run`.
 override RUN: u32;
 
 // The number of units that an invocation builds: 2 in a gather or crop on a software adapter, so that eight cache
@@ -21,7 +22,7 @@ struct Parts {
     from_part: vec4<u32>,
     // Whether each part has a source.
     found: vec4<bool>,
-    // The numbers of the rows that the parts may belong to, then zeros.
+    // The numbers of the rows that the parts may belong to: four rows, or two rows followed by zeros.
     rows: vec4<u32>,
     // Which of `rows` have no source and begin with one of the four parts, so that this invocation reports them.
     gone: vec4<bool>,
@@ -46,8 +47,8 @@ fn of_four_rows(first: u32) -> Parts {
     );
 }
 
-// Looks up four parts. They belong to at most two rows, because a row has at least two parts; if it has exactly two, a
-// row begins at `first`, which is a multiple of four.
+// Looks up four parts. They belong to at most two rows, because rows have at least two parts. If rows have exactly two
+// parts, one begins at `first`, which is a multiple of four.
 fn of_two_rows(first: u32) -> Parts {
     let run = select(RUN, uniforms.run, RUN == 0u);
     let row = first / run;

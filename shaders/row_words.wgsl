@@ -1,14 +1,14 @@
 // Writes rows of 1-byte, 2-byte or 4-byte units word by word. The row map says which units of a row have a source, and
-// whether the others become zeros (`ZEROS`) or keep their values.
+// whether the other units become zeros (`ZEROS`) or keep their values.
 //
 // A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words. Each
 // invocation has the loads for four words in flight; these four words are `quarter` words apart. The host chooses
 // `quarter` so that units begin at the same bytes of all four words, and so that the sources of these units are whole
-// words apart. If that takes too large a `quarter`, the host sets it to the length of the segment, and an invocation
-// writes single words.
+// words apart. If such a `quarter` would be too large, the host sets `quarter` to the length of the segment. Of the
+// four words only the first then lies in the segment, so an invocation writes one word at a time.
 //
-// Rows may share words. In a word that is not within one row, an invocation clears its own bits with one atomic and
-// sets them with another, so it never changes bits that another invocation writes. No other row touches the bytes
+// Rows may share words. Where only part of a word belongs to a row, an invocation clears the row's bits with one atomic
+// and sets them with another, so it never changes bits that another invocation writes. No other row touches the bytes
 // between the first and the last unit of a row.
 //
 // Addresses are in bytes, and the host keeps them below 2^31.
@@ -18,9 +18,9 @@
 
 const ALL: u32 = 0xffffffffu;
 
-// Loads the four words `at` of the source. If `whole` is true, the row reads all of them. Otherwise the indices are
-// clamped to `low..=high`, the words that the row reads, because other words may lie outside the binding. The caller
-// uses no bit of a word that is loaded in place of another.
+// Loads the four words of the source whose indices are `at`. If `whole` is true, the row reads all four. Otherwise the
+// indices are clamped to `low..=high`, the words that the row reads, because other words may lie outside the binding.
+// The caller uses no bit of a word that is loaded in place of another.
 fn fetch_words(at: vec4<i32>, low: i32, high: i32, whole: bool) -> vec4<u32> {
     var near = at;
     if !whole { near = clamp(at, vec4(low), vec4(high)); }
@@ -71,11 +71,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let origin = (uniforms.source_base + start.from_part) * unit;
     // The place in the row at which the first unit with a source begins. This number and the next three are in bytes.
     let first = i32(first_unit() * unit);
-    // The distance between neighbouring units with a source, in the destination.
+    // The distance in the destination between neighbouring units with a source.
     let step = i32(spacing() * unit);
     // The distance between these units in the source.
     let from_step = i32(uniforms.step * unit);
-    // The distance from the beginning of the first unit with a source to the end of the last, in the destination.
+    // The distance in the destination from the beginning of the first unit with a source to the end of the last.
     let extent = i32(source_units() - 1u) * step + i32(unit);
     let together = spacing() == 1u && uniforms.step == 1u;
     // `low` and `high` are the lowest and the highest word of the source that the row reads.
@@ -94,7 +94,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let from_quarters = vec4(0, 1, 2, 3) * from_words;
 
     for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
-        // `number` is `place / step`, rounded up for either sign. Among the units with a source, it is the number of
+        // `number` is `place / step`, rounded up for either sign. It is the number, among the units with a source, of
         // the first unit that does not begin before the word.
         let place = i32(w * 4u) - head - first;
         let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
@@ -107,8 +107,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             var value = vec4(0u);
             // A mask of the bits from the first to the last unit with a source.
             var within = vec4(0u);
-            // A mask of the bits that belong to units rather than to gaps between units, if the gaps keep their
-            // values. It is the same for all four words.
+            // If gaps between units keep their values, a mask of the bits that belong to units rather than to gaps. It
+            // is the same for all four words.
             var units = ALL;
             // Whether all four words lie between the beginning of the first unit with a source and the end of the
             // last.
@@ -133,7 +133,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     let bits = ALL >> (32u - 8u * unit);
                     var from_byte = address;
                     var fetched = vec4(0u);
-                    // The word of the source that was loaded last for the first of the four words.
+                    // The index of the word of the source that was last loaded for the first of the four words.
                     var held = (address >> 2u) - 1;
                     // Each iteration takes one unit for each of the four words.
                     for (var at = byte; at < 4; at += step) {

@@ -1,7 +1,7 @@
-// Moves rows of units of 4 bytes or more, on a GPU. `lanes` neighbouring invocations take neighbouring units of a row,
-// so that their accesses coalesce, and each invocation loads four units before it stores any. The four units belong to
-// ROWS rows: one or four. Apart from the look-ups of rows there are no loops, and no load of a unit depends on a
-// branch: an invocation without a unit to read loads the first unit of the source.
+// Moves rows of units of 4 bytes or more, on a GPU. A group of `lanes` neighbouring invocations takes neighbouring
+// units of a row, so that their accesses coalesce. Each invocation loads four units before it stores any. The four
+// units belong to ROWS rows: one or four. Apart from the look-ups of rows there are no loops, and no load of a unit
+// depends on a branch: an invocation without a unit to read loads the first unit of the source.
 //
 // A workgroup has lanes for `side` tiles at once, and takes `side * ROWS` consecutive tiles. If ROWS is 1 a tile is a
 // segment of a row; if it is 4 a tile is a whole row, and the four rows of an invocation are `side` tiles apart.
@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         dest[to.w] = select(Unit(), moved.d, found.w);
     }
 
-    // Reports the rows without a source whose unit 0 this invocation writes, so that each row is reported once.
+    // Each row without a source is reported once: by the invocation that writes its unit 0.
     let gone = zeroed & (units == vec4(0u));
     if any(gone) {
         four_missing(rows, gone);

@@ -1,4 +1,4 @@
-// Moves rows of units of 4 bytes or more, on a CPU adapter: one invocation moves a segment of a row.
+// Moves rows of units of 4 bytes or more, on a software adapter. One invocation moves a segment of a row.
 //
 // `load_reversed.wgsl` or generated text defines `Part`, the type of the source's elements; `Unit`, the type of the
 // result's elements; and `fetch`, which builds a unit from PARTS parts.

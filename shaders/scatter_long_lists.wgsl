@@ -3,13 +3,14 @@
 // links and blocks are.
 //
 // LANES invocations sort a list of up to MOST rows: one of them copies the list's links to workgroup memory, and then
-// each finds the successors of every LANES-th row.
+// each of them finds the successors of every LANES-th row.
 //
-// A workgroup links up to TOGETHER longer lists anew. It goes through all rows of the block, from the last to the
-// first, so that it knows the successor of each row. That takes the same time for lists of any length and order.
+// A workgroup links up to TOGETHER longer lists anew. It goes through all rows of the block from the last to the first,
+// so that it knows the successor of each row when it reaches the row. The time for this does not depend on the length
+// or order of the lists.
 //
-// The `tiles` workgroups take lists in turn. Lists to sort are dealt out from the first workgroup on, longer lists
-// from the last one back.
+// The `tiles` workgroups take lists in turn: lists to sort from the first workgroup on, and longer lists from the last
+// workgroup back.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
@@ -35,11 +36,13 @@ const LISTS: u32 = WORKGROUP / LANES;
 // The most rows of a list that fits in workgroup memory.
 const MOST: u32 = 256u;
 
-// The most lists that a workgroup links anew at once. A workgroup has as many invocations, or more.
+// The most lists that a workgroup links anew at once. WORKGROUP is not smaller, so each of these lists has an
+// invocation.
 const TOGETHER: u32 = 64u;
 // The number of rows that a workgroup loads together, here called a stretch: four for each invocation.
 const STRETCH: u32 = 4u * WORKGROUP;
-// The number of words of a bit map that has one bit for each row of a stretch: at most 32.
+// The number of words of a bit map that has one bit for each row of a stretch: at most 32, the bits of a word of
+// `filled`.
 const WORDS: u32 = STRETCH / 32u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
@@ -49,26 +52,26 @@ const WORDS: u32 = STRETCH / 32u;
 // The number of lists to sort, and the number of lists to link anew.
 var<workgroup> noted: vec2<u32>;
 
-// While lists are sorted, their links: MOST words for each list. While lists are linked anew, first their slices, then
-// a bit map for each list, which says which rows of a stretch are in the list. LISTS * MOST and TOGETHER * WORDS are
-// both 8 * WORKGROUP.
+// While lists are sorted, this array holds their links: MOST words for each list. While lists are linked anew, it first
+// holds their slices, and then a bit map for each list, which says which rows of a stretch are in the list. LISTS *
+// MOST and TOGETHER * WORDS are both 8 * WORKGROUP.
 var<workgroup> words: array<atomic<u32>, 8u * WORKGROUP>;
 // The number of rows of each list to sort.
 var<workgroup> lengths: array<u32, LISTS>;
 
-// The slices of the lists to link anew, in ascending order; then NONE.
+// The slices of the lists to link anew, in ascending order. The rest of the array is NONE.
 var<workgroup> slices: array<u32, TOGETHER>;
-// For each of these lists, which words of its bit map are not 0.
+// For each of these lists, a mask of the words of its bit map that are not 0.
 var<workgroup> filled: array<atomic<u32>, TOGETHER>;
 // For each of these lists, the link to the first of its rows in later stretches, or 0.
 var<workgroup> behind: array<u32, TOGETHER>;
 
-// Returns which word of `rows` holds a row's link to its successor, given the link to the row itself.
+// Given the link to a row, returns the word of `rows` that holds the row's link to its successor.
 fn place(link: u32) -> u32 {
     return uniforms.map.links + link - 1u;
 }
 
-// Names the row of `link` in `head` as the first of the list of its slice.
+// Makes the slice's entry of `head` name the row of `link`, the first of the slice's list.
 fn set_first(slice: u32, link: u32) {
     atomicStore(&head[slice + 1u], (uniforms.map.first_row + link) | FIRST);
 }
@@ -105,8 +108,9 @@ fn copy_links(slice: u32, begin: u32) -> u32 {
     return length;
 }
 
-// Links the row of `link` to its successor: the next larger of the `length` links that begin at `words[begin]`, or 0
-// if `link` is the largest. If `link` is the smallest, makes its row the first of the list.
+// Sets the link of the row of `link` to its successor: the next larger of the `length` links that begin at
+// `words[begin]`, or 0 if `link` is the largest of them. If `link` is the smallest, its row becomes the first of the
+// list.
 fn sort_row(slice: u32, link: u32, begin: u32, length: u32) {
     var next = NONE;
     var is_first = true;
@@ -121,8 +125,8 @@ fn sort_row(slice: u32, link: u32, begin: u32, length: u32) {
     }
 }
 
-// Returns the slices of four rows, which are WORKGROUP rows apart. There is no loop, because each round would wait for
-// its own load.
+// Returns the slices of four rows, which are WORKGROUP rows apart, and NONE for rows after the last one. There is no
+// loop, because each round would wait for its own load.
 fn slices_of(row: u32) -> vec4<u32> {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
     let bound = min(at, vec4(uniforms.units - 1u));
@@ -135,8 +139,8 @@ fn slices_of(row: u32) -> vec4<u32> {
     return select(vec4(NONE), found, at < vec4(uniforms.units));
 }
 
-// Returns the places of four slices in `slices`, or TOGETHER for those that are not there. `half` is the largest power
-// of two less than the number of slices, or 1.
+// Returns the index of each of four slices in `slices`, or TOGETHER for a slice that is not there. `half` is the
+// largest power of two less than the number of slices, or 1.
 fn lists_of(four: vec4<u32>, half: u32) -> vec4<u32> {
     var at = vec4(0u);
     for (var step = half; step > 0u; step >>= 1u) {
@@ -165,7 +169,7 @@ fn link_row(list: u32, begin: u32, number: u32) -> bool {
     let word = number >> 5u;
     let bits = atomicLoad(&words[list * WORDS + word]);
     let others = atomicLoad(&filled[list]);
-    // The word with the next row's bit, and the bits of rows after this one in that word.
+    // The word of the bit map that has the next row's bit, and the bits in that word of rows after this one.
     var next_word = word;
     var next_bits = bits & (0xfffffffeu << (number & 31u));
     let later = others & (0xfffffffeu << word);
@@ -188,7 +192,7 @@ fn set_behind(list: u32, link: u32, is_first: bool) {
     }
 }
 
-// Links the rows of each of `count` lists in ascending order: list number `first` and those after it.
+// Links the rows of each of `count` lists anew, in ascending order: list number `first` and those after it.
 fn link_lists(first: u32, count: u32, local: u32) {
     var slice = NONE;
     if local < count {

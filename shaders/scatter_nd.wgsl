@@ -1,8 +1,9 @@
-// The last step of scatter_nd. A slice is the part of the destination that an index tuple points at. A scatter
-// processes a block of rows at a time. Of the rows of a block that go to a slice, the slice's entry of `head` names
-// one: kernels move this row to the slice, or combine the slice with all rows of a list that begins with this row. A
-// link to a row is the row's number in the block plus one, and each row has a link to the next row of its list, or 0.
-// `head` numbers the rows of a block from `first_row`, so that entries of earlier blocks have smaller numbers.
+// The row map of the last step of scatter_nd, which changes the destination. A slice is the part of the destination
+// that an index tuple points at. A scatter processes a block of rows at a time. Of the rows of a block that go to a
+// slice, the slice's entry of `head` names one: kernels move this row to the slice, or combine the slice with all rows
+// of a list that begins with this row. A link to a row is the row's number in the block plus one, and each row has a
+// link to the next row of its list, or 0. `head` numbers the rows of a block from `first_row`, so that entries of
+// earlier blocks have smaller numbers.
 
 struct Map {
     // The distance in units between neighbouring rows of updates, and between neighbouring slices.
@@ -29,7 +30,7 @@ const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// The slice of each row; then, if rows are combined, the link of each row to the next row of its list, or 0.
+// The slice of each row. If rows are combined, the link of each row to the next row of its list, or 0, follows.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
 // Given the link to a row, returns the link to the next row of the same list, or 0.
@@ -75,7 +76,7 @@ fn row_start(row: u32) -> Start {
     return Start(row * stride(), slice * stride(), select(ELSEWHERE, FOUND, found));
 }
 
-// Where unit `j` of a row lies in the updates.
+// Returns where unit `j` of a row lies in the updates.
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j, start.state);
 }

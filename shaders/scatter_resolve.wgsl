@@ -11,8 +11,8 @@
 
 const PARTS: u32 = 1u;
 
-// Whether `head` is read before the atomic that changes it: on a software adapter the atomics of several lanes wait for
-// memory one by one, while loads wait together.
+// Whether `head` is read before the atomic that changes it. This helps on software adapters, where the atomics of
+// several lanes wait for memory one by one, while loads wait together.
 override LOOKS: bool;
 
 // A flag that `scatter_sort.wgsl` sets in entries of `head`; it is not part of the row's number.
@@ -24,11 +24,11 @@ const NONE: u32 = 0xffffffffu;
 // If a single row out of range forbids all changes, word 0 counts the tiles that have such rows. The entries of the
 // slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slice of each row. If rows form lists, two things follow: the link of each row to the next row of its list, 0 for
-// the last; and a vector whose first two words count the slices that the next step notes.
+// The slice of each row. If rows form lists, two things follow: for each row the link to the next row of its list, or
+// 0; then a vector whose first two words count the slices that the next step notes.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// Returns the entry of `head` for a slice; 0 without LOOKS, or if `slice` is NONE.
+// Returns the entry of `head` for a slice, or 0 if LOOKS is false or `slice` is NONE.
 fn peek_head(slice: u32) -> u32 {
     var last = 0u;
     if LOOKS && slice != NONE {
@@ -37,8 +37,8 @@ fn peek_head(slice: u32) -> u32 {
     return last;
 }
 
-// Makes the entry of a slice in `head` name a row; `last` is the entry as `peek_head` returned it. Returns the link to
-// the row of this block that the entry named before, or 0; the caller uses it only if rows form lists.
+// Makes the entry of a slice in `head` name a row, where `last` is what `peek_head` returned for the slice. Returns the
+// link to the row of this block that the entry named before, or 0. The caller uses this link only if rows form lists.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
@@ -73,8 +73,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // Slices are counted from the first bound slice, whose number is in the stride of axis 0. The numbers of slices
-    // before it wrap, and are not less than `bound`.
+    // The stride of axis 0 is the number of the first bound slice, from which slices are counted here. For earlier
+    // slices the difference wraps to a number that is not less than `bound`.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);

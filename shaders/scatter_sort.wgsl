@@ -2,14 +2,14 @@
 // order. The invocation of the row that `head` names sorts the list, and no other invocation writes to this list.
 // Afterwards `head` names the first row. `scatter_nd.wgsl` says what lists, links and blocks are.
 //
-// Most lists are short, and are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. Lists longer than
-// `longest` are therefore left unsorted, and their slices are noted for `scatter_long_lists.wgsl`.
+// Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. For this reason
+// lists of more than `longest` rows are left unsorted, and their slices are noted for `scatter_long_lists.wgsl`.
 //
 // A tile is `segment` rows, at most 32, the number of bits in a word; one invocation takes it. Few slices have several
-// rows, and on a CPU adapter, whose lanes run in lockstep, all lanes pay for a loop that one of them enters. So an
-// invocation first finds the rows that have a successor, and then examines only these. It may read a link while
-// another invocation rewrites this link. That is harmless, because `head` then does not name the row whose link it is,
-// and the row is skipped; but it requires that all links are atomics.
+// rows. On a software adapter, whose lanes run in lockstep, all lanes pay for a loop that one of them enters. So an
+// invocation first finds the rows that have a successor, and then examines only these rows. An invocation may read the
+// link of a row while another invocation rewrites this link. That is harmless, because `head` then does not name this
+// row, so the row is skipped. But it requires that all links are atomics.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
@@ -22,17 +22,17 @@ struct Map {
     @size(84) first_row: u32,
 }
 
-// A flag of an entry of `head`: the list was sorted, or its slice noted. The entry may then name another row. The
-// invocation of that row sees the flag, and does not sort the list again.
+// A flag of an entry of `head`: the list was sorted, or its slice noted. The entry may then name another row than
+// before. The flag keeps the invocation of that row from sorting the list again.
 const FIRST: u32 = 0x80000000u;
 
 // The most rows of a list that `scatter_long_lists.wgsl` sorts in workgroup memory.
 const MOST: u32 = 256u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// In this order: the slice of each row; the link of each row, which is the number of the next row of its list plus
-// one, or 0 for the last; a vector whose first two words count the slices that are noted; the slices noted with a list
-// of up to MOST rows; those noted with a longer list.
+// In this order: the slice of each row; for each row the link to the next row of its list, or 0; a vector, whose first
+// two words count the slices in the next two parts; the slices noted with a list of up to MOST rows; the slices noted
+// with a longer list.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {
@@ -55,7 +55,7 @@ fn set_next(link: u32, to: u32) {
 struct List {
     // The link to the list's first row.
     first: u32,
-    // 0 if the list is sorted. Otherwise the number of its rows, or MOST + 1 if there are more.
+    // 0 if the list is sorted. Otherwise the number of its rows, or MOST + 1 if it has more than MOST rows.
     unsorted: u32,
 }
 
@@ -87,7 +87,8 @@ fn sorted(first: u32) -> List {
     return List(list, 0u);
 }
 
-// Returns `length` plus the number of rows of the list that begins with `first`, or MOST + 1 if that is more.
+// Returns `length` plus the number of rows from the row of link `first` to the end of its list, or MOST + 1 if the sum
+// is larger than MOST.
 fn and_rest(length: u32, first: u32) -> u32 {
     var all = length;
     for (var rest = first; rest != 0u && all <= MOST; all++) {
@@ -96,7 +97,7 @@ fn and_rest(length: u32, first: u32) -> u32 {
     return all;
 }
 
-// Notes a slice whose list is not sorted.
+// Notes a slice whose list is not sorted. `length` is the `unsorted` of its `List`.
 fn note(slice: u32, length: u32) {
     let counts = 2u * links();
     if length <= MOST {
@@ -114,7 +115,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let first = tile * uniforms.segment;
     let count = min(uniforms.segment, uniforms.units - first);
-    // Bit i: row `first + i` has a successor.
+    // Bit i is set if row `first + i` has a successor.
     var chained = 0u;
     for (var i = 0u; i < count; i++) {
         chained |= u32(next(first + i + 1u) != 0u) << i;

@@ -3,10 +3,10 @@
 
 struct Map {
     dims: u32,
-    // 1 if the size of the innermost dimension is a multiple of four: four rows that are looked up together are then
-    // evenly spaced.
+    // 1 if the size of the innermost dimension is a multiple of four, otherwise 0. If it is 1, four rows that are
+    // looked up together are evenly spaced.
     even: u32,
-    // Pairs of a size and a stride, two per vector.
+    // The size and the stride in units of each dimension: two such pairs per vector.
     axes: array<vec4<u32>, 4>,
     // How a transpose is cut into tiles: `Tiling` in src/gpu/maps/strided_slice.rs says what each word holds.
     tiling: vec4<u32>,
@@ -48,7 +48,7 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// Where unit `j` of a row lies in the source.
+// Returns where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, FOUND);
 }

@@ -41,7 +41,7 @@ fn row_units() -> u32 {
 // Units without a source become zeros.
 const ZEROS: bool = true;
 
-// Returns where a row begins in source and result, and whether it has a source. The rows of the result are contiguous.
+// Returns where a row begins in source and result, and the row's state. The rows of the result are contiguous.
 fn row_start(row: u32) -> Start {
     let first_row = uniforms.map.first_row;
     var at = Start(0u, row * row_units(), FOUND);
@@ -66,9 +66,9 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// Where unit `j` of a row lies in the source, if it has one.
+// Returns where unit `j` of a row lies in the source. The state is MISSING if the unit has no source.
 fn unit_at(start: Start, j: u32) -> Row {
-    // For units before the first one with a source, the distance wraps to a number that is too large to be found.
+    // For units before the first one with a source, the distance wraps to a number so large that `found` is false.
     let distance = j - first_unit();
     var i = distance;
     if spacing() != 1u {

@@ -19,7 +19,8 @@ fn dest_step() -> u32 {
     return uniforms.map.spacing;
 }
 
-// This and the next three functions tell `row_words.wgsl` where a row's units lie; all of them have a source.
+// This and the next three functions tell `row_words.wgsl` where the units of a row lie, and that all units have a
+// source.
 fn spacing() -> u32 {
     return dest_step();
 }
@@ -32,15 +33,15 @@ fn source_units() -> u32 {
     return uniforms.units;
 }
 
-// The length of a row in the destination, from its first unit to its last. Units in between that do not belong to the
-// row count too, and keep their values.
+// The number of units of the destination from the first unit of a row to its last. It includes the units in between
+// that do not belong to the row, which keep their values.
 fn row_units() -> u32 {
     return (uniforms.units - 1u) * spacing() + 1u;
 }
 
 const ZEROS: bool = false;
 
-// Where a row begins in source and destination, relative to the bases.
+// Returns where a row begins in source and destination, relative to the bases.
 fn row_start(row: u32) -> Start {
     var at = Start(0u, 0u, FOUND);
     var rest = row;
@@ -59,7 +60,7 @@ fn along(d: u32, digit: u32, at: Start) -> Start {
     return Start(at.from_part + digit * strides.x, at.to + digit * strides.y, FOUND);
 }
 
-// Where unit `j` of a row lies in the source.
+// Returns where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step, FOUND);
 }

@@ -9,7 +9,8 @@ override UNIT_BYTES: u32;
 
 override PER_WORD: u32 = 4u / UNIT_BYTES;
 
-// The number of units that precede the dispatch's first unit in its word. Words are numbered from this word.
+// The number of units that precede the dispatch's first unit in the word that holds it. Words are numbered from this
+// word.
 fn head() -> u32 {
     return uniforms.dest_base % PER_WORD;
 }

@@ -68,14 +68,14 @@ fn tile_words() -> u32 {
     return (1u << words_log2()) - u32(rows_shift());
 }
 
-// The state of a walk over the dimensions, from the innermost to the outermost: `walked` takes dimension `d`.
+// The state of a walk over the dimensions, from the innermost to the outermost: `walked` adds dimension `d`.
 struct Walk {
-    // The tile, as far as it is known.
+    // The tile, whose fields account for the dimensions taken so far.
     at: Tile,
-    // `batch` of `tile_at`, which is the row-major number of the tile's position along all dimensions but the near
-    // one, divided by the sizes of the dimensions already taken.
+    // What is left of the row-major number of the tile's position along all dimensions but the near one (`batch` in
+    // `tile_at`), after division by the sizes of the dimensions already taken.
     rest: u32,
-    // The number of the result's rows between neighbouring positions of the next dimension.
+    // The number of rows of the result from one position of the next dimension to the next position.
     rows: u32,
 }
 
@@ -86,7 +86,7 @@ fn walked(before: Walk, d: u32) -> Walk {
     if d == near_dim() {
         walk.at.near = dimension.size;
         walk.at.next_row = before.rows;
-        // The stride is -1: the last position comes first in the source.
+        // If the stride is not 1, it is -1: the last position comes first in the source.
         if dimension.stride != 1u {
             walk.at.base -= dimension.size - 1u;
             walk.at.row += (dimension.size - 1u) * before.rows;
@@ -113,7 +113,7 @@ fn tile_at(number: u32) -> Tile {
     var at: Tile;
     at.exists = number < uniforms.tiles;
     at.base = uniforms.source_base;
-    // The loop over at most 8 dimensions is unrolled, because a compiler would have to expect any number of rounds.
+    // The loop over at most 8 dimensions is unrolled, because a compiler does not know that it has so few rounds.
     var walk = Walk(at, batch, 1u);
     if dims() > 2u {
         if dims() > 7u { walk = walked(walk, 7u); }

@@ -13,16 +13,16 @@
 const PER_WORD: u32 = 4u / UNIT_BYTES;
 const PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
 
-// Whether lines or rows may begin at any unit of a word. Otherwise all of them begin with whole words, and none is
-// shifted.
+// Whether lines or rows may begin at any unit of a word. If false, all of them begin at the beginning of a word, and
+// none is shifted.
 override SHIFTS: bool;
 
-// The tile in PER_WORD blocks. Accesses name a block by a constant, because compilers compare every other index with
-// the length of the array.
+// The tile in PER_WORD blocks. Accesses name a block by a constant, because compilers compare every index that is not
+// constant with the length of the array.
 const BLOCK: u32 = TILE / PER_WORD;
 var<workgroup> tile: array<array<u32, BLOCK>, PER_WORD>;
 
-// The numbers of the words in a vector, which come from four squares or four rows.
+// The numbers of the four words in a vector, which belong to four lines, squares or rows.
 const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 
 // Whether lines may begin at any unit of a word of the source.
@@ -45,8 +45,8 @@ fn bits_before(units: u32) -> u32 {
     return (units & (PER_WORD - 1u)) * UNIT_BYTES * 8u;
 }
 
-// Returns the 32 bits that begin at bit `bits` of two words. `high` is shifted twice, because shift counts are modulo
-// 32: one shift by 32 would be a shift by 0.
+// Returns, for each of four pairs of words, the 32 bits that begin at bit `bits` of the pair. `high` is shifted twice,
+// because shift counts are modulo 32: one shift by 32 would be a shift by 0.
 fn funnel(low: vec4<u32>, high: vec4<u32>, bits: u32) -> vec4<u32> {
     return (low >> vec4(bits)) | ((high << vec4(1u)) << vec4(31u - bits));
 }
@@ -56,9 +56,9 @@ fn lines_begin(at: Tile) -> u32 {
     return at.base + at.first_near + at.first_unit * uniforms.step;
 }
 
-// Loads word `column` of each of four lines. `line` has the numbers of the lines, and `begin` the units of the source
-// at which they begin. A word without units of the tile's lines may lie outside the binding: word 0, which is always
-// bound, is loaded in its place, and its value never reaches the result.
+// Loads word `column` of each of four lines. `line` holds the numbers of the lines, and `begin` the units of the source
+// at which the lines begin. A word without units of the tile's lines may lie outside the binding: word 0, which is
+// always bound, is loaded in its place, and its value never reaches the result.
 fn load_four(at: Tile, full: bool, column: u32, line: vec4<u32>, begin: vec4<u32>) -> vec4<u32> {
     let word = vec4<u32>(vec4<i32>(begin) >> vec4(PER_WORD_LOG2)) + column;
     if full {
@@ -120,8 +120,8 @@ fn take_four(begin: u32, local: u32, line: u32, first: u32) -> vec4<u32> {
     return funnel(low, high, bits_before(begin + line * uniforms.step));
 }
 
-// Returns one word of each of the squares `first` to `first + 3` of an invocation. The word of square 0 is word
-// `place` of the tile, and those of later squares are behind it.
+// Returns one word of each of the squares `first` to `first + 3` of an invocation. The word of square 0 is word `place`
+// of block 0 of the tile, and the words of the other squares follow at fixed distances.
 fn words_of(place: u32, first: u32) -> vec4<u32> {
     return vec4(
         word_of_square(place, first),
@@ -136,8 +136,8 @@ fn word_of_square(place: u32, square: u32) -> u32 {
     return tile[square / each][place + (square % each) * (PER_WORD * WORKGROUP)];
 }
 
-// Words of squares. A vector holds one line, or one row, of each of four squares. For units of 2 bytes `c` and `d`
-// belong to four other squares than `a` and `b`.
+// Words of squares. A vector holds the same line, or the same row, of four squares. For units of 2 bytes, `c` and `d`
+// belong to other squares than `a` and `b`.
 struct Squares {
     a: vec4<u32>,
     b: vec4<u32>,
@@ -176,9 +176,10 @@ fn turn(at: Tile, local: u32) -> Squares {
     return turned_bytes(Squares(a, b, take_four(begin, local, 2u, 0u), take_four(begin, local, 3u, 0u)));
 }
 
-// Returns where word `word` of row 0 of the squares in a column lies in block 0 of the tile. The order of words
-// differs from column to column, so that invocations that turn neighbouring columns access different banks. Setting
-// more bits of `column` or of `word` changes the place by an XOR that depends on these bits alone.
+// After the turn, block n of the tile holds row n of every square. Returns where in its block word `word` of such a row
+// lies, for the squares in column `column`. The order of words differs from column to column, so that invocations that
+// turn neighbouring columns access different banks. Setting more bits of `column` or of `word` changes the place by an
+// XOR that depends on these bits alone.
 fn place(column: u32, word: u32) -> u32 {
     return (column << words_log2()) | (word ^ (column & ((1u << words_log2()) - 1u)));
 }
@@ -198,7 +199,7 @@ fn row_begin(at: Tile, near: u32) -> u32 {
     return uniforms.dest_base + (at.row + near * at.next_row) * uniforms.run;
 }
 
-// Stores words of four rows: row `row` of squares `first` to `first + 3` in the order of the result.
+// Stores a word of each of four rows: row `row` of squares `first` to `first + 3`, numbered in the order of the result.
 fn store_four(at: Tile, local: u32, row: u32, first: u32) {
     let last = (1u << words_log2()) - 1u;
     let word = local & last;
@@ -236,7 +237,7 @@ fn store_four(at: Tile, local: u32, row: u32, first: u32) {
 }
 
 // Stores those words of the tile's rows that also hold units of another row, or bytes outside the result: the first
-// word of each row that begins within a word, and the last of the last row.
+// word of each row that begins within a word, and the last word of the result if the result ends within it.
 fn store_edges(at: Tile, local: u32) {
     let first = i32(at.first_unit);
     if first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run) {
@@ -257,7 +258,8 @@ fn store_edges(at: Tile, local: u32) {
     }
 }
 
-// Stores the first word of a row. It begins with the last `head` units of the row before, which are loaded one by one.
+// Stores the first word of a row. Unless the row is the first of the result, this word begins with the last `head`
+// units of the row before, which are loaded one by one.
 fn store_first(at: Tile, column: u32, row: u32, head: u32) {
     var before = 0u;
     let mask = 0xffffffffu << bits_before(head);
@@ -274,8 +276,8 @@ fn store_first(at: Tile, column: u32, row: u32, head: u32) {
     store_edge(at, column, 0u, mask, before);
 }
 
-// Stores word `number` of a row if it belongs to the tile. The bits `mask` come from the tile. The others come from
-// `before`, or keep their values at the ends of the result.
+// Stores word `number` of a row if the word belongs to the tile. The bits `mask` come from the tile. The other bits
+// come from `before` or, at the ends of the result, keep their values.
 fn store_edge(at: Tile, column: u32, number: u32, mask: u32, before: u32) {
     let word = number - at.first_word;
     if word >= tile_words() {

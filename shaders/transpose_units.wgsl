@@ -27,12 +27,12 @@ fn place(unit: u32) -> u32 {
 
 // The part of the source that a tile loads.
 struct Lines {
-    // Where the first line begins in the source.
+    // Where the first line, or the stretch, begins in the source.
     begin: u32,
-    // The distance between neighbouring lines in the source.
+    // The distance between neighbouring lines in the source; 0 in a stretch.
     step: u32,
-    // The number of the first line, which is the number of its unit in the rows. Unused in a stretch, as is
-    // `end_line`.
+    // The number of the first line, which is the number of its unit in the rows. In a stretch neither this number nor
+    // `end_line` is used.
     first_line: u32,
     // Lines with this number or a larger one are outside.
     end_line: u32,
@@ -48,14 +48,14 @@ struct Lines {
     full: bool,
 }
 
-// A load of one unit. `further` returns differences instead, which are the same for all invocations: `plus` adds them
-// to a load of an invocation to get one of its later loads.
+// A load of one unit, or the difference between two loads of an invocation, which `further` returns. Such a difference
+// is the same for all invocations, and `plus` adds it to a load to get a later load of the same invocation.
 struct Load {
     // The unit's index in the source.
     at: u32,
     // The number of the unit's line; in a stretch, the unit's column.
     index: u32,
-    // The unit's index in the tile.
+    // The unit's index in workgroup memory, as `place` returns it.
     place: u32,
 }
 
@@ -109,8 +109,8 @@ fn first_load(lines: Lines, local: u32) -> Load {
     );
 }
 
-// Returns the difference between load number `loads` of an invocation and its first load: whole lines, or columns in a
-// stretch. `units` and `local` have no bit in common, so `plus` combines their places by XOR.
+// Returns the difference between load number `loads` of an invocation and its first load. It is a number of whole lines
+// or, in a stretch, of columns. `units` and `local` have no bit in common, so `plus` combines their places by XOR.
 fn further(lines: Lines, loads: u32) -> Load {
     let units = loads * WORKGROUP;
     if is_stretch() {
@@ -194,8 +194,8 @@ fn load(load: Load, end: u32) -> Unit {
     return source[select(0u, load.at, load.index < end)];
 }
 
-// A store of one unit. `behind` returns differences instead, which `sum` adds to a store of an invocation to get one
-// of its later stores.
+// A store of one unit, or the difference between two stores of an invocation, which `behind` returns. `sum` adds such a
+// difference to a store to get a later store of the same invocation.
 struct Stored {
     // The unit's number in the tile.
     from_unit: u32,

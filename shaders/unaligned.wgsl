@@ -2,8 +2,9 @@
 // vector of the result, which lies in one row or holds parts of several rows. Each part comes from two aligned vectors
 // of the source, shifted.
 //
-// Source and result are bound as arrays of vectors, and the whole source is bound. In the first and last vector of the
-// result, words outside the result are not written; bytes outside the result, in words that are, keep their values.
+// Source and result are bound as arrays of vectors, and the whole source is bound. In the first and the last vector,
+// words that are wholly outside the result are not written. In the words that are written, bytes outside the result
+// keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -19,7 +20,7 @@ fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }
 
-// Loads the 16 bytes that begin at any address, which may lie up to 15 bytes before the binding.
+// Loads the 16 bytes that begin at `address`, which need not be aligned and may lie up to 15 bytes before the binding.
 fn load_unaligned(address: u32) -> vec4<u32> {
     let at = u32(i32(address) >> 4u);
     return shifted(source_vector(at), source_vector(at + 1u), address);

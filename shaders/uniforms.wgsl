@@ -5,11 +5,11 @@
 
 struct Uniforms {
     // The number of units in a row. Here a unit is what the kernel loads at once: a unit of the plan, or a vector.
-    // Exceptions: `rows_serial.wgsl` counts vectors, even if it loads words. `row_words.wgsl` and
+    // There are exceptions: `rows_serial.wgsl` counts vectors, even if it loads words. `row_words.wgsl` and
     // `combine_subword.wgsl` count words. In `gather_units.wgsl` it is the number of tuples that point into a row of
     // params.
     run: u32,
-    // The distance in units between neighbouring units of a row in the source; wraps if negative. In
+    // The distance in units between neighbouring units of a row in the source. A negative distance wraps. In
     // `combine_atomic.wgsl` it is the distance in words between neighbouring rows, and between neighbouring slices.
     step: u32,
     // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` it is the number
@@ -23,24 +23,24 @@ struct Uniforms {
     // Bits 0 to 15: the number of workgroups along x. Workgroups beyond the device's limit for one dimension continue
     // along y. Bits 16 to 19: `lanes_log2`. Bits 20 to 23: `element_bytes`.
     grid: u32,
-    // The unit of the source's binding to which `Row.base` is relative.
+    // The number of units in the source's binding before the one from which `Row.base` and `Start.from_part` count.
     source_base: u32,
-    // The number of units before the result in its binding. `pack_bytes.wgsl` counts words instead, and
+    // The number of units in the result's binding before the result. `pack_bytes.wgsl` counts words instead, and
     // `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl` count vectors. In `scatter_resolve.wgsl` it is the
     // number that `head` gives to the first row.
     dest_base: u32,
     map: Map,
 }
 
-// One dimension of a row map: its size, and its stride in units (wraps if negative).
+// One dimension of a row map: its size, and its stride in units. A negative stride wraps.
 struct Axis {
     size: u32,
     stride: u32,
 }
 
 // Where a row begins in the source, relative to `source_base`, and its state: FOUND, MISSING or ELSEWHERE. `unit_at`
-// returns a `Row` for one unit: where the unit lies, counted from the beginning of the source's binding, and its
-// state.
+// returns a `Row` for a single unit: its `base` is the unit's place, counted from the beginning of the source's
+// binding.
 struct Row {
     base: u32,
     state: u32,
@@ -63,7 +63,7 @@ struct Segment {
     end: u32,
 }
 
-// Where four consecutive rows begin.
+// The `Row` of each of four consecutive rows.
 struct Four {
     a: Row,
     b: Row,
@@ -73,7 +73,7 @@ struct Four {
 
 // The row or unit has a source.
 const FOUND: u32 = 0u;
-// The row or unit has no source and becomes zeros.
+// The row or unit has no source. It becomes zeros or, in a scatter, is skipped.
 const MISSING: u32 = 1u;
 // This dispatch does not write the row or unit: another dispatch does, or, in a scatter, none does.
 const ELSEWHERE: u32 = 2u;

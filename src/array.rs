@@ -25,7 +25,7 @@ impl<T: Element> Array<T> {
     }
 }
 
-/// Values in host memory with their shape, borrowed: what operations on host values take.
+/// Borrowed values in host memory with their shape. Operations on host values take such arguments.
 ///
 /// | made from | elements |
 /// |---|---|
@@ -95,7 +95,7 @@ where
 }
 
 impl<'a, T> ArrayRef<'a, T> {
-    /// The shape.
+    /// The size of each dimension, the outermost first.
     pub fn shape(&self) -> &[usize] {
         match &self.0 {
             Arrangement::RowMajor { shape, .. } => shape,
@@ -106,8 +106,8 @@ impl<'a, T> ArrayRef<'a, T> {
 }
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// Returns the memory of the values, and the array as a view of this memory. Copies the values if there are gaps
-    /// between them. A length error names `argument`.
+    /// Returns the memory of the values, and the array as a view of this memory. If there are gaps between the values,
+    /// copies them and returns the memory of the copy. An [`Error::Length`] names `argument`.
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
             Arrangement::RowMajor { values, shape } => {
@@ -120,7 +120,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the slice of the array as a view of this memory. If the values of the
-    /// array have gaps between them, copies those that the slice selects.
+    /// array have gaps between them, copies those that the slice selects and returns the memory of the copy.
     pub(crate) fn sliced(
         self,
         argument: &'static str,

@@ -1,7 +1,8 @@
 //! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] says why this device was chosen.
 //!
-//! An operation that fails on the device is an error. With [`Backend::with_fallback`] the CPU does such operations on
-//! host values instead, and [`Backend::last_fallback`] then returns the error of the device.
+//! If an operation fails on the device, the call returns an error. A backend made by [`Backend::with_fallback`] runs
+//! such operations on host values on the CPU instead, and [`Backend::last_fallback`] then returns the error of the
+//! device.
 
 mod run;
 mod upload;
@@ -33,7 +34,7 @@ use crate::{
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 ///
-/// Cheap to clone.
+/// A backend is cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Backend {
     pub(crate) device: Device,
@@ -41,11 +42,11 @@ pub struct Backend {
     /// If `Some`, the CPU does operations on host values that fail with an error of the device. The inner value is
     /// the last such error, or `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// Where the error for out-of-range tuples under `OutOfRange::Error` comes from, if the arguments are tensors on
-    /// a GPU: `true` for the report, `false` for the call, which then waits for the device.
+    /// Whether the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
+    /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
     pub(crate) late_errors: bool,
-    /// If `Some`, operations on host values run on the CPU where these costs say that the CPU is faster.
+    /// If `Some`, an operation on host values runs on the CPU if these costs say that the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
     /// How many threads an operation on the CPU may use.
@@ -81,15 +82,15 @@ impl Backend {
         }
     }
 
-    /// The same backend, with the CPU as a fallback. Without a fallback a failure of the device is an error, even on
-    /// a backend made by [`Backend::auto`].
+    /// The same backend, with the CPU as a fallback. Without a fallback, a call that fails on the device returns an
+    /// error, even on a backend made by [`Backend::auto`].
     ///
     /// If an operation on host values fails with an [error of the device](Error::is_device_error), the CPU does the
-    /// operation. Such errors are a lost device, too little device memory, too low limits, or an element type that
-    /// the shaders cannot combine, among others. This covers [`Backend::slice`], [`Backend::gather_nd`],
-    /// [`Backend::scatter_nd`] and all other calls with values in and values out, and [`Backend::stream`]. Tensors
-    /// stay on their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] says
-    /// whether the CPU did an operation, and why.
+    /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
+    /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
+    /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
+    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] says whether the
+    /// CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -112,10 +113,10 @@ impl Backend {
     /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included.
     /// With 1 no thread is started. 0 stands for the default: one thread for each core that the process may use.
     ///
-    /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the
-    /// feature `rayon` the threads are those of the rayon pool that the caller is in, or of the global pool if the
-    /// caller is in none. The size of that pool is then the default and the maximum. Results have the same bits on
-    /// any number of threads.
+    /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the feature
+    /// `rayon` the threads are those of the rayon pool that the caller is in, or of the global pool if the caller is in
+    /// none. The size of that pool is then the default and the maximum. The number of threads does not change the bits
+    /// of a result.
     ///
     /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
     /// memory of a GPU.
@@ -134,7 +135,7 @@ impl Backend {
         self
     }
 
-    /// [`Backend::with_threads`] without the least amount of work for each thread, so that tests cut small results
+    /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that tests cut even small results
     /// into parts.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
@@ -146,15 +147,16 @@ impl Backend {
     }
 
     /// The same backend, whose gathers, crops and scatters of tensors do not wait for the device under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns when the work is submitted. If a
-    /// tuple is out of range, the error comes from the [report](crate::Pending) instead of the call. This holds for
-    /// tensors that the backend makes from now on, and for what is made of them.
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is submitted. If a
+    /// tuple is out of range, the [report](crate::Pending) returns the error instead of the call. This holds for
+    /// tensors that the backend makes from now on, and for tensors that are made from those.
     ///
     /// In a browser nothing may wait: without late errors, such a call fails there before it submits anything.
     /// Elsewhere late errors let a program submit several calls before it waits for the first of their reports.
     ///
-    /// A result is not checked until its report is there. If a tuple is out of range, the result of a gather has
-    /// zeros for what is out of range, and a scatter leaves its tensor unchanged. On the CPU the call itself fails.
+    /// Use a result only after its report has returned no error. If a tuple is out of range, the result of a gather or
+    /// a crop has zeros for what is out of range, and a scatter leaves its tensor unchanged. On the CPU the call itself
+    /// fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherOptions, OutOfRange}, Backend};
@@ -197,8 +199,8 @@ impl Backend {
         true
     }
 
-    /// Chooses the device that runs a plan on host values: the backend's device, unless its costs say that the CPU is
-    /// faster.
+    /// Chooses the device that runs a plan on host values: the backend's device, unless the backend's costs say that
+    /// the CPU is faster.
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self
@@ -226,7 +228,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`], or another error of the device.
+    /// [`Error::DeviceLost`], or another error of the device; [`Error::WouldBlock`] in a browser.
     pub fn wait(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
@@ -243,7 +245,8 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// [`Backend::wait`], with its errors, without blocking: for programs that run in a browser or in an async runtime.
+    /// [`Backend::wait`] without blocking, for programs that run in a browser or in an async runtime. Its errors are
+    /// the same, except [`Error::WouldBlock`].
     pub async fn wait_async(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
@@ -262,9 +265,9 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, which runs an operation on host values on the CPU where these costs say that the CPU is
-    /// faster. This covers all calls with values in and values out, and [`Backend::stream`]. Tensors stay on their
-    /// device, and operations on them run there.
+    /// The same backend, with costs by which it chooses the device for operations on host values. An operation runs on
+    /// the CPU if the costs say that the CPU is faster. This covers [`Backend::stream`] and all calls that take and
+    /// return host values. Tensors stay on their device, and operations on them run there.
     ///
     /// A GPU backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
@@ -323,16 +326,16 @@ impl Backend {
     /// A hardware GPU if the machine has one that can be opened, else the CPU. A software adapter is never chosen,
     /// since it is no faster than the CPU path. [`Backend::reason`] says which device was chosen and why.
     ///
-    /// Tensors live on the chosen device. Operations on host values run on the CPU where the [typical costs of such a
+    /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a
     /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and
-    /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
-    /// [`with_fallback`](Backend::with_fallback).
+    /// [`Backend::estimate`]. If the device fails, the call returns an error, unless you ask for a
+    /// [fallback](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto() -> Self {
         Self::auto_with(&AdapterOptions::default())
     }
 
-    /// [`Backend::auto`] among the hardware GPUs that the options allow.
+    /// [`Backend::auto`] with options that restrict which hardware GPUs it may choose.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto_with(options: &AdapterOptions) -> Self {
         pollster::block_on(Self::auto_async(options))
@@ -361,7 +364,7 @@ impl Backend {
         }
     }
 
-    /// A GPU, which may be a software adapter if the options allow one.
+    /// Opens a GPU, which may be a software adapter if the options allow one.
     ///
     /// # Errors
     ///
@@ -400,7 +403,7 @@ impl From<Gpu> for Backend {
     }
 }
 
-/// The name of the device.
+/// Prints the name of the device.
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.device {

@@ -3,7 +3,8 @@
 use crate::DType;
 use std::fmt;
 
-/// What a row of updates does to its slice of the destination: the elements that the row's index tuple points at.
+/// What a row of updates does to its slice of the destination. The slice consists of the elements that the row's index
+/// tuple points at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
@@ -19,7 +20,7 @@ pub enum Combine {
     /// At each place, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
     /// Not defined for complex numbers.
     Max,
-    /// Replaces the slice by the row. If several rows go to one slice, the last row wins. TensorFlow's
+    /// Replaces the slice with the row. If several rows go to one slice, the last row wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
     Update,
 }

@@ -1,11 +1,11 @@
 //! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Operations move bytes. A row that does not begin where the previous row ends takes a little longer. An estimate is
-//! the sum of four times:
+//! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. An
+//! estimate is the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
-//! | fetch the data | from a device: all bytes / `readback` + `submission`; from the host, if an array is changed in place: 2 · its bytes / `cpu.bytes` | from the host: uploaded bytes / `upload` |
+//! | fetch the data | from a device: bytes of all arguments / `readback` + `submission`; from the host, if an array is changed in place: 2 · its bytes / `cpu.bytes` | from the host: uploaded bytes / `upload` |
 //! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `cpu.far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `device.far_row` + `submission` |
 //! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
 //! | zero memory for the result | to the host: bytes of the result / `cpu.bytes`, or / `new_memory` for 32 MiB or more | to the host: the same |
@@ -22,8 +22,8 @@ use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
 ///
-/// [`CostModel::of`] returns typical rates for a kind of adapter, and [`CostModel::measure`] measures this machine. A
-/// backend [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
+/// [`CostModel::of`] returns typical rates for a kind of adapter, and [`CostModel::measure`] measures the rates of this
+/// machine. A backend [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
 ///
 /// ```
 /// use wgslice::{cost::{CostModel, Location}, slice, DType, Plan};
@@ -46,10 +46,11 @@ pub struct CostModel {
     pub upload: f64,
     /// Bytes per second from the device to the host.
     pub readback: f64,
-    /// Bytes per second of new memory of the host: the system zeroes each page and maps it when it is first written.
-    /// Only results of at least 32 MiB count, because allocators reuse the memory of smaller results that were dropped.
+    /// Bytes per second at which the host provides new memory: the system zeroes and maps each page when it is first
+    /// written. Applies only to results of at least 32 MiB, because allocators reuse the memory of smaller results that
+    /// were dropped.
     pub new_memory: f64,
-    /// Seconds that a call on the CPU takes besides moving bytes.
+    /// Seconds that a call on the CPU takes in addition to moving bytes.
     pub call: f64,
     /// Seconds from an empty submission to its completion.
     pub submission: f64,
@@ -63,13 +64,13 @@ pub struct CostModel {
 pub struct Throughput {
     /// Bytes per second, read plus written.
     pub bytes: f64,
-    /// Additional seconds for each row that does not begin where the previous row ends.
+    /// Additional seconds for each row that begins in another cache line than the previous row.
     pub row: f64,
-    /// Replaces `row` for rows at indices in an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` if indices say where rows lie in an array of more than 32 MiB, which caches do not hold.
     pub far_row: f64,
 }
 
-/// The memory that data is in, or that a result is wanted in.
+/// The memory that holds the data, or that is to hold a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
     /// Memory of the host.
@@ -89,10 +90,10 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as 0, make
-    /// the device's time NaN, infinite or negative.
+    /// Whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as 0, make a
+    /// time NaN, or the device's time infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
-        // Rates such as 0 make times infinite, negative or NaN. Such a time of the device chooses the CPU.
+        // The range does not contain a device time that is negative, infinite or NaN.
         !(0.0..self.cpu).contains(&self.device)
     }
 }
@@ -116,7 +117,7 @@ const CPU: Throughput = Throughput {
     far_row: 8e-9,
 };
 
-/// The rate of new memory in bytes per second. This rate and [`CALL`] are measured on the same machine.
+/// The rate of new memory in bytes per second. This rate and [`CALL`] are measured on the same machine as [`CPU`].
 const NEW_MEMORY: f64 = 4.4e9;
 const CALL: f64 = 400e-9;
 
@@ -125,7 +126,8 @@ const CALL: f64 = 400e-9;
 const NEW: f64 = (32 << 20) as f64;
 
 impl CostModel {
-    /// Rates for a hardware GPU: estimated, not measured, for a mid-range card on 8 lanes of PCIe 3.
+    /// Rates for a hardware GPU. The rates of the device and of transfers are estimated, not measured, for a mid-range
+    /// card on 8 lanes of PCIe 3.
     pub const HARDWARE: Self = Self {
         cpu: CPU,
         device: Throughput {

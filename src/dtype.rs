@@ -26,7 +26,7 @@ macro_rules! dtypes {
                 }
             }
 
-            /// TensorFlow's name of the type, as in `"float32"`.
+            /// TensorFlow's name of the type, such as `"float32"`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$dtype => $name,)*

@@ -4,10 +4,10 @@ use crate::{DType, Error};
 
 /// A Rust type that an array can hold.
 ///
-/// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, and `[f32; 2]` and `[f64; 2]` as complex
-/// numbers. The feature `half` adds `half::f16` and `half::bf16`.
+/// These types are `bool`, the integers of 8 to 64 bits, `f32`, `f64`, and, for complex numbers, `[f32; 2]` and `[f64;
+/// 2]`. The feature `half` adds `half::f16` and `half::bf16`.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
-    /// The element type of this Rust type.
+    /// The element type of arrays of this Rust type.
     const DTYPE: DType;
 
     /// The bytes of `values`, in memory order.
@@ -42,11 +42,11 @@ mod sealed {
 
 /// Makes a zeroed vector. Fails if the memory cannot be allocated.
 ///
-/// A large vector comes from `calloc`, which does not write pages that are new from the system, since those are zero.
-/// A small vector is allocated and then zeroed, because `malloc` takes small blocks from glibc's cache, and `calloc`
-/// of older versions does not.
+/// A large vector comes from `calloc`, which does not write to pages that are new from the system, since the system has
+/// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc keeps freed small blocks in a cache, which
+/// `malloc` uses but `calloc` of older versions does not.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
-    /// The largest size in bytes of a small vector: glibc's cache holds blocks of up to 1 KiB.
+    /// The largest size in bytes of a small vector. The cache of glibc holds blocks of up to about 1 KiB.
     const SMALL: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {
@@ -106,7 +106,7 @@ impl Element for bool {
         None
     }
 
-    // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value: all but 0 count as true.
+    // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value. Every value except 0 counts as true.
     fn collect<R>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,

@@ -1,4 +1,5 @@
-//! All errors. Messages name the argument, its value, the broken rule, and what to do instead, where these apply.
+//! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
+//! error has these.
 
 mod cause;
 mod crop;
@@ -22,7 +23,7 @@ pub use view::ViewError;
 
 use crate::text::Shape;
 
-/// Any error of this crate.
+/// Any error of an operation, except those of the [`reference`](crate::reference).
 ///
 /// The message is complete by itself. [`Error::Pipeline`] and [`Error::Device`] also have a
 /// [`source`](std::error::Error::source), usually wgpu's own error, for programs that inspect it:
@@ -40,22 +41,23 @@ use crate::text::Shape;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The slice does not fit the shape, or contradicts itself.
+    /// The slice contradicts itself or does not fit the shape, or `dy` does not have the shape of the slice.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The dimensions of a view or a tensor cannot be permuted, broadcast or reshaped as asked.
+    /// A view or a tensor cannot be permuted, broadcast or reshaped as asked, or a plan has no such part.
     #[error(transparent)]
     View(#[from] ViewError),
-    /// Params, indices and batch dimensions do not match, or an index is out of range.
+    /// Params, indices, axis and batch dimensions do not fit together, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
-    /// The boxes of a crop do not match the array, or reach outside of their items.
+    /// The boxes of a crop do not match the array, or a box reaches outside of the item that it is cut from.
     #[error(transparent)]
     Crop(#[from] CropError),
-    /// Indices, updates and the destination do not match, or an index is out of range.
+    /// Indices, updates and the destination do not match, the combination is not defined for the element type, or an
+    /// index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),
     /// A texture, or a selection of its texels, cannot be read or written.
@@ -84,7 +86,7 @@ pub enum Error {
         /// The shape that is too large.
         shape: Vec<usize>,
     },
-    /// An argument whose length does not match its shape.
+    /// An argument that has more or fewer elements or bytes than its shape needs.
     #[error(
         "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
         Shape(shape)
@@ -94,9 +96,9 @@ pub enum Error {
         argument: &'static str,
         /// The shape of the argument.
         shape: Vec<usize>,
-        /// The length that the shape needs.
+        /// The length that the shape needs, in `unit`.
         needed: usize,
-        /// The length of the argument.
+        /// The length of the argument, in `unit`.
         found: usize,
         /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
@@ -115,7 +117,7 @@ pub enum Error {
         /// The element type of the index tensor.
         found: crate::DType,
     },
-    /// Elements that should go into an array of another element type.
+    /// An argument whose elements go into an array of another element type.
     #[error(
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
@@ -160,31 +162,31 @@ pub enum Error {
         /// The size of the allocation in bytes.
         bytes: usize,
     },
-    /// A tensor, a buffer or a dispatch that needs more than one of the device's limits allows.
+    /// A limit of the device, or of the shaders, is too low for the operation.
     #[error(
         "{what} needs {needed}, above the device's {limit} of {allowed}: \
          run it on the CPU (Backend::cpu, --device cpu), or in smaller parts"
     )]
     DeviceLimit {
-        /// The tensor, buffer or dispatch that is too large.
+        /// What exceeds the limit, such as `"a shader"` or `"a row of texels"`.
         what: &'static str,
-        /// The limit, by its name in wgpu.
+        /// The limit: its name in wgpu, or a description such as `"32-bit shader arithmetic"` if the shaders set it.
         limit: &'static str,
-        /// How much the tensor, buffer or dispatch needs, in the unit of the limit.
+        /// The value that the operation needs, in the unit of the limit.
         needed: u64,
-        /// The device's value of the limit.
+        /// The value of the limit, in its unit.
         allowed: u64,
     },
     /// A buffer of the caller that cannot be used.
     #[error("the {argument} buffer {problem}")]
     Buffer {
-        /// The name of the buffer.
+        /// What the message calls the buffer, such as `"source"` in "the source buffer".
         argument: &'static str,
         /// What is wrong with the buffer and what is required of it, as the end of a sentence that begins with "the
         /// `argument` buffer".
         problem: String,
     },
-    /// No adapter fits the options. Holds the message.
+    /// No adapter fits the options. The field is the message.
     #[error("{0}")]
     NoAdapter(String),
     /// The device is lost: unplugged, reset by its driver after a hang, or destroyed by its owner.
@@ -195,7 +197,7 @@ pub enum Error {
     DeviceLost {
         /// What was being done when the device was lost.
         doing: &'static str,
-        /// The message of the device.
+        /// The reason that the graphics API gave for the loss, or the error that revealed it.
         reason: String,
     },
     /// The device is out of memory.
@@ -207,7 +209,7 @@ pub enum Error {
         /// What was being done when memory ran out.
         doing: &'static str,
     },
-    /// The device refuses a shader, because one of its limits is too low or its compiler fails.
+    /// The device refuses a shader, because one of the device's limits is too low or the driver's compiler fails.
     #[error(
         "the device refuses the shader of {shader}: {source}\n\
          open the device with the limits that this names, or use the CPU"
@@ -226,7 +228,7 @@ pub enum Error {
         /// The call to use instead.
         instead: &'static str,
     },
-    /// The graphics API reported a failure.
+    /// The graphics API reported a failure that no other variant describes.
     #[error("{doing} failed on the device: {source}")]
     Device {
         /// What was being done when the failure was reported.
@@ -237,7 +239,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the device is the cause, so that another device or the CPU may succeed.
+    /// Whether the device is the cause of the error, so that the same call may succeed on another device or on the CPU.
     pub fn is_device_error(&self) -> bool {
         matches!(
             self,

@@ -19,7 +19,7 @@ impl Plan {
     /// of bytes read and written.
     ///
     /// A dimension is written as `size*stride`, or as `size*from>to` with the strides of the source and of the
-    /// destination. Strides are in units.
+    /// destination. Strides are in units. Those of a scatter are in slices of the destination.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -109,9 +109,9 @@ impl Plan {
 }
 
 impl Backend {
-    /// [`Plan::explain`], with one more line that says how this device runs the plan. For the CPU, the line names the
-    /// threads and the loop. For a GPU, it names the commands: none, copies, a clear, or the dispatches and their
-    /// kernel.
+    /// Returns [`Plan::explain`] with one more line, which says how this backend runs the plan. On the CPU, the line
+    /// names the threads and the loop. On a GPU, it names the commands: none, copies, a clear, or the dispatches and
+    /// their kernel.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};

@@ -1,8 +1,8 @@
 //! Keeps the memory of the last large result that was dropped, for the next large result.
 //!
-//! The system zeroes each new page and maps it at its first use, so a large result takes several times as long in new
-//! memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not zeroed,
-//! since the next result overwrites all of its bytes.
+//! The system zeroes each new page and maps it at its first use, so writing a large result takes several times as long
+//! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
+//! zeroed, since the next result overwrites all of its bytes.
 
 use crate::{Error, element::zeroed};
 use std::{
@@ -10,10 +10,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The size in bytes from which memory is kept. The allocator itself reuses smaller memory.
+/// The smallest size in bytes of a buffer that is kept. The allocator itself reuses smaller buffers.
 const LARGE: usize = 1 << 20;
 
-/// The buffer that is kept. Empty if none is. Clones of the pool share the buffer.
+/// The kept buffer, or an empty vector if no buffer is kept. Clones of the pool share the buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
 
@@ -40,7 +40,8 @@ impl HostPool {
     }
 }
 
-/// Memory taken from a pool. When it is dropped, it replaces the pool's kept buffer if it is large.
+/// Memory taken from a pool. When memory of at least [`LARGE`] bytes is dropped, it replaces the buffer that the pool
+/// keeps.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,

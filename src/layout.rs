@@ -1,12 +1,12 @@
 //! Axes: sizes with strides.
 
-/// The size of the largest unit in bytes. The largest element (complex128) has this size, and so has the largest vector
-/// that a shader loads or stores at once, `vec4<u32>`.
+/// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
+/// or stores at once (`vec4<u32>`) both have this size.
 pub(crate) const MAX_UNIT: usize = 16;
 
-/// Where to split an axis of `positions` positions: in the middle. For 64 positions or more, the middle is rounded down
-/// to a multiple of 32, so that the second half keeps the alignment of the first. `None` for fewer than 2 positions,
-/// which cannot be split.
+/// The position at which an axis of `positions` positions is split: the middle. For 64 positions or more, the middle is
+/// rounded down to a multiple of 32, so that the second half keeps the alignment of the first. `None` for fewer than 2
+/// positions, which cannot be split.
 pub(crate) fn middle(positions: usize) -> Option<usize> {
     match positions / 2 {
         0 => None,
@@ -16,7 +16,7 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
 }
 
 /// One dimension: the number of its positions, and the distance between neighbouring positions, usually in the source.
-/// The user of an axis says what the distance counts: units, elements, bytes, or the slices of a scatter's destination.
+/// Each user of an axis says what its stride counts: units, elements, bytes, or the slices of a scatter's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {
     pub(crate) size: usize,
@@ -35,8 +35,8 @@ pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
-/// The range from the lowest to the highest unit at the positions of `axes`. The first position is unit `offset`. No
-/// axis has size 0.
+/// The range from the lowest to the highest unit at any position of `axes`. Position 0 of all axes is unit `offset`. No
+/// axis may have size 0.
 #[cfg(feature = "gpu")]
 pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> std::ops::Range<usize> {
     let (mut low, mut high) = (offset, offset);

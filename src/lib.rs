@@ -19,7 +19,7 @@
 // | `ops` | each operation with all its calls in one file; `options` collects their options |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
-// | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |
+// | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |

@@ -1,4 +1,4 @@
-//! Conversions from ndarray's slices, arrays and views, and of results to ndarray's arrays.
+//! Conversions from ndarray's slices, arrays and views, and from results to ndarray's arrays.
 //!
 //! An array of ndarray is a strided view of memory, like a [`View`]. How its elements are arranged decides whether
 //! they are copied first:
@@ -19,7 +19,8 @@ use std::{borrow::Cow, cmp::Reverse};
 
 /// Converts ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
 ///
-/// Bounds outside a dimension are clamped, where ndarray panics. Dimensions without an item stay whole.
+/// The bounds of a range are clamped to the dimension, whereas ndarray panics if they lie outside. Dimensions without
+/// an item stay whole.
 ///
 /// ```
 /// use ndarray::s;
@@ -39,14 +40,14 @@ where
     }
 }
 
-/// Converts the elements of a [`SliceInfo`], with the same meaning.
+/// Converts the elements of a [`SliceInfo`], with ndarray's meaning of a negative step.
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// Converts one element of a [`SliceInfo`], with the same meaning.
+/// Converts one element of a [`SliceInfo`], with ndarray's meaning of a negative step.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;
@@ -88,7 +89,7 @@ impl<T> TryFrom<Array<T>> for ArrayD<T> {
     }
 }
 
-/// Allocates nothing if the array is in row-major order.
+/// Keeps the memory of the values if the array is in row-major order, and copies them otherwise.
 impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     fn from(array: ArrayBase<OwnedRepr<T>, D>) -> Self {
         let array = match array.is_standard_layout() {
@@ -160,7 +161,7 @@ fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Er
     Ok(Some((memory, view)))
 }
 
-/// Copies the elements of an array that `spec` selects.
+/// Copies the elements that `spec` selects from an array.
 fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<Array<T>, Error> {
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();

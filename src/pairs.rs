@@ -1,21 +1,21 @@
 //! Pairs: which unit of the source goes to which unit of the destination. Nested dimensions number the pairs. Each
-//! dimension has a stride in the source and one in the destination. A copy has a view of the source and a view of the
-//! destination. The latter is the whole result of a slice, or the part of an array that an update or a gradient writes.
-//! Four passes turn the two views into few dimensions and large units. No pass changes which byte goes where, and only
-//! the first pass changes the order of the pairs.
+//! dimension has a stride in the source and one in the destination. Pairs are made from a view of the source and a view
+//! of the destination. The second view is the whole result of a slice, or the part of an array that an update or a
+//! gradient writes. Four passes turn the two views into few dimensions and large units. No pass changes which byte goes
+//! where, and only the first pass changes the order of the pairs.
 //!
 //! | pass | effect | example |
 //! |---|---|---|
 //! | turn | reverses each dimension that runs backwards in the destination | |
 //! | squeeze | drops dimensions of size 1 | `[8,1,4]` → `[8,4]` |
-//! | merge | joins two dimensions that one stride can walk on both sides | `[8,4]` with strides `[4,1]` → `[32]` |
+//! | merge | joins two neighbouring dimensions if, on each side, one stride can walk through both | `[8,4]` with strides `[4,1]` → `[32]` |
 //! | widen | turns elements that are aligned and contiguous on both sides into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
 //!
-//! A typical slice of rank 4 or 5 has one or two dimensions left.
+//! A typical slice of rank 4 or 5 keeps one or two dimensions.
 //!
-//! The destination is a slice of a row-major array, never a transposed view: a dimension reaches less far than one step
-//! of the next outer dimension. So the pairs are in ascending order of their destinations, and the two halves of the
-//! pairs write to disjoint parts of the destination.
+//! The destination is a slice of a row-major array, never a transposed view. So all positions of the inner dimensions
+//! lie within one step of the next outer dimension. Pairs are therefore in ascending order of their destination units,
+//! and the two halves of the pairs write to disjoint parts of the destination.
 
 #[cfg(feature = "gpu")]
 use crate::layout::span;
@@ -25,13 +25,15 @@ use crate::{
     view::View,
 };
 
-/// One dimension of the pairs: the number of its positions, and the distances between neighbouring positions.
+/// One dimension of the pairs: the number of its positions, and the distances between neighbouring positions in the
+/// source and in the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PairAxis {
     pub(crate) size: usize,
     /// The distance in the source, in units: negative if the source is read backwards, 0 if a unit repeats.
     pub(crate) from: isize,
-    /// The distance in the destination, in units.
+    /// The distance in the destination, in units. Always positive: [`Pairs::push`] reverses dimensions that run
+    /// backwards.
     pub(crate) to: usize,
 }
 
@@ -48,24 +50,24 @@ impl PairAxis {
     }
 }
 
-/// Pairs of a unit of the source and a unit of the destination.
+/// Which unit of the source goes to which unit of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pairs {
     /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The first pair's unit in the source, counted from 0.
+    /// The first pair's unit in the source, counted in units from the beginning of the source.
     pub(crate) from: usize,
-    /// The first pair's unit in the destination, counted from 0.
+    /// The first pair's unit in the destination, counted in units from the beginning of the destination.
     pub(crate) to: usize,
     /// The dimensions, outermost first. Empty if there is a single pair.
     pub(crate) axes: Vec<PairAxis>,
 }
 
 impl Pairs {
-    /// Pairs the elements, of `element` bytes each, of two views that have the same shape and are not empty. `dest` is
-    /// a slice of an array. The unit is chosen so that `whole` elements fill a whole number of units. A caller that
-    /// also writes the elements between pairs passes the number of elements of the whole destination. Others pass 0,
-    /// which sets no condition.
+    /// Pairs the elements of two views that have the same shape and are not empty. An element has `element` bytes, and
+    /// `dest` is a slice of a row-major array. The unit is chosen so that `whole` elements fill a whole number of
+    /// units. A caller that also writes the elements of the destination that belong to no pair passes the number of all
+    /// its elements. Other callers pass 0, which sets no condition.
     pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -80,7 +82,8 @@ impl Pairs {
         pairs.reduced(whole)
     }
 
-    /// Pairs the elements, of `element` bytes each, of a view that is not empty with those of a row-major array.
+    /// Pairs the elements of a view that is not empty with those of a row-major array of the same shape. An element has
+    /// `element` bytes.
     pub(crate) fn of_view(view: &View, element: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -111,7 +114,7 @@ impl Pairs {
             return;
         }
         if to < 0 {
-            // The dimension's last position is an element of both arrays, so this cannot overflow.
+            // Position `size - 1` of the dimension is an element of both arrays, so neither sum wraps.
             self.from = along(self.from, from, size - 1);
             self.to = along(self.to, to, size - 1);
             from = -from;
@@ -179,7 +182,7 @@ impl Pairs {
         self.axes.iter().map(|axis| axis.size).product()
     }
 
-    /// The innermost dimension and all others. For a single pair, [`PairAxis::ONE`] and no others.
+    /// The innermost dimension, and all other dimensions. For a single pair, [`PairAxis::ONE`] and no other dimensions.
     pub(crate) fn run(&self) -> (PairAxis, &[PairAxis]) {
         match self.axes.split_last() {
             Some((&run, outer)) => (run, outer),
@@ -187,7 +190,7 @@ impl Pairs {
         }
     }
 
-    /// The two halves, cut in the middle of the outermost dimension. `None` if there is a single pair.
+    /// The first and the second half, cut in the middle of the outermost dimension. `None` if there is a single pair.
     pub(crate) fn halves(&self) -> Option<[Self; 2]> {
         let (outer, inner) = self.axes.split_first()?;
         let half = |first: usize, size: usize| {
@@ -234,7 +237,7 @@ pub(crate) fn walk(
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 walk(inner, from, to, each);
-                // The step after the last position leaves the array and may wrap. Its result is not used.
+                // After the last position, the sums may lie outside of the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add(outer.to);
             }
@@ -257,8 +260,9 @@ mod tests {
         all
     }
 
-    /// After all passes each byte goes where the two views say, in ascending order of destinations. The same holds for
-    /// the pairs of the two halves in turn, and for pairs of smaller units.
+    /// After all passes, each byte goes where the two views say, in ascending order of destinations. The same holds for
+    /// the pairs of the first half followed by those of the second, and for pairs of smaller units. `last` and `read`
+    /// return the units that these bytes lie in.
     #[test]
     fn passes_keep_the_pairs() {
         for (spec, value) in [

@@ -15,14 +15,15 @@ use std::{
     thread,
 };
 
-/// The waker of calls that poll or block instead of awaiting. Nothing needs to wake them.
+/// The waker for calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
+/// themselves.
 pub(crate) static POLLING: &Waker = Waker::noop();
 
-/// A value that a device delivers when it has finished its work, such as the [`Report`](crate::Report) of a gather. On
-/// the CPU the value is there at once.
+/// A value that a device or a thread delivers when it has finished its work, such as the [`Report`](crate::Report) of a
+/// gather. The report of an operation on the CPU is there at once.
 ///
-/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones stand for the same value. Dropping it
-/// costs nothing and does not cancel the work.
+/// The value can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones of a `Pending` stand for the
+/// same value. Dropping a `Pending` costs nothing and does not cancel the work.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, Backend};
@@ -38,13 +39,13 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 ///
 /// # The report of recorded commands
 ///
-/// Request the report after the commands were submitted. A report that is requested earlier says that no tuple was
-/// out of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be
-/// overwritten until then. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves
-/// its indices empty.
+/// Request the report after the commands were submitted. A report that is requested earlier says that no tuple was out
+/// of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten
+/// before the report is there. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and
+/// leaves its integers empty.
 #[derive(Clone)]
 pub struct Pending<T> {
-    /// The device that the value comes from. `None` if the value is there, or comes from a thread.
+    /// The device that the value comes from. `None` if the value was known from the start, or comes from a thread.
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     state: Arc<Mutex<State<T>>>,
@@ -74,7 +75,7 @@ impl<T: Clone> Pending<T> {
     }
 
     /// A value that a device delivers. The first request calls `start`, which begins to read the value. The future is
-    /// not made before, because that takes time and most reports are dropped without a request.
+    /// not made earlier, because making it takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
     pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
         gpu: &Gpu,
@@ -87,8 +88,8 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that `work` makes on a thread of its own. A browser has no such thread: there this call does `work`
-    /// itself.
+    /// A value that `work` makes on a thread of its own. In a browser, which has no such thread, this call runs `work`
+    /// before it returns.
     #[cfg(feature = "gpu")]
     pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
     where
@@ -131,7 +132,7 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// Returns the value, or `None` if the device is not done yet. Never blocks.
+    /// Returns the value, or `None` if the device or the thread is not done yet. Never blocks.
     ///
     /// # Errors
     ///
@@ -153,8 +154,9 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// Waits until the device is done, and returns the value. In a browser, which does not allow blocking, this is an
-    /// [`Error::WouldBlock`] unless the value is there. Await the value there instead.
+    /// Waits until the device or the thread is done, and returns the value. In a browser, which does not allow
+    /// blocking, the call fails with [`Error::WouldBlock`] unless the value is already known. Await the value in a
+    /// browser.
     ///
     /// # Errors
     ///
@@ -163,7 +165,8 @@ impl<T: Clone> Pending<T> {
         #[cfg(feature = "gpu")]
         match &self.gpu {
             Some(gpu) if gpu.may_block() => return gpu.wait_until(|context| self.advance(context)),
-            // The value is already known, or a thread makes it. In a browser there are no threads, so it is known.
+            // The value is already known, or a thread makes it. In a browser, which has no threads, the value is known,
+            // and `poll` below returns it.
             #[cfg(not(target_arch = "wasm32"))]
             None => return pollster::block_on(self.clone()),
             _ => {}

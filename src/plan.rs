@@ -40,7 +40,7 @@ impl Rows {
         step: 1,
     };
 
-    /// The rows that copy [`Pairs`]: the innermost dimension of the pairs is a row.
+    /// The rows that copy the units of [`Pairs`]: the positions of the innermost dimension of the pairs make up a row.
     pub(crate) fn of_pairs(pairs: &Pairs) -> Self {
         let (run, outer) = pairs.run();
         Self {
@@ -51,7 +51,7 @@ impl Rows {
         }
     }
 
-    /// The units of a row, as an axis of the source.
+    /// A row's units as an axis of the source, with its stride in units.
     pub(crate) fn run_axis(&self) -> Axis {
         Axis {
             size: self.run,
@@ -59,10 +59,9 @@ impl Rows {
         }
     }
 
-    /// Splits each unit into `factor` smaller ones. If the units of a row are contiguous in the source, rows stay as
-    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row. The caller then
-    /// adds the returned axis to its map. This axis numbers the new rows within an old row, and its stride counts old
-    /// units.
+    /// Splits each unit into `factor` smaller ones. Rows whose units are contiguous in the source keep their length in
+    /// bytes, and the result is `None`. Otherwise each old unit becomes a row, and the caller must add the returned
+    /// axis to its map. This axis numbers the new rows within an old row, and its stride counts old units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -115,7 +114,7 @@ impl Map {
 /// |---|---|
 /// | slices | [`Plan::slice`], [`Plan::slice_block`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
-/// | boxes of fixed size, with begins of their own | [`Plan::crop`], [`View::crop`](crate::View::crop) |
+/// | boxes of one size, each at its own position | [`Plan::crop`], [`View::crop`](crate::View::crop) |
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
@@ -138,7 +137,7 @@ pub struct Plan {
     pub(crate) shape: Vec<usize>,
     /// The size of an element in bytes.
     pub(crate) element: usize,
-    /// The shape of the source: `input`, `value`, `dy`, `params`, `x` of a crop, or `updates`.
+    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, or `updates`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,
@@ -187,7 +186,7 @@ impl Plan {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// The byte of the source where the result of a slice begins, if the result is one contiguous part of the source.
+    /// If the result of a slice is one contiguous part of the source, the byte of the source where this part begins.
     /// Otherwise, and for all other operations, `None`.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.map {

@@ -24,7 +24,7 @@ impl Missing {
         self.first.get_or_insert(tuple);
     }
 
-    /// Adds what a check of other tuples found. Those may have lower or higher numbers.
+    /// Combines these findings with those of a check of other tuples, whose numbers may be lower or higher.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -38,7 +38,8 @@ impl Missing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The number of tuples, including those out of range. 0 if the result has no elements.
+    /// The number of tuples, including those out of range. 0 if there is nothing to move. For an operation without
+    /// tuples, such as a slice, the number of rows of its plan.
     pub tuples: usize,
     /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for the
     /// elements outside, and a scatter dropped their updates.
@@ -46,7 +47,7 @@ pub struct Report {
     /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
-    /// scattered into.
+    /// scattered into. For an operation without tuples, the shape of its source.
     pub shape: Vec<usize>,
     operation: Operation,
 }
@@ -119,7 +120,8 @@ impl Plan {
                 operation,
             });
         };
-        // The tuple of a box ends with flips, which do not affect where the box reaches. The report leaves them out.
+        // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
+        // leaves them out.
         let length = match &self.map {
             Map::Crop(map) => map.first_begin() + map.extents.len(),
             _ => tuples.depth,

@@ -63,7 +63,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The coordinates of element `index` of `shape`, in row-major order.
+/// The coordinates of the element with the row-major number `index` in an array of `shape`.
 pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {

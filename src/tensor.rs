@@ -111,20 +111,22 @@ impl Tensor {
         Ok(self.make(&plan, None)?.0)
     }
 
-    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`, with the rules
-    /// and errors of [`SliceSpec::block`].
+    /// [`Tensor::slice`] of a block, as in TensorFlow's `tf.slice`: `begin` is its first position, and `size` its size
+    /// in each dimension. The rules and errors are those of [`SliceSpec::block`], and errors of the device are possible
+    /// too.
     pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.slice(&SliceSpec::block(self.shape(), begin, size)?)
     }
 
-    /// A slice of this tensor, written into an existing tensor `dest`, which has the shape and the element type of the
-    /// result and lives on the same device. If no other tensor shares the memory of `dest`, no memory is allocated, and
-    /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
+    /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of
+    /// the result and live on the same device. If nothing else shares the memory of `dest`, the slice is written there:
+    /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the work is submitted,
+    /// not waited for.
     ///
-    /// No other tensor changes. `dest` gets new memory if it shares its memory with another tensor (a clone, or a
-    /// slice of all of a tensor), or if it is on the CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest`
-    /// may be a clone of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares
-    /// the memory.
+    /// No other tensor changes. `dest` gets new memory if it shares its memory with another tensor (a clone, or a slice
+    /// of all of a tensor), if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on
+    /// the CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest` may be a clone of this tensor. A slice of all
+    /// of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -187,7 +189,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::DType`] if `T` is not the tensor's element type, or an error of the device.
+    /// [`Error::DType`] if `T` is not the tensor's element type; [`Error::WouldBlock`] for a tensor on a GPU in a
+    /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
         Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
@@ -217,8 +220,8 @@ impl Tensor {
         T::fill(values, |bytes| self.read(bytes))
     }
 
-    /// [`Tensor::to_array`], with its errors, without blocking: for programs that run in a browser or in an async
-    /// runtime.
+    /// [`Tensor::to_array`] without blocking, for programs that run in a browser or in an async runtime. Its errors are
+    /// the same, except [`Error::WouldBlock`].
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
@@ -227,8 +230,8 @@ impl Tensor {
         Ok(array)
     }
 
-    /// [`Tensor::read_into`], with its errors, without blocking: for programs that run in a browser or in an async
-    /// runtime.
+    /// [`Tensor::read_into`] without blocking, for programs that run in a browser or in an async runtime. Its errors
+    /// are the same, except [`Error::WouldBlock`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -314,7 +317,8 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    /// The bytes of this tensor as elements of another type, in a shape that takes the same number of bytes.
+    /// This tensor's bytes as elements of type `dtype`, without a copy. The caller passes a `shape` that takes the same
+    /// number of bytes.
     pub(crate) fn as_type(&self, dtype: DType, shape: &[usize]) -> Self {
         Self::new(&self.backend, dtype, shape, self.storage.clone())
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A count with its noun: `1 dispatch`, `2 dispatches`.
+/// Returns a count with its noun: `1 dispatch`, `2 dispatches`.
 pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String {
     let count = count.to_string();
     let noun = if count == "1" { one } else { many };

@@ -1,5 +1,5 @@
-//! The calls that a program in a browser makes. Nothing may wait for the device there. The devices here are the
-//! machine's, with waiting forbidden as in a browser.
+//! Tests of the calls that a program in a browser makes. In a browser no call may wait for the device. These tests run
+//! on the machine's devices, on which waiting is forbidden as in a browser.
 
 use crate::harness::gpu_devices;
 use std::sync::{
@@ -18,8 +18,8 @@ use wgslice::{
 
 const STRICT: OutOfRange = OutOfRange::Error;
 
-/// Makes every call of tensors with `OutOfRange::Error`, on a table of 4 rows of 2. The last three are scatters: one
-/// makes a tensor from updates, and two change the table.
+/// Makes each call of tensors that takes `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls
+/// are scatters: one makes a new tensor from updates, and two change the table.
 fn strict_calls(
     table: &mut Tensor,
     ids: [i32; 2],
@@ -94,7 +94,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     pollster::block_on(tensor.to_array_async()).unwrap().data
 }
 
-/// Under `OutOfRange::Error`, a call that cannot wait fails before it submits anything, even if all tuples are in
+/// Under `OutOfRange::Error`, a call where nothing may wait fails before it changes anything, even if all tuples are in
 /// range.
 #[test]
 fn strict_calls_are_refused_where_nothing_may_wait() {
@@ -112,7 +112,8 @@ fn strict_calls_are_refused_where_nothing_may_wait() {
     }
 }
 
-/// With late errors the report gives the error, and a scatter with a tuple out of range leaves its tensor unchanged.
+/// With late errors, the report returns the error instead of the call. A scatter with an out-of-range tuple leaves its
+/// tensor unchanged.
 #[test]
 fn late_errors_are_those_of_the_reports() {
     for gpu in gpu_devices() {
@@ -135,15 +136,15 @@ fn late_errors_are_those_of_the_reports() {
                 let report = pollster::block_on(report.unwrap());
                 assert_eq!(report.unwrap().out_of_range, 0, "{name} on {backend}");
             }
-            // Rows 3 and 1 increase by [1, 2] and [3, 4]. Then two elements of column 0 increase by 1 and 3, and two of
-            // column 1 by 2 and 4.
+            // `tensor_scatter_nd` adds [1, 2] to row 3 and [3, 4] to row 1. Then `scatter_elements` adds 1 and 3 to two
+            // elements of column 0, and 2 and 4 to two elements of column 1.
             let expected = [3.5, 3.5, 5.5, 11.5, 4.5, 5.5, 8.5, 9.5];
             assert_eq!(values(&table), expected, "{backend}");
         }
     }
 }
 
-/// Every call that would wait fails, and names the call to use instead.
+/// Every call that would wait fails, and its error names the call to use instead.
 #[test]
 fn calls_that_would_wait_name_another() {
     for gpu in gpu_devices() {
@@ -173,7 +174,7 @@ fn calls_that_would_wait_name_another() {
     }
 }
 
-/// A plan gives the result of its operation's call with host values, even where nothing may wait.
+/// `run_async` runs plans on host values, on the CPU and on devices with and without waiting.
 #[test]
 fn plans_run_on_host_values() {
     let mut backends = vec![Backend::cpu()];
@@ -281,7 +282,7 @@ fn values_are_awaited_into_memory_that_is_there() {
     }
 }
 
-/// When the wait is over, the work that was submitted before is done: its callback has run.
+/// When `wait_async` ends, the callback of the work that was submitted before it has run.
 #[test]
 fn the_device_is_awaited() {
     for gpu in gpu_devices() {

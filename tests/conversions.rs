@@ -1,7 +1,7 @@
-//! Conversions between f16 and f32, and sums of bf16, as shaders compute them, against the crate `half`.
+//! Compares the shaders' conversions between f16 and f32, and their sums of bf16, with the crate `half`.
 //!
-//! The functions are cut out of `combine_subword.wgsl`. A scatter converts to f16 only sums of two f16 numbers, which
-//! are few of all f32 values.
+//! The tested functions are cut out of `combine_subword.wgsl`. They are tested alone, because a scatter converts only
+//! sums of two f16 numbers to f16, and few f32 values are such sums.
 
 use crate::harness::{
     gpu::{candidates, request_device},
@@ -13,7 +13,7 @@ use wgslice::Gpu;
 
 const SHADER: &str = include_str!("../shaders/combine_subword.wgsl");
 
-/// Applies a function of the shader to the values `first + index * step`, modulo 2^32.
+/// The entry point: it applies a function of the shader to the values `first + index * step`, modulo 2^32.
 const MAIN: &str = "
     struct Values { first: u32, step: u32 }
     @group(0) @binding(0) var<uniform> values: Values;
@@ -59,8 +59,8 @@ const F32_OF_F16: Conversion = Conversion {
     },
 };
 
-/// The sum of the two bf16 numbers in a value. WGSL leaves open the result of a sum in which a subnormal number, an
-/// infinity or a NaN occurs.
+/// The sum of the two bf16 numbers in a value. WGSL does not define a sum in which a subnormal number, an infinity or a
+/// NaN occurs, so any result is accepted for such a sum.
 const SUM_OF_BF16: Conversion = Conversion {
     functions: &["rounded", "add_bf16"],
     result: "add_bf16(value >> 16u, value & 0xffffu)",
@@ -77,7 +77,7 @@ fn f16_of_bits(bits: u32) -> f16 {
     f16::from_bits(u16::try_from(bits).expect("16 bits"))
 }
 
-/// The text of a function of the shader.
+/// Returns the text of a function of the shader.
 fn function(name: &str) -> &'static str {
     let begin = SHADER.find(&format!("fn {name}(")).expect(name);
     let length = SHADER[begin..].find("\n}\n").expect(name) + 3;
@@ -152,7 +152,8 @@ impl Conversion {
     }
 }
 
-/// A device of each adapter with WebGPU's default limits, or the adapter's where these are worse, and its name.
+/// Opens a device of each adapter, and returns it with the adapter's name. The limits are WebGPU's defaults, or the
+/// adapter's where the adapter's are worse.
 fn gpus() -> Vec<(String, Gpu)> {
     candidates()
         .into_iter()
@@ -165,8 +166,8 @@ fn gpus() -> Vec<(String, Gpu)> {
         .collect()
 }
 
-/// All f16 values, all sums of a bf16 number and 0, and the f32 values with any high half and with a low half next to a
-/// point where rounding changes.
+/// Tests all f16 values, all sums of a bf16 number and 0, and f32 values with any upper 16 bits. The lower 16 bits lie
+/// next to points where rounding changes.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
     for (name, gpu) in gpus() {
@@ -186,7 +187,7 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
     }
 }
 
-/// All 2^32 values of f32, and all 2^32 pairs of bf16.
+/// Tests all 2^32 values of f32, and all 2^32 pairs of bf16 numbers.
 #[test]
 #[ignore = "minutes on a software adapter; bash tests/run-large runs it"]
 fn all_conversions_in_shaders_agree_with_the_crate_half() {

@@ -1,4 +1,4 @@
-//! The CPU path, at the boundaries between its loops.
+//! Tests of the CPU path, at sizes around those where it changes from one loop to another.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
@@ -14,7 +14,8 @@ fn check(shape: &[usize], spec: &str) {
     check_slice_on_cpu(shape, &TfStridedSlice::try_from(&spec).unwrap());
 }
 
-/// Run lengths around those of vectors, of fixed copies and of rows that use a vector loop.
+/// Run lengths in elements. They lie around the lengths of vectors, of copies of a fixed size, and of rows for which a
+/// vector loop is used.
 const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
 
 #[test]
@@ -38,7 +39,8 @@ fn every_step_at_every_run_length() {
     }
 }
 
-/// Pieces of 1 to 39 elements and of lengths around powers of two, at constant and at changing distances.
+/// Contiguous pieces of 1 to 39 elements, and of lengths around powers of two. The distance from one piece to the next
+/// is constant or changes.
 #[test]
 fn every_piece_length() {
     for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
@@ -50,7 +52,7 @@ fn every_piece_length() {
     }
 }
 
-/// Pixels of 1 to 6 channels, in rows of several lengths, flipped, and with reversed channels.
+/// Tests pixels of 1 to 6 channels, in rows of several lengths. Rows are flipped, and channels are reversed.
 #[test]
 fn pixels() {
     for channels in 1..=6 {
@@ -63,7 +65,7 @@ fn pixels() {
     }
 }
 
-/// Lengths around those at which another copy kernel takes over.
+/// Tests lengths around those at which the CPU path changes to another copy kernel.
 #[test]
 fn long_pieces() {
     for bytes in [1023, 1024, 1025, 2111, 2112, 2113, 5000] {
@@ -71,7 +73,8 @@ fn long_pieces() {
     }
 }
 
-/// Results written by several threads, cut within rows, between rows and within pieces.
+/// Tests results that several threads write. The results are cut within rows, between rows and within contiguous
+/// pieces.
 #[test]
 fn results_that_are_written_in_parts() {
     check(&[70_001, 3], "::-1, :");
@@ -82,8 +85,8 @@ fn results_that_are_written_in_parts() {
     check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
-/// Short groups of a source larger than the caches: the gaps between them are read too, but nothing before the
-/// first byte of the source or after its last.
+/// Slices that read short groups of elements from a source larger than the caches. The gaps between the groups are read
+/// too, but no byte before or after the source.
 #[test]
 fn gaps_of_a_large_source() {
     for spec in [
@@ -107,7 +110,8 @@ fn gathers_that_are_written_in_parts() {
     }
 }
 
-/// Rows are longer than a part. One row is out of range, and is counted once.
+/// Rows are longer than the part of a thread. The out-of-range row is counted once, although several threads may write
+/// it.
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
@@ -123,7 +127,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[2 * width..] == source[..width]);
 }
 
-/// Slices of views are larger than a part, so each is cut in the middle of its loops.
+/// The gathered slices of views are larger than the part of a thread, so each slice is cut in the middle of its loops.
 #[test]
 fn slices_of_views_that_are_cut_between_parts() {
     let view = |shape: &[usize]| View::new(shape).unwrap();
@@ -161,7 +165,7 @@ fn slices_of_views_that_are_cut_between_parts() {
     }
 }
 
-/// Where each element that a view selects is in its source.
+/// Returns the position in the source of each element that a view selects.
 fn selected(view: &View) -> Vec<usize> {
     let mut selected = Vec::with_capacity(view.len());
     let mut position = vec![0; view.shape().len()];
@@ -204,7 +208,7 @@ fn check_view(view: &View) {
     }
 }
 
-/// Sizes around those of vectors, cache lines and tiles, in both dimensions.
+/// Tests sizes around those of vectors, cache lines and tiles, in both dimensions.
 #[test]
 fn transposed_matrices() {
     for rows in [2, 3, 4, 5, 15, 16, 17, 31, 63, 65, 130] {
@@ -219,7 +223,7 @@ fn transposed_matrices() {
     }
 }
 
-/// Every permutation of arrays of rank 3 and 4, with offsets, steps and broadcasts.
+/// Tests every permutation of arrays of rank 4, with offsets, steps and broadcasts.
 #[test]
 fn transposed_arrays() {
     let whole = View::new(&[5, 18, 3, 21]).unwrap();
@@ -239,7 +243,8 @@ fn transposed_arrays() {
     }
 }
 
-/// Results written by several threads: whole planes, lanes of a plane, and parts of lanes.
+/// Tests results that several threads write. The part of a thread is some whole planes, some lanes of a plane, or a
+/// part of a lane.
 #[test]
 fn transposed_arrays_that_are_written_in_parts() {
     for (shape, order) in [
@@ -265,7 +270,8 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Tuples of depths with and without a compiled loop, with batches and without.
+/// Tests tuples of depths for which there is a loop of their own and of depths for which there is not, with and without
+/// batches.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];
@@ -344,7 +350,7 @@ fn explanations_name_the_loop() {
     );
 }
 
-/// Results large enough for several threads, which write to parts of the destination.
+/// Tests results that are large enough for several threads. Each thread writes a part of the destination.
 #[test]
 fn threads_write_in_parts() {
     let (shape, cpu) = ([500, 7, 90], Backend::cpu());

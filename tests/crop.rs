@@ -1,4 +1,4 @@
-//! crop on every device, against the reference.
+//! Compares `crop` on every device with the reference.
 
 use crate::harness::{check_crop, kind};
 use wgslice::{
@@ -9,8 +9,8 @@ use wgslice::{
 };
 use wgslice_vectors::{Crop, Params, Step, Tensor};
 
-/// The arguments of a crop. A test gives some of them; the defaults are a box for each item, no flips, and strides of
-/// 1.
+/// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without
+/// flips nothing is flipped. Without strides all strides are 1.
 #[derive(Clone, Default)]
 struct Given<'a> {
     shape: &'a [usize],
@@ -23,7 +23,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Checks the crop under the policy zero or error, chosen by the number, and under the policy clamp.
+    /// Checks the crop under the policy clamp, and under the policy zero or the policy error, as `number` chooses.
     #[track_caller]
     fn check(&self, number: usize) {
         let dims = self.sizes.len();
@@ -74,13 +74,13 @@ impl Given<'_> {
     }
 }
 
-/// Flips for `count` boxes, which go through the combinations of flips in `dims` dimensions.
+/// Returns flips for `count` boxes. Successive boxes have successive combinations of flips in `dims` dimensions.
 fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
     let flip = |at: usize| (at / dims) >> (at % dims) & 1 == 1;
     Some((0..count * dims).map(flip).collect())
 }
 
-/// Begins from before the first position to beyond the last, in both dimensions, for every element size.
+/// Tests begins from before the first position to beyond the last, in both cropped dimensions, for every element size.
 #[test]
 fn begins_around_every_edge() {
     let begins: Vec<[i64; 2]> = (-4..=7)
@@ -100,7 +100,7 @@ fn begins_around_every_edge() {
     }
 }
 
-/// Uncropped dimensions of few and of many bytes, which kernels of all kinds move.
+/// Tests uncropped dimensions of few and of many bytes, so that different kernels move them.
 #[test]
 fn every_size_of_what_is_kept() {
     for (number, rest) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
@@ -172,7 +172,7 @@ fn begins_and_box_indices_beyond_32_bits() {
         }
         .check(number);
     }
-    // As int32 these would be negative, and the boxes would lie before their items.
+    // Read as int32, these begins would be negative, and the boxes would lie before their items instead of behind them.
     for number in 0..15 {
         Given {
             shape: &[2, 7, 3],
@@ -228,7 +228,7 @@ fn nothing_to_read_or_to_write() {
             ..given.clone()
         }
         .check(number);
-        // There is no item to read from.
+        // The boxes have no item to read from.
         Given {
             shape: &[0, 4, 3],
             box_indices: Some(vec![0, 1]),
@@ -244,7 +244,7 @@ fn nothing_to_read_or_to_write() {
     }
 }
 
-/// Results of more bytes than one thread writes, in parts that cut lines.
+/// Tests results of more bytes than one thread writes. The parts of threads begin and end within lines.
 #[test]
 fn large_results() {
     for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
@@ -279,7 +279,7 @@ fn more_boxes_than_memory_can_be_explained() {
     );
 }
 
-/// Boxes whose ends are beyond 64 bits.
+/// Tests boxes whose ends are beyond the range of 64-bit integers.
 #[test]
 fn boxes_that_are_larger_than_any_array() {
     for (number, step) in [1 << 61, i64::MAX, -1 << 61, i64::MIN + 1]
@@ -409,7 +409,7 @@ fn an_error_names_the_first_box_outside() {
     );
 }
 
-/// The report of a crop becomes the error that the crop itself would have been.
+/// `into_result` makes a report into the error that the crop returns under `OutOfRange::Error`.
 #[test]
 fn a_report_becomes_the_error_of_the_crop() {
     let error = |out_of_range| {

@@ -1,9 +1,10 @@
-//! The shapes and arguments of every golden vector on every device of the harness: with WebGPU's default
-//! limits, with limits so low that everything is cut into windows, and in tensors of several buffers.
+//! Runs the shapes and arguments of every golden vector on every device of the harness. Among these are devices with
+//! WebGPU's default limits, with limits so low that most plans are cut into windows, and with tensors of several
+//! buffers.
 //!
-//! The harness compares with the reference, which agrees with TensorFlow on these vectors (`golden`). Except for
-//! scatters, a vector runs at one element size on each device. `wgslice verify` runs it at all sizes, with all index
-//! types, on the CPU and on adapters as programs open them.
+//! The harness compares results with those of the reference, which agrees with TensorFlow on these vectors, as `golden`
+//! shows. Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at
+//! all sizes and with all index types, on the CPU and on adapters as programs open them.
 
 use crate::harness::check_case;
 use std::collections::BTreeMap;

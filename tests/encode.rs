@@ -1,4 +1,4 @@
-//! Plans recorded with the caller's buffers into the caller's encoder.
+//! Tests of plans that are recorded into the caller's encoder, with the caller's buffers.
 
 use crate::harness::{
     elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
@@ -18,7 +18,7 @@ use wgslice::{
     slice,
 };
 
-/// `encode` refuses plans with indices, also those that would only write zeros, or nothing.
+/// `encode` refuses plans that take indices, even plans without any tuple, which would write only zeros or nothing.
 #[test]
 fn plans_with_indices_are_refused_without_them() {
     let plans = [
@@ -102,7 +102,7 @@ fn buffers_that_do_not_fit_are_named() {
     }
 }
 
-/// A plan is recorded at an offset of the caller's buffers and changes nothing else in them.
+/// A plan is recorded at an offset in the caller's buffers, and changes no byte outside of its result.
 #[test]
 fn recorded_into_the_callers_encoder_at_an_offset() {
     use wgpu::util::DeviceExt;
@@ -136,7 +136,7 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
     }
 }
 
-/// Slices of buffers may begin at any byte. Units become as small as these offsets require.
+/// Buffer slices may begin at any byte. Units become as small as the offsets require.
 #[test]
 fn every_offset_of_the_callers_buffers() {
     use wgpu::util::DeviceExt;
@@ -174,7 +174,7 @@ fn every_offset_of_the_callers_buffers() {
     }
 }
 
-/// Reports of gathers, recorded in an open pass, can be polled, waited for and awaited.
+/// Reports of gathers that are recorded in an open pass can be polled, waited for and awaited.
 #[test]
 fn reports_arrive_later() {
     for gpu in gpu_devices() {
@@ -210,7 +210,7 @@ fn reports_arrive_later() {
     }
 }
 
-/// Many slices in one submission, in an open pass.
+/// A thousand slices are recorded in one open pass and submitted together.
 #[test]
 fn a_thousand_slices_in_one_submission() {
     for gpu in gpu_devices() {
@@ -236,8 +236,8 @@ fn a_thousand_slices_in_one_submission() {
     }
 }
 
-/// After a first recording, recording a slice allocates no device memory, according to wgpu's allocator. Recording
-/// gathers only allocates the memory with which wgpu clears 64 reports at once.
+/// After the first recording, recording a slice allocates no device memory, as wgpu's allocator reports. Recording
+/// gathers allocates only the memory from which wgpu clears reports, 64 reports at once.
 #[test]
 fn recording_again_allocates_nothing() {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
@@ -294,7 +294,8 @@ fn recording_again_allocates_nothing() {
     }
 }
 
-/// Indices in a buffer without COPY_SRC work too. The report only lacks the indices of the first out-of-range tuple.
+/// Indices may be in a buffer without the usage COPY_SRC. The report then lacks the indices of the first out-of-range
+/// tuple, but nothing else.
 #[test]
 fn a_report_without_the_tuple() {
     use wgpu::util::DeviceExt;
@@ -326,7 +327,7 @@ fn a_report_without_the_tuple() {
     }
 }
 
-/// Notes whether a task was woken.
+/// A waker that notes whether it was called.
 #[derive(Default)]
 struct Woken(AtomicBool);
 
@@ -336,7 +337,7 @@ impl Wake for Woken {
     }
 }
 
-/// Every task is woken, even if a thread waits for the same report by blocking.
+/// Every task that awaits a report is woken, even if a thread blocks to wait for the same report.
 #[test]
 fn every_task_that_awaits_a_report_is_woken() {
     for gpu in gpu_devices() {
@@ -354,7 +355,7 @@ fn every_task_that_awaits_a_report_is_woken() {
         });
         let report = report.wait().unwrap();
         for ((task, woken), pending) in tasks.into_iter().zip(pending) {
-            // The callback may run on another thread.
+            // The callback that wakes the tasks may still be running on another thread.
             let end = Instant::now() + Duration::from_secs(20);
             while pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < end {
                 std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! Provoked failures of the device: each is an error that explains itself, nothing hangs, and afterwards
-//! another device can be opened and the CPU path works.
+//! Provokes failures of devices. Each failure is an error that explains itself, and nothing hangs. Afterwards another
+//! device can be opened and the CPU path works.
 
 use crate::harness::gpu::{adapters, noop, request_device};
 use std::{
@@ -16,7 +16,7 @@ use wgslice::{
     slice,
 };
 
-/// Runs `work`. Panics if it takes so long that it must hang.
+/// Runs `work`. Panics if `work` takes more than a minute, which means that it hangs.
 #[track_caller]
 fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
@@ -30,7 +30,7 @@ fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     }
 }
 
-/// Checks that a newly opened device and the CPU still work.
+/// Checks that the CPU still works and, if there is an adapter, that a newly opened device does.
 #[track_caller]
 fn all_is_well() {
     let works = |backend: &Backend| {
@@ -45,9 +45,9 @@ fn all_is_well() {
     }
 }
 
-/// Gathers 2^48 bytes, one row of 2^25 bytes for each of 2^23 tuples: more than any address space has. The test runs in
-/// a process of its own with 8 GiB of addresses. Without this limit, lavapipe promises memory until no addresses are
-/// left, which takes long.
+/// Gathers 2^48 bytes, one row of 2^25 bytes for each of 2^23 tuples, which is more than a process can address. The
+/// test runs in a separate process with 8 GiB of address space. Without this limit, lavapipe grants memory until the
+/// address space is used up, which takes long.
 #[cfg(target_os = "linux")]
 #[test]
 fn out_of_memory() {
@@ -89,14 +89,14 @@ fn out_of_memory() {
             matches!(error, Error::OutOfDeviceMemory { .. }),
             "{error:?}"
         );
-        // Existing tensors still work, and there is memory again.
+        // Existing tensors still work, and memory can be allocated again.
         let gathered = gather(few).unwrap();
         assert_eq!(gathered.1.wait().unwrap().out_of_range, 1);
         assert_eq!(gathered.0.bytes().unwrap()[..1 << 25], vec![7; 1 << 25]);
     }
 }
 
-/// Records a slice or a gather on the caller's buffers, and submits it.
+/// Records a slice, or a gather if `gathers`, on the caller's buffers, and submits it.
 fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let buffer = || {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -118,13 +118,13 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
         let plan = Plan::slice(&[8], &slice![..; -1], DType::U32)?;
         gpu.encode(&mut encoder, &plan, from, to)
     };
-    // A failed recording leaves the encoder unchanged.
+    // A failed recording leaves the encoder unchanged, so the encoder can still be finished and submitted.
     gpu.queue().submit([encoder.finish()]);
     recorded
 }
 
-/// The limits of the caller's device may be too low for the shaders. This is always an error of the library, and never
-/// reaches the device's error handler, which would panic.
+/// The limits of the caller's device may be too low for the shaders. The library then returns an error, and the
+/// device's error handler, which would panic, is not called.
 #[test]
 fn a_device_that_refuses_the_shaders() {
     type Lower = fn(&mut wgpu::Limits);
@@ -147,7 +147,7 @@ fn a_device_that_refuses_the_shaders() {
             false,
             |limits| {
                 limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                // No storage buffer is left for uniforms, so they are in a uniform buffer.
+                // No storage buffer is left for uniforms, so uniforms are in a uniform buffer.
                 limits.max_storage_buffers_per_shader_stage = 4;
             },
         ),
@@ -165,14 +165,14 @@ fn a_device_that_refuses_the_shaders() {
         assert!(first.to_string().contains(says), "{says}: {first}");
         assert_eq!(record(&gpu, gathers).unwrap_err(), first);
     }
-    // Plans that need less still work.
+    // Plans that need fewer storage buffers still work.
     let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 2);
     assert!(record(&gpu, true).is_err());
     record(&gpu, false).unwrap();
     all_is_well();
 }
 
-/// Too little space for immediates is not a failure: uniforms are then in a buffer.
+/// Too little space for immediates is not a failure, because uniforms are then put in a buffer.
 #[test]
 fn few_immediates() {
     for adapter in adapters() {
@@ -188,7 +188,8 @@ fn few_immediates() {
     }
 }
 
-/// Operations on host values run where the costs are lowest. The device is lost, so using it would be an error.
+/// Operations on host values run where their estimated cost is lowest. The device is lost, so an operation that used
+/// the device would be an error.
 #[test]
 fn a_device_that_costs_too_much_is_not_used() {
     let mut slow_cpu = CostModel::HARDWARE;
@@ -238,7 +239,7 @@ fn a_device_that_costs_too_much_is_not_used() {
     all_is_well();
 }
 
-/// Submits a gather. Returns its result and its report, which has not been read yet.
+/// Submits a gather. Returns the result, and the report, which has not been read back yet.
 fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let backend = Backend::from(gpu.clone());
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
@@ -255,7 +256,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     (dest, report)
 }
 
-/// A lost device maps no buffers, so every waiting call gets the error.
+/// A lost device maps no buffers, so every call that waits for one returns the error.
 #[test]
 fn a_mapping_that_fails() {
     for adapter in adapters() {
@@ -282,7 +283,7 @@ fn a_mapping_that_fails() {
                 let asked = asked_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
                 match ends(move || finish(report)) {
-                    // The device may finish before it is destroyed.
+                    // The device may finish the gather before it is destroyed.
                     Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),
                 }

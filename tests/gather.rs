@@ -1,4 +1,5 @@
-//! gather: axes, batches, indices of every shape and type, views, and the policies for out-of-range indices.
+//! Tests of `gather`: axes, batches, indices of various shapes and types, views, and the policies for out-of-range
+//! indices.
 
 use crate::harness::{
     How, broadcast, check_gathering, check_policies, devices, kind, slice, transpose,
@@ -23,7 +24,7 @@ fn along(axis: isize, batch_dims: isize) -> GatherOptions {
     }
 }
 
-/// Checks a gather at one element size and with one index type, which the shapes and the axis choose.
+/// Checks a gather at one element size and with one index type. The shapes and the axis choose both.
 #[track_caller]
 fn check(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
     let how = How::Gather(options);
@@ -68,7 +69,8 @@ fn batches() {
     check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
-    // The default axis is `batch_dims` as given. If it is negative, it counts from the end of params.
+    // The default axis is the number given as `batch_dims`. If the number is negative, the axis counts from the end of
+    // params.
     let none = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()
@@ -99,8 +101,9 @@ fn every_policy() {
     }
 }
 
-/// So many tuples point into each row of params that workgroups stage the row. Some rows are up to the longest that is
-/// staged; others are longer, or are not whole vectors. There are one or several segments of tuples.
+/// So many tuples point into each row of params that workgroups stage the row. Some rows have at most the length up to
+/// which rows are staged. Others are longer, or are not a whole number of vectors. The tuples make up one or several
+/// segments.
 #[test]
 fn many_units_of_short_rows() {
     for (row, count) in [
@@ -115,14 +118,14 @@ fn many_units_of_short_rows() {
         let far = i64::try_from(row).unwrap() + 3;
         let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % far - 1).collect();
         let (all, half) = (indices.len(), indices.len() / 2);
-        // Elements of 4 bytes, and indices of both signed types.
+        // Both numbers choose elements of 4 bytes. One chooses indices of 64 bits, the other indices of 32 bits.
         for number in [2, 7] {
             let same = How::Gather(along(-1, 0));
             check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
             let own = How::Gather(along(-1, 1));
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
         }
-        // Rows of which all, none or some begin at whole vectors.
+        // All, none or some of the rows begin at whole vectors.
         let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(along(2, 0)));
         let width = (row + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
@@ -138,7 +141,8 @@ fn many_units_of_short_rows() {
     }
 }
 
-/// An out-of-range index counts once, for any number of slices and windows.
+/// An out-of-range index counts once, whatever the number of slices that it selects and of windows that they are cut
+/// into.
 #[test]
 fn bad_indices_count_once() {
     for outer in [1, 2, 7, 40, 300] {
@@ -178,7 +182,7 @@ fn params_are_views() {
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
-/// Gathers that are cut along the outer dimension, the indexed one, and both, also with negative strides.
+/// Views are cut along the outer dimension, along the indexed dimension, or along both. Some strides are negative.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3];
@@ -220,14 +224,14 @@ fn a_result_without_elements_looks_at_no_index() {
     }
 }
 
-/// An empty dimension has no end to clamp to or to count from.
+/// No index into an empty dimension is valid, under any policy: the dimension has no end to clamp to or to count from.
 #[test]
 fn a_dimension_without_elements_has_no_index() {
     let how = How::Gather(along(0, 0));
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
-    // The params are a view, whose source may be smaller than a unit of the shaders.
+    // The params are an empty view of a source that may be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
     for number in 0..5 {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
@@ -261,7 +265,7 @@ fn batch_gather_stays_in_its_batch() {
     }
 }
 
-/// Gathers from views of tensors need no copy.
+/// A view of a tensor can be gathered from, and can be made into a tensor.
 #[test]
 fn tensors_are_selected_from() {
     for backend in backends() {
@@ -291,7 +295,7 @@ fn tensors_are_selected_from() {
             rows.to_array::<u8>().unwrap().data,
             [2, 5, 1, 4, 2, 5, 1, 4]
         );
-        // The view of a whole tensor gives the tensor itself.
+        // The view of a whole tensor becomes a tensor with the same elements.
         assert_eq!(
             table
                 .view()
@@ -389,7 +393,7 @@ fn errors_are_the_same_everywhere() {
     );
 }
 
-/// TensorFlow's vectors, on every device.
+/// Runs TensorFlow's vectors of `gather` on every device.
 #[test]
 fn vectors() {
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! gather_elements on every device, against the reference.
+//! Compares `gather_elements` on every device with the reference.
 
 use crate::harness::{How, check_policies, kind};
 use wgslice::{DType, Plan, View, options::GatherElementsOptions};
@@ -11,7 +11,7 @@ fn along(axis: isize) -> How {
     })
 }
 
-/// Indices into an axis of this size, from -2 to `size` + 1.
+/// Returns indices into an axis of this size. They range from -2 to `size` + 1.
 fn indices(count: usize, size: usize) -> Vec<i64> {
     let size = size as i64;
     (0..count as i64).map(|n| n * 7 % (size + 4) - 2).collect()

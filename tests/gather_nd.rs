@@ -1,4 +1,4 @@
-//! gather_nd: depths, batches, row lengths, index widths and the policies for out-of-range indices.
+//! Tests of `gather_nd`: depths, batches, row lengths, index widths and the policies for out-of-range indices.
 
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
@@ -43,7 +43,7 @@ fn slices_of_every_length() {
     }
 }
 
-/// Rows that begin at any byte, some of them out of range.
+/// Rows begin at any byte of a word, and some rows are out of range.
 #[test]
 fn unaligned_rows() {
     let index = |i: usize| (i * 5 % 11) as i64 - 1;
@@ -55,7 +55,7 @@ fn unaligned_rows() {
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
-    // Params that are views, with steps 2, -2 and -1.
+    // Params that are views, whose rows have the steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
     let how = How::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
@@ -66,8 +66,8 @@ fn unaligned_rows() {
     }
 }
 
-/// Short rows, of which an invocation packs 8 or 16 at once. The last invocation gets all of its rows or fewer, and
-/// rows at every place are out of range.
+/// Rows are so short that an invocation packs 8 or 16 rows at once. The last invocation has that many rows or fewer.
+/// Any of an invocation's rows can be out of range.
 #[test]
 fn short_rows() {
     for (start, run) in (1..=7).enumerate() {
@@ -83,7 +83,7 @@ fn short_rows() {
             }
         }
     }
-    // There is nothing to point at, or only the last row ends with a word of params.
+    // The params are empty, or end within a word.
     check_gather(&[0, 5], &[0; 16], &[16, 1], 0);
     check_gather(&[1, 7], &[0; 16], &[16, 1], 0);
     check_gather(&[3, 1], &[2; 16], &[16, 1], 0);
@@ -111,7 +111,7 @@ fn what_does_not_fit() {
     check_gather(&[0, 3], &[], &[4, 0], 0);
 }
 
-/// Every policy, at every depth, with one and several batches.
+/// Tests every policy at several depths, with one batch and with several.
 #[test]
 fn policies() {
     let how = |batch_dims| {
@@ -136,7 +136,7 @@ fn policies() {
     }
 }
 
-/// No index wraps twice, and no sum overflows.
+/// An index wraps at most once, and no sum overflows.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
     let how = How::GatherNd(GatherNdOptions::default());
@@ -163,7 +163,7 @@ fn policies_at_the_ends_of_the_integers() {
     }
 }
 
-/// Params that are views with any strides are not copied.
+/// Params may be views with any strides.
 #[test]
 fn params_are_views() {
     let views: [(&[usize], Vec<Step>); 14] = [
@@ -196,7 +196,7 @@ fn params_are_views() {
             check_gathering(number, params, indices, how);
         }
     }
-    // Batches of a view, with batch strides of either sign.
+    // Batches of a view. The strides along batch dimensions are positive or negative.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
         let how = How::GatherNd(GatherNdOptions {
@@ -215,7 +215,8 @@ fn params_are_views() {
     }
 }
 
-/// Params beyond the limit of the shaders' offsets are cut, also along the first coordinate and with a negative stride.
+/// Params that are too large for the offsets of shaders are cut. Some are cut along the first coordinate, and some have
+/// negative strides.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
@@ -238,7 +239,7 @@ fn views_beyond_the_reach_of_offsets() {
     }
 }
 
-/// A dimension beyond 32 bits: both words of sizes and indices are compared, added and clamped.
+/// In a dimension of more than 2^32 positions, both words of sizes and indices are compared, added and clamped.
 #[test]
 fn a_dimension_beyond_32_bits() {
     let size = (1usize << 33) + 7;
@@ -285,7 +286,7 @@ fn a_dimension_beyond_32_bits() {
     }
 }
 
-/// An empty view can be gathered from without tuples, but not with tuples.
+/// A gather from an empty view succeeds if there are no tuples, and fails otherwise.
 #[test]
 fn empty_views() {
     let nothing = wgslice::View::new(&[4, 3]).unwrap();
@@ -301,7 +302,7 @@ fn empty_views() {
     assert_eq!(error, Error::Gather(empty));
 }
 
-/// An index is compared in full, not by its low word: 2^32 is not 0.
+/// All 64 bits of an index are compared, not only the low word: 2^32 is not 0.
 #[test]
 fn wide_indices_are_exact() {
     let high = [
@@ -415,12 +416,14 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// Enough rows that a software adapter reads them from several windows of params. Rows lie in one window or across two,
-/// or have a step beyond any window, in both directions. Tuples are read four at a time, or are longer.
+/// There are so many rows that a software adapter reads them from several windows of params. A row lies in one window
+/// or across two, or its step is longer than a window. Some steps are negative. Tuples are read four at a time, or are
+/// too long for that.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {
-    // Dimensions before the one that makes several windows, elements of a row, and their step.
+    // The sizes of the dimensions before the one that is cut into windows, the elements of a row, and the step between
+    // them.
     let cases: [(&[usize], usize, isize); 13] = [
         (&[], 1, 1),
         (&[3, 7, 5], 1, 1),
@@ -439,7 +442,7 @@ fn many_rows_from_several_windows() {
     for adapter in adapters() {
         for ((front, width, step), count) in cases.into_iter().zip([9000, 9001].into_iter().cycle())
         {
-            // The whole result is bound, and at most a third of the params.
+            // A binding holds the whole result, but at most a third of the params.
             let binding = (count * width * 4).next_power_of_two();
             let limits = wgpu::Limits {
                 max_storage_buffer_binding_size: binding as u64,
@@ -484,7 +487,7 @@ fn many_rows_from_several_windows() {
             let tuples = backend
                 .upload((&indices, &[count, front.len() + 1]))
                 .unwrap();
-            // The result reuses this tensor's memory, so unwritten bytes show.
+            // The result reuses this tensor's memory, which is filled with ones, so that unwritten bytes show.
             drop(
                 backend
                     .upload((&vec![u32::MAX; count * width], &[count, width]))

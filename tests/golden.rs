@@ -1,7 +1,7 @@
-//! The reference agrees with TensorFlow on every vector.
+//! Checks that the reference agrees with TensorFlow on every vector.
 //!
-//! `WGSLICE_VECTORS` lists more vector files to check, separated as in `PATH`. A directory stands for its
-//! `.jsonl` files.
+//! The environment variable `WGSLICE_VECTORS` lists more vector files to check, separated as in `PATH`. A directory
+//! stands for the `.jsonl` files in it.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
@@ -13,10 +13,10 @@ fn run(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
-/// The tags of errors for which TensorFlow has several texts. For other errors the text is compared.
+/// The tags of errors for which TensorFlow has several texts. The texts of all other errors are compared.
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
-/// The difference between outcome and expectation, if any.
+/// Describes the difference between outcome and expectation. `None` if they agree.
 fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
     match (expected, outcome) {
         (
@@ -37,11 +37,11 @@ fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
         ) => {
             let want = zero_fill.as_ref().or(ignore.as_ref());
             match (kind.as_str(), want, bad_rows) {
-                // TensorFlow's kernels stop at depth 7 before they check the rows. The reference continues, and
-                // there is no result of TensorFlow to compare with.
+                // TensorFlow's kernels refuse tuples of more than 7 indices before they check the rows. The reference
+                // gives a result, but TensorFlow has none to compare with.
                 ("index_depth_unsupported", None, _) => None,
                 ("out_of_range", Some(want), 1..) => first_difference(want, tensor),
-                // The file has no result for a gather along an axis of size 0. The result would be only zeros.
+                // The file has no result for a gather along an axis of size 0. Every element of the result must be 0.
                 ("out_of_range", None, 1..) => {
                     let position = tensor.data.iter().position(|&got| got != 0);
                     position.map(|position| format!("element {position} is not 0"))
@@ -210,7 +210,7 @@ fn vector_files(path: &Path) -> Vec<String> {
     files
 }
 
-/// The comparison itself must notice differences, or the test above would be worthless.
+/// Checks that the comparison notices differences, without which the test above would be worthless.
 #[test]
 fn altered_expectations_are_noticed() {
     let reshaped = |tensor: &mut Tensor| {
@@ -274,7 +274,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&error("out_of_range", Some(tensor())), &outcome(0)).is_some());
     assert!(difference(&error("index_depth_unsupported", None), &outcome(0)).is_none());
     assert!(difference(&error("index_depth", None), &outcome(0)).is_some());
-    // Without `zero_fill` the axis has size 0, and only zeros are right.
+    // An `out_of_range` error without `zero_fill` stands for an axis of size 0, where only zeros are right.
     assert!(difference(&error("out_of_range", None), &outcome(1)).is_some());
 
     let found = wgslice::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
@@ -286,7 +286,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&expected, &Answer::Error(found)).is_none());
 }
 
-/// The reference checks the rest of the crate, so it must not use it.
+/// The reference checks the rest of the crate, so it must not use any of the rest.
 #[test]
 fn the_reference_uses_nothing_else_of_the_crate() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/reference");

@@ -1,4 +1,4 @@
-//! Tests of GPUs only: tensors on the device.
+//! Tests of tensors on GPUs.
 
 use crate::harness::{
     SIZES, elements,
@@ -42,7 +42,7 @@ fn tensors_slice_on_their_device() {
     }
 }
 
-/// Tensors reuse the memory of dropped ones: unwritten bytes would show.
+/// Tensors reuse the memory of dropped tensors, which is filled with ones here, so that unwritten bytes show.
 #[test]
 fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
     let check = |backend: &Backend| {
@@ -99,8 +99,8 @@ fn tensors_are_read_into_memory_that_is_there() {
     }
 }
 
-/// A caller's bind group of a tensor's buffers stays valid when the tensor is overwritten, unless another
-/// tensor shares them.
+/// A tensor that is overwritten keeps its buffers, so that bind groups of the caller stay valid. If another tensor
+/// shares the buffers, the overwritten tensor gets new ones.
 #[test]
 fn a_tensor_that_is_written_over_keeps_its_buffers() {
     for gpu in gpu_devices() {
@@ -140,7 +140,7 @@ fn indices_on_another_device_are_named() {
     }
 }
 
-/// Reports of gathers from tensors can be awaited, and are the same as those that a thread waits for.
+/// Reports of gathers from tensors can be awaited. An awaited report equals one that a thread waits for.
 #[test]
 fn reports_of_tensors_are_awaited() {
     for gpu in gpu_devices() {
@@ -157,7 +157,8 @@ fn reports_of_tensors_are_awaited() {
     }
 }
 
-/// The report has the tuple that was gathered, even if the tensor of indices has changed since.
+/// A report names the tuple as it was at the time of the gather, even if the tensor of indices is overwritten before
+/// the report is read.
 #[test]
 fn reports_of_indices_that_are_written_over() {
     for gpu in gpu_devices() {
@@ -174,7 +175,7 @@ fn reports_of_indices_that_are_written_over() {
     }
 }
 
-/// A lost device is an error, not a hang, and another device can be opened.
+/// An operation on a lost device returns an error, and another device can be opened.
 #[test]
 fn a_lost_device_is_an_error() {
     let Ok(gpu) = Gpu::open(&AdapterOptions::default()) else {
@@ -194,7 +195,8 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// Pipelines are made with the caller's pipeline cache: with the cache of another device they fail.
+/// Pipelines are made with the caller's pipeline cache. This shows in that they cannot be made with the cache of
+/// another device.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
@@ -223,7 +225,7 @@ fn pipelines_of_a_cache() {
     }
 }
 
-/// Many bytes through upload memory, whole and in parts, and back through readback memory.
+/// Uploads more bytes than staging memory holds, as a whole tensor and as a slice, and reads them back.
 #[test]
 fn long_tensors_go_up_and_down() {
     let mut gpus: Vec<Gpu> = gpu_devices().cloned().collect();
@@ -235,7 +237,7 @@ fn long_tensors_go_up_and_down() {
         };
         gpus.extend(request_device(&adapter, wgpu::Features::empty(), limits));
     }
-    // More than twice the staged bytes in either direction, and not a multiple of a word.
+    // More than twice the bytes that are staged at once in either direction, and not a whole number of words.
     let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
     for gpu in gpus {
         let backend = Backend::from(gpu);
@@ -250,7 +252,7 @@ fn long_tensors_go_up_and_down() {
     }
 }
 
-/// Devices with the limits of `downlevel_defaults` have less than 16 KiB of workgroup memory.
+/// Tiles fit in the workgroup memory of devices with the limits of `downlevel_defaults`.
 #[test]
 fn tiles_fit_in_little_workgroup_memory() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default()).adapter();
@@ -273,7 +275,7 @@ fn tiles_fit_in_little_workgroup_memory() {
     }
 }
 
-/// Slices of params beyond the reach of the shaders' offsets are gathered correctly.
+/// Slices of params that are too large for the offsets of shaders are gathered correctly.
 #[test]
 fn entries_beyond_the_reach_of_offsets() {
     let params: Vec<u8> = (0..=250).cycle().take(3 * 2001).collect();

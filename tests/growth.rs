@@ -1,16 +1,16 @@
-//! Checks that the time per byte is the same in large tensors as in small ones, and in many dimensions at most twice
-//! that in few, on the CPU and the best adapter. Other work of the machine disturbs times, so `cargo test` leaves these
-//! tests out; `bash tests/run-large` runs them. They need 3 GB of memory.
+//! Checks on the CPU and the best adapter that large tensors take the same time per byte as small ones, and tensors of
+//! many dimensions at most twice the time of those of few. Other work of the machine disturbs the times, so `cargo
+//! test` leaves these tests out. `bash tests/run-large` runs them. They need 3 GB of memory.
 
 use std::time::{Duration, Instant};
 use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions};
 
 const MIB: usize = 1 << 20;
 
-/// The allowed ratio of times per byte that should be equal.
+/// The highest allowed ratio between times per byte that should be equal.
 const FLAT: f64 = 1.15;
 
-/// The CPU, and the best adapter if there is one.
+/// Returns the CPU, and a device of the best adapter if there is an adapter.
 fn devices() -> Vec<(String, Option<Gpu>)> {
     let mut devices = vec![("CPU".to_owned(), None)];
     match Gpu::open(&AdapterOptions::default()) {
@@ -24,15 +24,15 @@ fn devices() -> Vec<(String, Option<Gpu>)> {
     devices
 }
 
-/// A source and a destination that all compared plans share, because the location of memory changes times by some
-/// percent.
+/// A source and a destination. All compared plans share them, because times differ by some percent between memory
+/// locations.
 enum Memory {
     Host(Vec<u8>, Vec<u8>),
     Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
 }
 
 impl Memory {
-    /// A source and a destination of `bytes` bytes, both written once.
+    /// Makes a source and a destination of `bytes` bytes each, and writes both once.
     fn new(gpu: Option<&Gpu>, bytes: usize) -> Self {
         let Some(gpu) = gpu else {
             return Self::Host(vec![0x5a; bytes], vec![0xa5; bytes]);
@@ -54,7 +54,8 @@ impl Memory {
         Self::Device(Box::new(gpu.clone()), buffer(), buffer())
     }
 
-    /// Runs a plan on one part of the memory after the other, each as long as the plan's source. Returns the time.
+    /// Runs a plan on one part of the memory after another. Each part is as long as the plan's source. Returns the time
+    /// of all runs.
     fn run(&mut self, plan: &Plan) -> Duration {
         let (source_bytes, result_bytes) = (plan.source_bytes(), plan.result_bytes());
         let begin = Instant::now();
@@ -82,8 +83,8 @@ impl Memory {
         begin.elapsed()
     }
 
-    /// The best nanoseconds per byte of each plan's result. The plans run in turn, so that a drift of the machine
-    /// affects all alike.
+    /// Returns the shortest time of each plan, in nanoseconds per byte of its result. The plans run in turn, so that
+    /// changes in the machine's speed affect all plans alike.
     fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
         let bytes = match self {
             Self::Host(source, _) => source.len(),
@@ -108,8 +109,8 @@ fn plan(shape: &[usize], spec: &str) -> Plan {
     Plan::slice(shape, &spec, DType::U32).unwrap()
 }
 
-/// Compares the times of plans up to three times, because other work of the machine may disturb one comparison, but not
-/// three. Panics if `apart` of the times is never within `allowed`.
+/// Compares the times of plans up to three times, because other work of the machine may disturb one comparison, but
+/// hardly three. Panics if `apart` of the times exceeds `allowed` in each comparison.
 #[track_caller]
 fn assert_within(
     allowed: f64,
@@ -126,21 +127,22 @@ fn assert_within(
     assert!((0..3).any(|_| within()), "{what}");
 }
 
-/// The longest time divided by the shortest.
+/// Returns the longest time divided by the shortest.
 fn spread(times: &[f64]) -> f64 {
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     times.iter().copied().fold(0.0, f64::max) / least
 }
 
-/// Moves a gigabyte at once, or as several tensors one after the other, so that neither comes from a cache.
+/// Moves a gigabyte, as one tensor or as several smaller tensors one after another. The small tensors thus come from
+/// memory rather than from a cache, like the large one.
 ///
-/// Rows of the result are shorter than rows of the source. With equal rows, lavapipe's time depends on the location of
-/// source and result.
+/// Rows of the result are shorter than rows of the source. If they were equally long, lavapipe's time would depend on
+/// the location of source and result.
 #[test]
 fn a_byte_takes_as_long_up_to_a_gigabyte() {
     for (device, gpu) in devices() {
         let mut memory = Memory::new(gpu.as_ref(), 1024 * MIB);
-        // On 16 MiB, lavapipe takes a fifth longer per byte, because each dispatch costs half a millisecond.
+        // With 16 MiB, lavapipe takes a fifth longer per byte, because each dispatch costs half a millisecond.
         let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
             64
         } else {
@@ -157,7 +159,7 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
     }
 }
 
-/// Dimensions that merge add no work.
+/// A tensor of more dimensions takes no longer if its dimensions merge.
 #[test]
 fn ranks_that_merge_cost_the_same() {
     let shapes: [&[usize]; 8] = [
@@ -178,8 +180,8 @@ fn ranks_that_merge_cost_the_same() {
     }
 }
 
-/// Dimensions that do not merge cost time for every row. For rows of 32 bytes or more, that is no more than the time of
-/// the row itself.
+/// Dimensions that do not merge cost time for every row. For rows of 32 bytes or more, this time is at most the time
+/// that it takes to move the row.
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
     let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];

@@ -1,5 +1,5 @@
-//! Tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter. The tests need 16
-//! GB of memory and some minutes, so `cargo test` leaves them out; `bash tests/run-large` runs them.
+//! Tests of tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter. The
+//! tests need 16 GB of memory and some minutes, so `cargo test` leaves them out. `bash tests/run-large` runs them.
 
 #![cfg(target_pointer_width = "64")]
 
@@ -9,12 +9,13 @@ use wgslice::{
     slice,
 };
 
-/// A length in bytes above 2^32, and odd.
+/// An odd length in bytes, above 2^32.
 const LONG: usize = (1 << 32) + 87_654_321;
 
 const GIB: usize = 1 << 30;
 
-/// The best adapter. Without one these tests do nothing.
+/// Opens a device of the best adapter. Without an adapter, these tests skip the GPU, or fail if `WGSLICE_REQUIRE_GPU=1`
+/// is set.
 fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => Some(gpu),
@@ -27,7 +28,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// The value at a position.
+/// Returns the value at a position of the source.
 fn byte(place: usize) -> u8 {
     (place as u64)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -106,8 +107,8 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
-/// The shortest of several times of a slice into an existing result. In new memory, mapping a page takes longer than
-/// writing its bytes, and how long depends on the other memory of the machine.
+/// Returns the shortest of several times of a slice into an existing result. In new memory, mapping a page takes longer
+/// than writing its bytes, and takes a time that depends on the machine's other memory.
 fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {
@@ -123,10 +124,11 @@ fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     fastest.unwrap_or_default()
 }
 
-/// Above a limit, the time per byte is at most 15 % longer than below it.
+/// Above each limit, a byte takes less than 1.15 times as long as below the limit.
 ///
-/// Rows of the result are shorter than rows of the source. With equal rows, the alignment of source and result decides
-/// whether all rows or none are equally aligned, which changes lavapipe's time by half at any size.
+/// In the last slice, rows of the result are shorter than rows of the source. If it had rows of equal length, either
+/// all rows or none would have the same alignment in source and result, which changes lavapipe's time by half at any
+/// size.
 #[test]
 fn no_cliff_at_any_limit() {
     const ALLOWED: f64 = 1.15;
@@ -159,7 +161,7 @@ fn no_cliff_at_any_limit() {
                 );
                 above / below
             };
-            // Other work of the machine may disturb one measurement, but not three.
+            // Other work of the machine may disturb one measurement, but hardly three.
             let flat = (0..3).any(|_| ratio() < ALLOWED);
             assert!(flat, "{text} around {} MiB", limit >> 20);
         }

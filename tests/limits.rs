@@ -1,5 +1,5 @@
-//! Plans that cannot be cut to fit a device are an error that names the limit. Most tests use wgpu's noop backend,
-//! which needs no driver. It makes copies, but runs no shader.
+//! Tests of devices' limits. A plan that cannot be cut to fit a device is an error that names the limit. Most tests use
+//! wgpu's noop backend, which needs no driver, makes copies and runs no shader.
 
 use crate::harness::gpu::noop;
 use wgslice::{
@@ -9,7 +9,7 @@ use wgslice::{
     slice,
 };
 
-/// Work is cut to meet limits on sizes, unless a limit is below the size of a single unit.
+/// Work is cut to meet limits on sizes. If such a limit is below the size of a single unit, the work is refused.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|_| {}).with_dispatch_bytes(8);
@@ -34,8 +34,8 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     );
 }
 
-/// 11 dimensions that do not merge: one is indexed, one is the run, and the rest are walked. If there are two tuples,
-/// their dimension is walked too.
+/// The view has 11 dimensions that do not merge: one is indexed, one is the run, and the rest are walked, which a
+/// shader just allows. With two tuples, the dimension of the tuples is walked too, which is one too many.
 #[test]
 fn a_walk_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
@@ -60,7 +60,8 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
     assert!(said.contains("--device cpu"), "{said}");
 }
 
-/// Scratch memory is rounded up to a power of two, which may exceed the limit on bindings.
+/// Scratch memory is rounded up to a power of two, which may exceed the limit on bindings. A scatter must not bind more
+/// than the limit.
 #[test]
 fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
     let backend = Backend::from(noop(|limits| limits.max_storage_buffer_binding_size = 640));
@@ -91,7 +92,7 @@ fn a_tensor_in_parts_comes_back() {
     }
 }
 
-/// A contiguous slice of any size is copied and needs no binding.
+/// A contiguous slice is copied, which needs no binding, so it may be larger than the largest binding.
 #[test]
 fn a_contiguous_slice_is_a_copy() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1024);
@@ -114,14 +115,15 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     for candidate in there {
         assert!(error.contains(&candidate.to_string()), "{error}");
     }
-    // `auto` chooses the CPU, and gives the reason.
+    // `auto_with` chooses the CPU, and gives the reason.
     let auto = Backend::auto_with(&options);
     assert!(
         auto.is_cpu() && auto.reason().contains("no hardware GPU"),
         "{}",
         auto.reason()
     );
-    // So does `auto_for_plan` for work that would be worth a GPU: a billion scalars of a small table.
+    // `auto_for_plan` also chooses the CPU and gives the same reason, for work that would be worth a GPU: a billion
+    // scalars of a small table.
     let scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 30, 1],
@@ -131,7 +133,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     .unwrap();
     let auto = Backend::auto_for_plan(&scalars, &options);
     assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
-    // For a few scalars `auto_for_plan` does not look for a GPU.
+    // For a few scalars, `auto_for_plan` chooses the CPU without looking for a GPU.
     let few = Plan::gather_nd(
         &[1 << 20],
         &[1 << 10, 1],
@@ -148,7 +150,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     );
 }
 
-/// Software adapters are accepted, required or refused by the options.
+/// The options accept, require or refuse software adapters.
 #[test]
 fn software_adapters_are_a_choice() {
     let open = |software| {
@@ -214,8 +216,8 @@ fn plans_are_explained() {
     );
 }
 
-/// Few or long contiguous rows are copied, which does not need the buffer usage STORAGE. Other rows need dispatches,
-/// and so STORAGE.
+/// Few rows, or long rows, are copied if they are contiguous, and copies do not need the buffer usage STORAGE. Other
+/// rows need dispatches, which need STORAGE.
 #[test]
 fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.

@@ -1,5 +1,5 @@
-//! Arrays of ndarray as arguments and results, compared with what ndarray itself makes of them: all slices of small
-//! arrays, and arrays of every layout on every device.
+//! Tests with arrays of ndarray as arguments and results. ndarray's own results are the expected ones, for many slices
+//! of small arrays and for arrays of every layout on every device.
 
 use crate::harness::devices;
 use ndarray::{
@@ -12,7 +12,7 @@ use wgslice::{
     slice,
 };
 
-/// A slice of an array of ndarray, as an array of ndarray.
+/// Slices an array of ndarray, and returns the slice as an array of ndarray.
 fn sliced<'a, T: Element>(
     backend: &Backend,
     array: impl Into<ArrayRef<'a, T>>,
@@ -47,7 +47,8 @@ fn every_slice_of_small_arrays() {
     }
 }
 
-/// Bounds at which ndarray panics. Here a range is clamped before it is walked, and a single index outside is an error.
+/// Tests bounds at which ndarray panics. wgslice clamps a range to the dimension before walking it, and a single index
+/// outside of the dimension is an error.
 #[test]
 fn bounds_outside_the_array() {
     let x = Array1::from_iter(0..5);
@@ -135,7 +136,7 @@ fn three(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
     elements.into()
 }
 
-/// Whether ndarray accepts the slice, rather than panicking.
+/// Returns whether ndarray accepts the slice rather than panicking.
 fn fits(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
     let taken = elements.iter().filter(|element| !element.is_new_axis());
     taken.zip(shape).all(|(element, &size)| match *element {
@@ -185,7 +186,8 @@ fn every_layout_on_every_device() {
     });
 }
 
-/// TensorFlow's ellipsis, and its errors in the order of its checks, for views with and without gaps.
+/// Tests what TensorFlow has and ndarray lacks, such as an ellipsis, on views with and without gaps. Errors come in the
+/// order of TensorFlow's checks.
 #[test]
 fn the_slices_that_ndarray_lacks() {
     let x = Array3::from_shape_vec((2, 3, 8), (0..48).collect::<Vec<i32>>()).unwrap();
@@ -297,7 +299,7 @@ fn gathers_along_every_axis_of_every_layout() {
     });
 }
 
-/// Conversions keep the values, even of an array that views only a part of its memory.
+/// Conversions keep the values, even those of an array that uses only a part of its memory.
 #[test]
 fn arrays_become_one_another() {
     let x = ndarray::array![[1, 2, 3], [4, 5, 6]];

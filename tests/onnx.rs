@@ -1,8 +1,8 @@
-//! ONNX's `Slice`, against its specification and the examples of its documentation and tests.
+//! Compares ONNX's `Slice` with its specification and with the examples of its documentation and tests.
 
 use wgslice::{Backend, SliceSpec, error::SpecError};
 
-/// The positions of a dimension by the specification, one at a time.
+/// Returns the positions of a dimension that the specification selects, found one at a time.
 fn positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
     if size == 0 {
         return Vec::new();
@@ -39,7 +39,7 @@ fn every_range_of_small_dimensions() {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
                     let found = Backend::cpu().slice((&data, &shape), &spec).unwrap();
-                    // Bounds of ±100 are just as far outside as those of 64 bits, and do not overflow.
+                    // Bounds of ±100 select the same positions as the extreme 64-bit bounds, and do not overflow here.
                     let near = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
                         found.data,
@@ -52,7 +52,7 @@ fn every_range_of_small_dimensions() {
     }
 }
 
-/// The cases of ONNX's backend tests, each with the equivalent slice.
+/// The cases of ONNX's backend tests, each with the equivalent slice as text.
 #[test]
 fn the_cases_of_the_backend_tests() {
     type Case<'a> = (

@@ -1,6 +1,6 @@
-//! ONNX's own node tests of Slice, and of the gathers and scatters, on every device.
+//! Runs ONNX's own node tests of `Slice` and of its gathers and scatters on every device.
 //!
-//! `tests/vectors/gen_onnx.py` extracted them from the package `onnx`. In them negative indices count from the
+//! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
 //! end, and an out-of-range index is an error.
 
 use crate::harness::devices;
@@ -38,7 +38,7 @@ impl Array {
         named.unwrap_or_else(|| panic!("{}", self.dtype))
     }
 
-    /// The bytes of the elements, little-endian as in the file.
+    /// Returns the bytes of the elements, which are little-endian as in the file.
     fn bytes(&self) -> Vec<u8> {
         let (pairs, _) = self.hex.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();

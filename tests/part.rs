@@ -1,6 +1,5 @@
-//! Parts of slices, views and gathers. Each part reads nothing outside of its box of the source, and the box is the
-//! smallest unless a tuple is out of range. The parts of a partition of the result, put together, are the reference's
-//! result.
+//! Tests of parts of slices, views and gathers. Each part gives its box of the reference's result, and reads only its
+//! box of the source. That is the smallest box that suffices, unless a tuple is out of range.
 
 use std::ops::Range;
 use wgslice::{
@@ -15,7 +14,7 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// A generator of numbers that are the same in every run.
+/// A generator of pseudorandom numbers, which are the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -25,7 +24,8 @@ impl Numbers {
     }
 }
 
-/// A plan whose result is known. The source holds the numbers 1, 2, 3, …, so zeros in the result have no source.
+/// A plan, the shape of its source, its indices, and its known result. The source holds the numbers 1, 2, 3, …, so
+/// zeros in the result do not come from the source.
 struct Known {
     plan: Plan,
     source: Vec<usize>,
@@ -55,7 +55,7 @@ fn policies(indexing: Indexing) -> (OutOfRange, NegativeIndex) {
 }
 
 impl Known {
-    /// Plans a case. `None` if the case is an error without a result.
+    /// Plans a case. `None` if the case is an error and has no result even with zeros for out-of-range tuples.
     fn of(mut case: Case, dtype: DType) -> Option<Self> {
         let name = if case.tensors.contains_key("params") {
             "params"
@@ -133,13 +133,13 @@ impl Known {
         self.plan.part_with(ranges, Indices::I64(&indices)).unwrap()
     }
 
-    /// Checks the part that makes a box of the result.
+    /// Checks the part that gives a box of the result.
     fn check(&self, ranges: &[Range<usize>], dtype: DType) {
         let part = self.part(ranges);
         let expected = cut(&self.result, ranges);
         assert_eq!(part.plan.shape(), expected.shape);
-        // The smallest box of the source that contains every element that the reference reads. Element n of the source,
-        // counted from 0 in row-major order, has the value n + 1; zeros in `expected` have no source.
+        // The smallest box of the source that contains every element in `expected`. Element n of the source, counted
+        // from 0 in row-major order, has the value n + 1. Zeros in `expected` do not come from the source.
         let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source.len()];
         for &number in expected.data.iter().filter(|&&number| number > 0) {
             let mut left = usize::try_from(number).unwrap() - 1;
@@ -154,7 +154,7 @@ impl Known {
             .into_iter()
             .map(Option::unwrap_or_default)
             .collect();
-        // If tuples are out of range, the box also covers what they would read in the other dimensions.
+        // If tuples are out of range, the box also covers the positions that they select in other dimensions.
         if expected.data.contains(&0) {
             let within = |(inner, outer): (&Range<usize>, &Range<usize>)| {
                 inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end
@@ -183,7 +183,7 @@ impl Known {
     }
 }
 
-/// The elements of a box, found one by one.
+/// Returns the elements of a box, found one by one.
 fn cut(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let element = |mut number: usize| {
@@ -199,7 +199,7 @@ fn cut(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// The low bytes of each number, as an element of this type.
+/// Returns the low bytes of each number, as many as an element of this type has.
 fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
     let bytes = |&number: &i64| {
         let bytes = i128::from(number).to_le_bytes();
@@ -208,7 +208,7 @@ fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
     numbers.iter().flat_map(bytes).collect()
 }
 
-/// Boxes that make up the whole result: each dimension is cut into up to three ranges.
+/// Returns boxes that together are the whole result. Each dimension is cut into three ranges, which may be empty.
 fn partition(shape: &[usize], numbers: &mut Numbers) -> Vec<Vec<Range<usize>>> {
     let mut boxes = vec![Vec::new()];
     for &size in shape {

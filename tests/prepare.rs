@@ -1,4 +1,5 @@
-//! Prepared plans give the results of their plans, and devices say which plans they can run.
+//! Tests of prepared plans, which give the results of their plans, of `supports`, and of what programs that use wgpu
+//! themselves share with the library.
 
 use crate::harness::{
     elements,
@@ -16,7 +17,7 @@ use wgslice::{
     slice,
 };
 
-/// A buffer of the caller that holds these bytes from byte `shift` on.
+/// Makes a buffer of the caller that holds these bytes from byte `shift` on.
 fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
     let mut contents = [&vec![7; shift], bytes].concat();
     contents.resize(contents.len().max(1).next_multiple_of(4), 7);
@@ -28,7 +29,7 @@ fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
         })
 }
 
-/// Slices, an update, gradients, gathers and scatters, each with the indices that it takes.
+/// Returns plans of slices, an update, gradients, gathers and scatters, each with its indices.
 fn plans() -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
     let nd = GatherNdOptions::default();
@@ -36,7 +37,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
         combine,
         ..ScatterOptions::default()
     };
-    // 9 is out of range, and 2 comes twice.
+    // Index 9 is out of range, and index 2 occurs twice.
     let rows = vec![2, 9, 0, 2];
     vec![
         (
@@ -47,7 +48,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
             Plan::slice(&[60, 21], &slice![.., 1..; 3], DType::U8).unwrap(),
             vec![],
         ),
-        // Rows that would be copied if the buffers allowed it.
+        // A slice that would be a copy if the buffers had the usages for it.
         (Plan::slice(&[24, 20], &slice![3..21], f32).unwrap(), vec![]),
         (Plan::slice(&[24, 20], &slice![3..3], f32).unwrap(), vec![]),
         (
@@ -114,7 +115,8 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
     ]
 }
 
-/// Records a prepared plan with new buffers, and compares the result and the report with the CPU's.
+/// Records a prepared plan with new buffers, and compares the result and the report with the CPU's. Source and result
+/// begin at byte `shift` of their buffers. `salt` varies the bytes.
 fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
     let plan = prepared.plan();
     let bytes = |len: usize| -> Vec<u8> {
@@ -179,8 +181,8 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     }
 }
 
-/// Prepared plans are recorded at prepared offsets (multiples of 256) and at another, with other bytes each time. The
-/// devices with low limits need several windows.
+/// Prepared plans are recorded at offsets that they are prepared for (multiples of 256 bytes) and at another offset,
+/// with different bytes each time. Devices with low limits need several windows.
 #[test]
 fn what_is_prepared_gives_the_results_of_the_plan() {
     for gpu in gpu_devices() {
@@ -195,7 +197,7 @@ fn what_is_prepared_gives_the_results_of_the_plan() {
     }
 }
 
-/// Prepared plans are recorded in an open pass, and after the device has dropped its caches.
+/// Prepared plans can be recorded in an open pass, even after the device has dropped its caches.
 #[test]
 fn what_is_prepared_is_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
@@ -231,7 +233,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
     }
 }
 
-/// A prepared plan gives the errors of its plan.
+/// Recording a prepared plan fails with the same errors as recording the plan itself.
 #[test]
 fn what_is_prepared_checks_its_buffers() {
     for gpu in gpu_devices() {
@@ -257,7 +259,7 @@ fn what_is_prepared_checks_its_buffers() {
     }
 }
 
-/// `supports` refuses, before anything is compiled, what recording would refuse.
+/// `supports` refuses what preparing refuses, and names the limit without compiling anything.
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
@@ -340,7 +342,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     );
 }
 
-/// wgpu's error is the source of the library's.
+/// An error of the library that is caused by an error of wgpu has wgpu's error as its source.
 #[test]
 fn errors_of_the_device_have_a_source() {
     let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 1);
@@ -356,7 +358,8 @@ fn errors_of_the_device_have_a_source() {
     assert!(gpu.supports(&plan).unwrap_err().source().is_none());
 }
 
-/// A buffer of the caller becomes a tensor without a copy, and updates of the tensor are written into the buffer.
+/// A buffer of the caller becomes a tensor without a copy. Updates of the tensor are written into the buffer, as long
+/// as no clone shares it.
 #[test]
 fn buffers_of_the_caller_as_tensors() {
     for gpu in gpu_devices() {
@@ -388,14 +391,14 @@ fn buffers_of_the_caller_as_tensors() {
             read_buffer(gpu, &shared)[4..11],
             [4, 90, 91, 92, 93, 94, 10]
         );
-        // If a clone shares the tensor, the update is not in place.
+        // If a clone shares the buffer, an update makes a new one.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
         assert_ne!(tensor.buffers(), std::slice::from_ref(&shared));
         assert_eq!(read_buffer(gpu, &shared)[..5], [0, 1, 2, 3, 4]);
         assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
         drop((tensor, clone));
-        // The pool does not take the caller's buffer.
+        // The pool of buffers does not reuse the caller's buffer.
         let others = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
         assert!(others.iter().all(|other| other.buffers()[0] != shared));
 
@@ -414,7 +417,7 @@ fn buffers_of_the_caller_as_tensors() {
     }
 }
 
-/// A device with the wanted features and limits takes the paths of one that the library opens.
+/// On a device with the features and limits that the library wants, plans run as on a device that the library opens.
 #[test]
 fn a_device_with_what_is_wanted() {
     for adapter in adapters() {
@@ -428,7 +431,8 @@ fn a_device_with_what_is_wanted() {
     }
 }
 
-/// Everything that the library makes on a device has a label. The labels of what an operation makes contain its name.
+/// Every object that the library makes on a device has a label. The labels of the objects that an operation makes
+/// contain the operation's name.
 #[test]
 fn everything_has_a_label() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());

@@ -1,9 +1,9 @@
-//! Random cases: naive reference, CPU path and every GPU give the same bits.
+//! Checks on random cases that the naive reference, the CPU path and the GPUs give the same bits.
 //!
-//! The cases are those of `wgslice-vectors`, which `wgslice verify --random` runs too. Here they run in the
-//! harness: on one of the devices of each adapter, in turn, on tensors and on the caller's buffers, between guard bytes.
-//! They are the same in every run. A failing case is reduced as long as it fails, and printed as a line of a vector
-//! file.
+//! The cases are drawn by `wgslice-vectors`, as for `wgslice verify --random`, and are the same in every run. The
+//! harness runs each case on one device of each adapter, and successive cases on successive devices. A device runs
+//! plans on tensors or on the caller's buffers, between guard bytes. A failing case is reduced and printed as a line of
+//! a vector file.
 
 use crate::harness::{Sizes, check_case, check_slice, in_turn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use wgslice_vectors::{
     random::{answered, case_of, reduce},
 };
 
-/// The most candidates that are tried to reduce a failing case.
+/// The largest number of candidates that are tried in order to reduce a failing case.
 const TRIES: usize = 500;
 
 /// Checks `count` cases of an operation that satisfy `wanted`.
@@ -22,7 +22,7 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, 1, number));
     for (number, case) in cases.filter(wanted).take(count).enumerate() {
         let fails = |smaller: &Case| {
-            // A panic ends the case, and nothing it holds is used again.
+            // A panic ends the case, and nothing that the case holds is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
             Call::of(smaller).is_ok() && in_turn(number, check).is_err()
         };
@@ -92,7 +92,7 @@ fn random_crops() {
     check(Operation::Crop, 150, all);
 }
 
-/// Gathers from any view, under any policy, at some element size.
+/// Tests random gathers whose params are views.
 #[test]
 fn random_gathers_of_views() {
     check(Operation::GatherNd, 200, of_a_view);
@@ -100,7 +100,7 @@ fn random_gathers_of_views() {
     check(Operation::GatherElements, 100, of_a_view);
 }
 
-/// Every begin and end around a short axis, with short strides.
+/// Tests every begin and end up to 2 beyond either end of a short axis, with strides from -3 to 3.
 #[test]
 fn every_range_of_a_short_axis() {
     for size in 0..4usize {
@@ -125,7 +125,8 @@ fn every_range_of_a_short_axis() {
     }
 }
 
-/// Rows aligned for every width of the shaders' loads and packed stores, and for widths below.
+/// Tests rows that are aligned for the widest loads and packed stores of shaders, and rows that are aligned only for
+/// narrower ones.
 #[test]
 fn rows_of_many_alignments() {
     let all = TfStridedSlice {

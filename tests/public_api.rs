@@ -1,10 +1,11 @@
-//! The public interface is the one that `tests/public_api.txt` lists, so that a change to it is seen in review.
+//! Checks that the public interface is the one that `tests/public_api.txt` lists, so that a review shows every change
+//! to the interface.
 //!
 //! The list is made from the source, with all features, and has a line for each name at its public path: modules, types
 //! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits. Of
 //! what the crate's macros generate, only the names of types are listed.
 //!
-//! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` writes the list anew.
+//! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` rewrites the list.
 
 use quote::ToTokens;
 use std::{
@@ -14,7 +15,7 @@ use std::{
 };
 use syn::{Attribute, ImplItem, Item, ItemImpl, TraitItem, Type, UseTree, Visibility};
 
-/// The most names that the crate may have at its root, modules included.
+/// The largest number of names that the crate may have at its root, modules included.
 const MOST_ROOT_NAMES: usize = 28;
 
 #[test]
@@ -58,7 +59,7 @@ fn the_root_has_few_names() {
 /// The parsed source of the crate, and the list that is made from it.
 struct Crate {
     folder: PathBuf,
-    /// The items of all files, each with the path of the module that its file is.
+    /// The items of all files, each with the path of the module that its file defines.
     items: Vec<(String, Item)>,
     /// The names of public items, with the paths that they have in the list.
     public: BTreeMap<String, String>,
@@ -117,8 +118,8 @@ impl Crate {
         }
     }
 
-    /// Lists the names that a `pub use` exports from module `from`, as items of module `path`. `tree` is what remains
-    /// of the `pub use`.
+    /// Lists the names that a `pub use` exports from module `from`, as items of module `path`. `tree` is the part of
+    /// the `pub use` behind `from`.
     fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
         match tree {
             UseTree::Path(tree) if tree.ident == "crate" => {
@@ -274,7 +275,7 @@ fn read_files(folder: &Path, module: &str, items: &mut Vec<(String, Item)>) {
     }
 }
 
-/// The items of the module whose file is in `folder`.
+/// Returns the items of module `name`, whose file is in `folder`.
 fn read_module(folder: &Path, name: &str) -> Vec<Item> {
     let flat = folder.join(name).with_extension("rs");
     let nested = folder.join(name).join("mod.rs");
@@ -286,7 +287,7 @@ fn parse(path: &Path) -> Vec<Item> {
     syn::parse_file(&text).unwrap().items
 }
 
-/// The name of a public item that is not a module, an import or a macro.
+/// Returns the name of a public type, trait, function or constant. `None` for other items.
 fn defined(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Struct(item) => (&item.vis, &item.ident),
@@ -308,14 +309,14 @@ fn has(attrs: &[Attribute], written: &str) -> bool {
     attrs.iter().any(|attr| text(&attr.meta) == written)
 }
 
-/// Whether an item exists only for this repository's own tests.
+/// Returns whether an item exists only for this repository's own tests.
 fn is_for_tests(attrs: &[Attribute]) -> bool {
     attrs
         .iter()
         .any(|attr| text(&attr.meta).contains("test-seams"))
 }
 
-/// The source text of tokens, with the usual spaces.
+/// Returns the source text of tokens, with spaces where Rust code usually has them.
 fn text(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (from, to) in [

@@ -1,8 +1,8 @@
-//! The reference on single cases. Where TensorFlow has the operation and the policy, the results are those of
+//! Tests the reference on single cases. Where TensorFlow has the operation and the policy, the results are those of
 //! TensorFlow 2.21, unless a comment says otherwise.
 //!
-//! The tables are text: the arguments, and the result as `(shape) [values]` or `kind: message`. Inputs count up
-//! from 0; the value of a scalar input is 7.
+//! Tables give the arguments of each case, and its result as text: `(shape) [values]` or `kind: message`. The values of
+//! an input are 0, 1, 2 and so on. The value of a scalar input is 7.
 
 mod broadcast_to;
 mod crop;
@@ -41,7 +41,7 @@ fn outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
     }
 }
 
-/// Formats the result of a gather. The numbers of bad rows follow the values, as in `(2,) [1,0] bad [1]`.
+/// Formats the result of a gather. The positions of out-of-range rows follow the values, as in `(2,) [1,0] bad [1]`.
 fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
     match result {
         Ok(found) => {

@@ -1,4 +1,5 @@
-//! All integration tests are one binary: wgpu is linked once and devices are opened once.
+//! All integration tests except the soak, growth and large tests are one binary, so that wgpu is linked once and
+//! devices are opened once.
 
 #[cfg(feature = "gpu")]
 mod browser;

@@ -1,4 +1,4 @@
-//! scatter_elements on every device, against the reference.
+//! Compares `scatter_elements` on every device with the reference.
 
 use crate::harness::{check_case, devices, kind};
 use serde_json::{Map, json};
@@ -8,7 +8,7 @@ use wgslice::{
 };
 use wgslice_vectors::{Case, Operation, Tensor};
 
-/// A case with indices from -2 to the size of the axis plus 1.
+/// Makes a case with indices from -2 to the size of the axis plus 1.
 fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
     let filled = |shape: &[usize], value: &dyn Fn(i64) -> i64| Tensor {
         shape: shape.to_vec(),
@@ -38,7 +38,8 @@ fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) 
     case
 }
 
-/// Element size, index type and policy depend on the number of the case.
+/// Tests every axis, along which there are no indices, one index, or more indices than positions. The number of the
+/// case chooses element size, index type and policy.
 #[test]
 fn every_axis() {
     let shape = [4, 5, 6];
@@ -56,7 +57,7 @@ fn every_axis() {
     }
 }
 
-/// As many dimensions as a shader can walk, none of which joins another.
+/// Tests as many dimensions as a shader can walk, none of which can be merged.
 #[test]
 fn many_dimensions() {
     let (shape, sizes) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
@@ -65,7 +66,7 @@ fn many_dimensions() {
     }
 }
 
-/// More rows than a block holds under the lowest limits, so that rows are cut into blocks, along each dimension.
+/// Tests more rows than a block holds under the lowest limits, so that rows are cut into blocks.
 #[test]
 fn many_rows() {
     for (axis, sizes) in [(0, [300, 3]), (1, [130, 7])] {
@@ -81,7 +82,7 @@ fn floats_are_added_in_order() {
         axis: 1,
         ..ScatterElementsOptions::default()
     };
-    // 2^24 + 1 is rounded to 2^24, so that the order counts.
+    // 2^24 + 1 is rounded to 2^24, so the order of additions changes the sum.
     let big = 16_777_216.0_f32;
     let updates: [f32; 8] = [big, 1.0, 1.0, -big, 1.0, 1.0, big, -big];
     let columns = [2_i32, 2, 2, 2, 0, 0, 0, 0];
@@ -99,7 +100,7 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Under `OutOfRange::Error` a single bad index keeps the array unchanged.
+/// Under `OutOfRange::Error`, a single out-of-range index leaves the array unchanged.
 #[test]
 fn an_index_out_of_range_changes_nothing() {
     let options = ScatterElementsOptions {
@@ -146,7 +147,8 @@ fn shapes_that_do_not_match_are_errors() {
     );
 }
 
-/// Shaders cannot walk this many dimensions, which is an error that names the limit. The CPU walks any number.
+/// Shaders cannot walk this many dimensions, so a device returns an error that names the limit. The CPU can walk any
+/// number.
 #[test]
 fn more_dimensions_than_shaders_walk() {
     let options = ScatterElementsOptions {

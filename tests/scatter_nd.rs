@@ -1,4 +1,5 @@
-//! scatter_nd and tensor_scatter_nd: TensorFlow's tables, duplicates, policies, and sums of every type.
+//! Tests of `scatter_nd` and `tensor_scatter_nd`: TensorFlow's tables, duplicates, policies, and combinations of every
+//! type.
 
 use crate::harness::{
     Float, ScatterCase, check_scatter, check_scatter_of, combined, devices, kind, naive_scatter,
@@ -21,7 +22,7 @@ const UPDATE: ScatterOptions = ScatterOptions {
     ..ADD
 };
 
-/// Checks adding and updating, into zeros and in place.
+/// Checks a scatter that adds and one that updates, into zeros and in place.
 fn check_all(
     shape: &[usize],
     (indices, indices_shape): (&[i64], &[usize]),
@@ -70,14 +71,14 @@ fn what_does_not_fit() {
     check(&[3, 4], &[1, 1, 1], &[1, 3], &[1]);
     check(&[3, 4, 2], &[0; 18], &[3, 3, 2], &[3]);
     check(&[], &[0], &[1, 1], &[1]);
-    // There are no updates, but zeros are written.
+    // There are no updates, but the zeros of the result are written.
     check(&[4], &[], &[0, 1], &[0]);
     check(&[3, 4], &[], &[0, 1], &[0, 4]);
     check(&[0], &[], &[0, 1], &[0]);
     check(&[2, 0], &[], &[3, 0, 1], &[3, 0, 0]);
 }
 
-/// Slices of every length, of which short ones share words, and many rows for each.
+/// Tests slices of 1 to 1,024 elements, each with several rows of updates. Short slices share words.
 #[test]
 fn slices_of_every_length() {
     for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
@@ -122,7 +123,8 @@ fn policies() {
     }
 }
 
-/// More rows and slices than one window holds, with duplicates.
+/// Tests more rows, and more slices, than one window holds on devices with low limits. Several rows go to the same
+/// slice.
 #[test]
 fn many_rows() {
     let indices: Vec<i64> = (0..3000).map(|i| i * i % 911 % 450).collect();
@@ -133,7 +135,7 @@ fn many_rows() {
     check(&[7], &[6; 900], &[900, 1], &[900]);
 }
 
-/// Numbers of very different magnitude, whose sum depends on the order.
+/// Returns numbers of very different magnitude, whose sum depends on the order of addition.
 fn floats(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -149,7 +151,7 @@ fn floats(count: usize, seed: u32) -> Vec<f32> {
         .collect()
 }
 
-/// Sums of `f32` and of pairs of `f32` have the bits of row-by-row addition on every device.
+/// On every device, sums of `f32` and of pairs of `f32` have the same bits as sums that are added row by row.
 #[test]
 fn floats_are_added_in_order() {
     let indices: Vec<i64> = (0..700).map(|i| i * i % 97 % 11 - 1).collect();
@@ -166,7 +168,7 @@ fn floats_are_added_in_order() {
         let expected = naive_scatter(case, &input, &updates, |sum, update| *sum += update).unwrap();
         let bytes = |values: &[f32]| bytemuck::cast_slice::<_, u8>(values).to_vec();
         let sums = bytes(&expected.values);
-        // The reverse order gives other bits.
+        // Addition in the reverse order gives other values, so the test can notice a wrong order.
         let mut backwards = if fresh { vec![0.0; 60] } else { input.clone() };
         for row in (0..700).rev().filter(|&row| indices[row] >= 0) {
             let slice = usize::try_from(indices[row]).unwrap();
@@ -187,7 +189,8 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Adds a row of two numbers for each index to `slices` slices, and compares the bits with those of adding row by row.
+/// Adds a row of two numbers to one of `slices` slices for each index, and compares the sums bit by bit with those that
+/// are added row by row.
 fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     let rows = indices.len();
     let (input, updates) = (floats(2 * slices, 5), floats(2 * rows, 6));
@@ -211,8 +214,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// Sums with more rows for each slice than a software adapter combines at once, because its loops are limited. Software
-/// adapters that are treated as GPUs are left out, since a GPU's loops are assumed to be unlimited.
+/// A slice gets more rows than a software adapter, whose loops are limited, combines at once. Devices with low limits
+/// are left out.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [3, 1] {
@@ -223,13 +226,14 @@ fn many_floats_are_added_in_order() {
     }
 }
 
-/// Names, numbers of slices, and indices with which some slices get more rows than one invocation sorts, in various
-/// orders. Index -1 is dropped.
+/// Returns lists of indices in various orders, each with a name and a number of slices. Some slices get more rows than
+/// one invocation sorts. Rows with the index -1 are dropped.
 fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
     let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
     let mut descending = ascending(1500, 500);
     descending.reverse();
-    // Lists of as many rows as are sorted together, and lists with one row more.
+    // Slices that get 16, 64 or 256 rows, which are numbers of rows that are sorted together, and slices that get one
+    // row more.
     let edges = [16, 17, 64, 65, 256, 257].into_iter().enumerate();
     let edges = edges.flat_map(|(slice, rows)| vec![i32::try_from(slice).unwrap(); rows]);
     vec![
@@ -288,7 +292,7 @@ fn long_lists_are_added_in_order() {
     }
 }
 
-/// Long lists are added in order, even if the work is cut into several blocks of rows and of slices.
+/// The rows of long lists are added in order, even if the work is cut into several blocks of rows and of slices.
 #[cfg(feature = "gpu")]
 #[test]
 fn long_lists_of_several_blocks_are_added_in_order() {
@@ -303,11 +307,11 @@ fn long_lists_of_several_blocks_are_added_in_order() {
     }
 }
 
-/// A strict device with small workgroups and WebGPU's other default limits, changed by `limits`.
+/// Opens a strict device with small workgroups and otherwise WebGPU's default limits, changed by `limits`.
 #[cfg(feature = "gpu")]
 fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
-        // A GPU does not limit the rounds of loops.
+        // A GPU does not limit the rounds of loops, so the device allows many.
         most_rounds: 1 << 21,
         ..strict_gpu::Options::default()
     })
@@ -320,20 +324,20 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// The longest lists that an interpreter walks in a few seconds, with the kernels and grids of a GPU.
+/// Tests the longest lists that an interpreter walks in a few seconds, with the kernels and grids of a GPU.
 #[cfg(feature = "gpu")]
 #[test]
 fn the_longest_lists_are_added_in_order() {
     let backend = Backend::from(strict_with(|_| {}).as_hardware());
-    // In the third case there are more lists than a workgroup links at once, in the last more than all workgroups sort
-    // at once.
+    // In the third case there are more lists than a workgroup links at once. In the last case there are more lists than
+    // all workgroups together sort at once.
     for (rows, slices) in [(100_000, 1), (100_000, 2), (21_000, 70), (40_000, 2300)] {
         let indices: Vec<i32> = (0..rows).map(|i| i % slices).collect();
         check_sums(&backend, 2300, &indices, &format!("{slices} slices"));
     }
 }
 
-/// Sums of 16-bit floating-point numbers, which are rounded after every row, have the bits of the CPU on every device.
+/// Sums of 16-bit floating-point numbers are rounded after every row, and have the same bits on every device.
 #[test]
 fn halves_are_added_in_order() {
     let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();
@@ -368,7 +372,7 @@ fn halves_are_added_in_order() {
     }
 }
 
-/// TensorFlow's tables of `tensor_scatter_nd_…`, and of the treatment of a bad row.
+/// Tests the cases of TensorFlow's table of `tensor_scatter_nd_…`, and out-of-range rows.
 #[test]
 fn every_combination_of_tensorflows_table() {
     let table = [
@@ -377,7 +381,7 @@ fn every_combination_of_tensorflows_table() {
         (Combine::Sub, [0, -2, 20, -70, 40]),
         (Combine::Max, [0, 10, 20, 100, 40]),
         (Combine::Min, [0, 5, 20, 30, 40]),
-        // This combination is ONNX's.
+        // TensorFlow does not have this combination. ONNX does.
         (Combine::Mul, [0, 350, 20, 3000, 40]),
     ];
     for backend in devices().iter().map(|device| &device.backend) {
@@ -406,7 +410,8 @@ fn every_combination_of_tensorflows_table() {
     }
 }
 
-/// A NaN in the destination stays, one in the updates is ignored, and of two zeros the first stays.
+/// In a minimum or maximum, a NaN in the destination stays, and a NaN in the updates is ignored. Of two zeros, the one
+/// that is there first stays, whatever the signs.
 #[test]
 fn nans_and_zeros_of_minimum_and_maximum() {
     let bits = |values: &[f32]| {
@@ -444,8 +449,8 @@ fn nans_and_zeros_of_minimum_and_maximum() {
     }
 }
 
-/// Elements that can show the faults of a combination: random ones. For minimum and maximum there is every kind of
-/// floating-point number. For arithmetic these numbers are near 1, so that it neither overflows nor gives NaNs.
+/// Returns random elements that can show faults of a combination. For minimum and maximum, floating-point numbers are
+/// of every kind. For arithmetic they are near 1, so that results neither overflow nor become NaN.
 fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
     let mut state = seed;
     let mut next = || {
@@ -480,7 +485,7 @@ fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128>
                 number(float) | number(float) << float.bits
             }
             (_, Some(float)) => number(float),
-            // For other types all bits are valid, except for booleans.
+            // For the other types, except booleans, all bits are valid.
             (DType::Bool, None) => {
                 number(Float {
                     bits: 64,
@@ -495,7 +500,7 @@ fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128>
         .collect()
 }
 
-/// Every defined combination of every type, with many rows for each slice.
+/// Tests every defined combination of every type, with several rows for each slice.
 #[test]
 fn every_combination_of_every_type() {
     let indices: Vec<i64> = (0..45).map(|i| i * i % 31 % 10).collect();
@@ -546,14 +551,14 @@ fn what_is_not_defined() {
     );
 }
 
-/// The tests' own combinations, on numbers that can be checked by hand.
+/// Checks the combinations that the tests compute themselves, on numbers that can be verified by hand.
 #[test]
 fn the_reference_combines() {
     let pair = |re: f32, im: f32| u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32;
     let (a, b) = (pair(1.0, 2.0), pair(3.0, 4.0));
     let product = combined(Combine::Mul, DType::Complex64, a, b);
     assert_eq!(product, pair(-5.0, 10.0));
-    // 1 + 2^-11 is halfway between two f16 numbers, and 1 is the even one.
+    // 1 + 2^-11 is halfway between two f16 numbers, of which 1 has even bits.
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c00, 0x1000), 0x3c00);
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c01, 0x1000), 0x3c02);
     assert_eq!(combined(Combine::Max, DType::I8, 0xff, 1), 1);
@@ -572,7 +577,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Without an order the sum is one of the possible sums, which are all equal here.
+/// Under `Order::Fast` the sum is one of the sums that different orders give. Here all of these are equal.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -589,7 +594,7 @@ fn fast_sums() {
     }
 }
 
-/// Adding a type that WGSL cannot add is an error, unless a fallback lets the CPU take over.
+/// Adding elements of a type that WGSL cannot add is an error, unless a fallback lets the CPU add them.
 #[test]
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {
@@ -620,7 +625,7 @@ fn doubles_are_added_on_the_cpu() {
         );
         assert!(error.to_string().contains("float64"), "{error}");
         assert_eq!(with_fallback.last_fallback(), Some(error));
-        // They can still be moved.
+        // Elements that cannot be added can still be moved.
         let table = backend.upload((&[0.0f64; 3], &[3])).unwrap();
         let row = backend.upload((&[2i32], &[1, 1])).unwrap();
         let value = backend.upload((&[1.5f64], &[1])).unwrap();
@@ -669,7 +674,7 @@ fn an_error_names_the_first_row_and_changes_nothing() {
     }
 }
 
-/// The report of a scatter becomes the error that the scatter itself would have been.
+/// `into_result` makes a report into the error that the scatter returns under `OutOfRange::Error`.
 #[test]
 fn a_report_becomes_the_error_of_the_scatter() {
     let error = |out_of_range| {
@@ -688,7 +693,7 @@ fn a_report_becomes_the_error_of_the_scatter() {
     assert_eq!(error(OutOfRange::Zero), bad);
 }
 
-/// Recordings share the memory between their steps, in one submission and in several.
+/// Successive scatters, which share the memory for their intermediate results, do not disturb one another.
 #[test]
 fn scatters_follow_one_another() {
     for backend in devices().iter().map(|device| &device.backend) {

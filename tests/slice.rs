@@ -1,9 +1,9 @@
-//! slice: blocks by begin and size, against the reference. Blocks are planned as strided slices.
+//! Compares blocks, given by begin and size, with the reference. Blocks are planned as strided slices.
 
 use crate::harness::{devices, kind};
 use wgslice::{DType, Plan, SliceSpec, View, reference};
 
-/// Every begin and size around short dimensions, and overflowing ones.
+/// Tests every begin and size from -3 to 5 in short dimensions, and the lowest and highest 64-bit integers.
 #[test]
 fn every_block_of_short_dimensions() {
     let mut ends: Vec<i64> = (-3..=5).collect();

@@ -1,5 +1,5 @@
-//! Threads work on a device for minutes, and neither the memory of the process nor that of the device grows. `cargo
-//! test` leaves this test out; `bash tests/run-soak` runs it.
+//! Threads work on a device for minutes, and neither the memory of the process nor the memory of the device grows.
+//! `cargo test` leaves this test out. `bash tests/run-soak` runs it.
 //!
 //! The times and sizes are printed as a table.
 
@@ -17,7 +17,7 @@ use worker::{Shared, Worker};
 
 const THREADS: usize = 4;
 
-/// About the most bytes of a matrix that a worker uploads.
+/// The approximate largest size in bytes of a matrix that a worker uploads.
 const MOST: usize = 256 << 10;
 
 const SAMPLES: u32 = 60;
@@ -34,7 +34,7 @@ struct Sample {
     resident: u64,
     /// The memory that the device's allocator has given out, in KiB: tensors, buffers that the pool keeps, and staging.
     device: u64,
-    /// The numbers of objects in wgpu's report.
+    /// The numbers of buffers, bind groups and pipelines in wgpu's report of its objects.
     buffers: usize,
     bind_groups: usize,
     pipelines: usize,
@@ -130,8 +130,9 @@ fn sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> 
     }
 }
 
-/// Fails if the average of the last third of the samples exceeds that of the first third by more than a twentieth plus
-/// `slack`. Averages are compared because single samples go up and down with the tensors that exist at the time.
+/// Fails if the average of the last third of the samples exceeds the average of the first third by more than a
+/// twentieth of it plus `slack`. Averages are compared because single samples vary with the tensors that exist at the
+/// time.
 fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> u64, slack: u64) {
     let third = samples.len() / 3;
     let mean = |samples: &[Sample]| samples.iter().map(&of).sum::<u64>() / samples.len() as u64;

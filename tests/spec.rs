@@ -1,4 +1,4 @@
-//! The three notations of a slice: text, TensorFlow's encoding, Rust; and conversions between them.
+//! Tests of the three notations of a slice (text, TensorFlow's encoding and Rust) and of conversions between them.
 
 use wgslice::{
     Error, SliceSpec,
@@ -66,7 +66,7 @@ fn the_macro_takes_variables_of_every_index_type() {
 
 #[test]
 fn problems_are_pointed_at() {
-    // The text, the position in characters, and the expected message.
+    // The text, the position of the problem in characters, and a part of the expected message.
     let cases = [
         ("1, x", 3, "expected an index"),
         ("1 2", 2, "expected a comma"),
@@ -99,7 +99,7 @@ fn problems_are_pointed_at() {
     }
 }
 
-/// The caret in the last line is below the offending character of the previous line.
+/// Checks that the caret in the last line of the message is below the offending character of the line before.
 fn assert_caret(error: &ParseError, text: &str) {
     let shown = error.to_string();
     let mut lines = shown.lines().rev();
@@ -117,7 +117,7 @@ fn assert_caret(error: &ParseError, text: &str) {
 
 #[test]
 fn a_problem_of_a_long_text_shows_a_line_of_it() {
-    // The text, the line that is shown, and the caret's place in it in characters.
+    // The text, the line that is shown, and the caret's position in that line, in characters.
     let cases = [
         (
             "1,".repeat(60) + "x" + &",1".repeat(60),
@@ -155,7 +155,7 @@ fn a_problem_of_a_long_text_shows_a_line_of_it() {
     }
 }
 
-/// The walk-through in TensorFlow's documentation.
+/// Tests the encoding that TensorFlow's documentation explains.
 #[test]
 fn the_documented_encoding() {
     let encoded = TfStridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
@@ -256,14 +256,14 @@ fn shapes_that_cannot_be_addressed() {
         let error = slice![..].view(&shape).unwrap_err();
         assert_eq!(error, Error::ShapeTooLarge { shape });
     }
-    // Large dimensions whose product can still be addressed.
+    // Large dimensions are accepted if their product can still be addressed.
     assert_eq!(
         slice![0, 5..].view(&[1 << 40, 1 << 10]).unwrap().shape(),
         [1019]
     );
 }
 
-/// Positions far apart in a huge array need only arithmetic.
+/// A view of a huge array needs only arithmetic, so the array need not exist.
 #[test]
 fn views_of_arrays_larger_than_memory() {
     let view = slice![-1, ..; -(1 << 20), 3]

@@ -1,5 +1,5 @@
-//! Slices of host data that are streamed in pieces or sliced during the upload, against the reference, on every device.
-//! Some streams have so little memory that there are many pieces.
+//! Slices host data that is streamed in pieces, or sliced during the upload, on every device, and compares the results
+//! with the reference. Some streams have so little memory that there are many pieces.
 
 use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const SPECS: [&str; 10] = [
 
 const SHAPE: [usize; 3] = [9, 40, 15];
 
-/// A source, and the shape and the bytes of a slice of it.
+/// Returns the bytes of a source, and the shape and the bytes of a slice of the source.
 fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
     let input = elements(SHAPE.iter().product());
     let encoded = TfStridedSlice::try_from(spec).unwrap();
@@ -82,7 +82,7 @@ fn sliced_on_the_way_to_the_device() {
     }
 }
 
-/// Long rows are uploaded directly, without a copy in the cache.
+/// Tests rows that are long enough to be copied from the source directly into staging memory.
 #[test]
 fn long_rows_on_the_way_to_the_device() {
     let input: Vec<u16> = (0..45_000).collect();
@@ -149,7 +149,7 @@ fn errors_of_the_callers_functions_come_back() {
             matches!(error, Own::Library(Error::Length { found: 3, .. })),
             "{error:?}"
         );
-        // A second run works as the first.
+        // A stream can be run again after a failed run.
         let mut bytes = 0;
         let count = |piece: &[u8]| {
             bytes += piece.len();
@@ -229,7 +229,7 @@ mod fallback {
             )
             .unwrap();
         assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));
-        // A caller's mistake is not a reason to fall back.
+        // An invalid argument of the caller is not a reason to fall back.
         let error = backend.slice((&[1u32], &[1]), &slice![9]).unwrap_err();
         assert!(matches!(error, Error::Spec(_)));
     }

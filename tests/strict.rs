@@ -1,6 +1,6 @@
-//! The strict device detects faults of shaders: each of these bugs in the library's own shaders must be found.
-//! Without bugs, devices that drop accesses outside of a binding and those that clamp them give the same result
-//! as the CPU.
+//! The strict device detects faults of shaders. Each of these bugs, put into the library's own shaders, must be found.
+//! Without bugs, strict devices give the same result as the CPU, whether they drop or clamp accesses outside of a
+//! binding.
 
 use crate::harness::{elements, gpu::request_device, to_bytes};
 use std::{
@@ -17,7 +17,7 @@ use wgslice::{
     options::{Combine, OutOfRange, ScatterOptions},
 };
 
-/// The work that a bug is tested with.
+/// The work that shows a bug. Returns the bytes of the result.
 type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
 
 /// Reverses rows that do not fill a workgroup.
@@ -44,7 +44,7 @@ fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Err
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Scatters many rows to few slices, with this combination. Row `n` goes to slice `slice(n)`, one of seven.
+/// Scatters rows of `updates` to seven slices, with this combination. Row `n` goes to slice `slice(n)`.
 fn scattered<T>(
     backend: &Backend,
     combine: Combine,
@@ -93,8 +93,8 @@ fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// Three slices get more rows than are sorted together, and four get fewer, but more than one invocation sorts. The sum
-/// of their numbers depends on the order.
+/// Adds rows to seven slices. Three slices get more rows than a workgroup sorts together. The other four get fewer, but
+/// more than one invocation sorts. The sum of each slice depends on the order of its rows.
 fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     let number = |n: u16| f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n % 24));
     scattered(
@@ -110,17 +110,17 @@ fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// A bug: pieces of shaders with their replacements, and the fault to be found.
+/// A bug: pieces of shader code with their replacements, and the fault that must be found.
 struct Bug {
     name: &'static str,
     work: Work,
-    /// Whether work is tiled as on a hardware GPU.
+    /// Whether the bug is tested on a device that is treated as a hardware GPU.
     hardware: bool,
     edits: &'static [(&'static str, &'static str)],
     wrong: Wrong,
 }
 
-/// Removes the guard that keeps `rows_coalesced.wgsl` from accesses beyond the last tile.
+/// Edits that remove the guard that keeps `rows_coalesced.wgsl` from accesses beyond the last tile.
 const BEHIND_THE_LAST: &[(&str, &str)] = &[
     ("min(tiles, vec4(uniforms.tiles - 1u))", "tiles"),
     (" & (tiles < vec4(uniforms.tiles))", ""),
@@ -325,7 +325,7 @@ const fn outside(access: Access) -> Wrong {
     }
 }
 
-/// A backend on a strict device, and the device.
+/// Opens a backend on a strict device, and returns both.
 fn strict(hardware: bool, options: Options) -> (Backend, StrictGpu) {
     let strict = StrictGpu::new(options);
     let limits = strict.device().limits();
@@ -382,7 +382,7 @@ fn every_bug_is_found() {
     }
 }
 
-/// Mistakes that change the order of long lists give other sums, although they break no rule of WGSL.
+/// Mistakes that change the order of long lists break no rule of WGSL, but give other sums.
 #[test]
 fn rows_in_another_order_give_other_sums() {
     let expected = many_added_in_order(&Backend::cpu()).unwrap();
@@ -391,14 +391,14 @@ fn rows_in_another_order_give_other_sums() {
         let options = Options {
             rewrite: Some(rewrite),
             panics: false,
-            // Some mistakes make lists endless; the longest has 1,100 rows.
+            // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
             most_rounds: 4000,
             ..Options::default()
         };
         many_added_in_order(&strict(true, options).0).unwrap()
     };
     assert_eq!(sums(&[]), expected);
-    // Two workgroups take lists in turn, as 512 workgroups do if there are more lists.
+    // Only two workgroups take lists in turn, as 512 workgroups do if there are more lists.
     let two = &[
         ("if number >= uniforms.tiles {", "if number >= 2u {"),
         ("uniforms.tiles - 1u - number", "1u - number"),
@@ -406,21 +406,21 @@ fn rows_in_another_order_give_other_sums() {
         ("uniforms.tiles * TOGETHER", "2u * TOGETHER"),
     ];
     assert_eq!(sums(two), expected);
-    // Lists are also linked two at a time, for which one workgroup takes a second turn.
+    // Lists are linked only two at a time, so that a workgroup needs a second turn.
     let few = &[
         ("const TOGETHER: u32 = 64u", "const TOGETHER: u32 = 2u"),
         ("if local < TOGETHER", "if local < 2u"),
     ];
     assert_eq!(sums(few), expected);
     let mistakes: [&[(&str, &str)]; 16] = [
-        // Lists that are sorted in workgroup memory: the last row, the first, those between.
+        // Mistakes in lists that are sorted in workgroup memory: in the last row, the first row and the rows between.
         &[(
             "select(next, 0u, next == NONE)",
             "select(next, 1u, next == NONE)",
         )],
         &[("is_first &= other >= link;", "is_first &= other <= link;")],
         &[("min(next, other)", "max(next, other)")],
-        // Longer lists: the last rows, the rows between, the first row.
+        // Mistakes in longer lists: in the last rows, the rows between and the first row.
         &[(
             "NONE), found, at < vec4(uniforms.units)",
             "NONE), found, at < vec4(uniforms.units - 1u)",
@@ -442,7 +442,7 @@ fn rows_in_another_order_give_other_sums() {
             "set_first(slice, behind[own])",
             "set_first(slice, behind[own] + 5u)",
         )],
-        // Slices of longer lists are not found, or taken for others.
+        // The slices of longer lists are not found, or the wrong slices are found.
         &[("own += u32(", "own += 0u * u32(")],
         &[("step >>= 1u", "step = 0u")],
         // Lists that were noted are lost.
@@ -455,8 +455,8 @@ fn rows_in_another_order_give_other_sums() {
     assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);
 }
 
-/// Bytes of odd lengths lie at different places of words in the source, in the tile and in the result. A strict device
-/// does not report mistakes there, but they give other results.
+/// In rows with an odd number of bytes, a byte has different positions within words of the source, the tile and the
+/// result. A strict device does not report mistakes in these positions, but they give other results.
 #[test]
 fn misplaced_bytes_are_seen() {
     let transpose: Work = |backend| transposed_of(backend, DType::U8, [67, 71]);
@@ -495,8 +495,8 @@ fn misplaced_bytes_are_seen() {
     }
 }
 
-/// With clamped indices the missing guard overwrites the last elements. With dropped accesses its absence has no
-/// effect.
+/// Without the guard, a device that clamps indices overwrites the last elements. On a device that drops accesses
+/// outside of a binding, the missing guard has no effect.
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {
     let expected = reversed(&Backend::cpu()).unwrap();

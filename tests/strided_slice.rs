@@ -1,4 +1,4 @@
-//! strided_slice: shapes and steps that lead to different plans.
+//! Tests of `strided_slice`: shapes and steps that lead to different plans.
 
 use crate::harness::{Device, SIZES, Sizes, check_slice, devices, elements, to_bytes};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
@@ -40,8 +40,8 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Rows that begin at any byte: those that end with a vector of the result, and those that share a vector with the next
-/// row.
+/// Tests rows that begin at any byte. Some rows end with a vector of the result. Others share their last vector with
+/// the next row.
 #[test]
 fn unaligned_rows() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
@@ -62,12 +62,12 @@ fn unaligned_rows() {
         check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
         check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
     }
-    // The last rows of a group that does not fill units are moved one by one.
+    // If the last rows do not fill a group, they are moved one by one.
     check(&[1031, 1050], "1:, 3:1040");
 }
 
-/// Short rows that lie so close to one another that an invocation loads all of its rows together, and rows slightly
-/// further apart: at every place in a vector, in both directions.
+/// Tests short rows so close to one another that an invocation loads all of its rows together, and rows slightly
+/// further apart. Rows begin at various positions in a vector, and run in both directions.
 #[test]
 fn rows_close_to_one_another() {
     for width in [16, 32, 112, 8, 20] {
@@ -95,11 +95,12 @@ fn rows_close_to_one_another() {
     check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
 }
 
-/// So many short rows that workgroups stage those that lie in one line. Lines are longer than the rows of a workgroup,
-/// but not a multiple of them.
+/// There are so many short rows that workgroups stage the rows that lie in one line. A line has more rows than a
+/// workgroup moves, but not a multiple of that number.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    // Enough rows for elements of one byte and of two. Each line of the source is a multiple of 16 elements.
+    // There are enough rows for elements of one byte and of two bytes. The length of each line of the source is a
+    // multiple of 16 elements.
     for rows in [6000usize, 3000] {
         for skipped in [0, 1, 3, 14] {
             for step in 3..=4 {
@@ -116,7 +117,7 @@ fn workgroups_of_rows_close_to_one_another() {
         // Rows that begin two elements apart.
         check(&[2, 2 * rows], ":, 1::2");
     }
-    // Stretches that end with the last vector that is staged, and others that end behind it.
+    // Some stretches end with the last vector that is staged. Others end behind that vector.
     for skipped in [0, 1, 3, 4, 15] {
         let end = skipped + 4 * 8192;
         check(&[4 * 8192 + 16], &format!("{skipped}:{end}:4"));
@@ -143,7 +144,7 @@ fn ranks_above_8_that_can_be_merged() {
     check(&nine_axes, &["::-1"; 9].join(", "));
 }
 
-/// More dimensions than a shader walks: the host walks the outermost.
+/// There are more dimensions than a shader walks, so the host walks the outermost ones.
 #[test]
 fn rank_10_that_cannot_be_merged() {
     check(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 3], &["::-1"; 10].join(", "));
@@ -165,7 +166,7 @@ fn empty_and_scalar() {
 
 #[test]
 fn more_workgroups_than_one_dimension_holds() {
-    // A single element per row takes an invocation per row on every kind of adapter.
+    // With a single element in each row, every kind of adapter uses an invocation for each row.
     let rows = 65_536 * 64 + 100u32;
     let plan = Plan::slice(&[rows as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
     let input: Vec<u8> = (0..rows * 2).flat_map(u32::to_le_bytes).collect();
@@ -173,8 +174,8 @@ fn more_workgroups_than_one_dimension_holds() {
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
-    // Devices with tiny windows would need a million dispatches, and are left out like strict ones. With tiny windows,
-    // other cases take several dimensions of workgroups, on a strict device too.
+    // Devices with tiny windows would need a million dispatches. They are left out, as are strict devices. With tiny
+    // windows, other tests use several dimensions of workgroups, on a strict device too.
     let takes = |device: &&Device| device.takes(input.len(), expected.len());
     for device in devices().iter().filter(takes) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
@@ -200,8 +201,8 @@ fn bits_survive() {
     }
 }
 
-/// Slices into a tensor with old values: long rows, which are copied, short rows, the whole tensor and an empty slice.
-/// On the CPU they are written in place; for GPUs see `gpu`.
+/// Slices into a tensor that has other values: long rows, which are copied, short rows, the whole tensor and an empty
+/// slice. On the CPU the results are written in place. `gpu` tests this on GPUs.
 #[test]
 fn into_a_tensor_that_is_there() {
     let shape = [7, 5, 3, 11];
@@ -239,7 +240,7 @@ fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DTy
     devices().iter().flat_map(pairs)
 }
 
-/// Clones, slices of a whole tensor, its source, and the caller's bytes do not change.
+/// Overwriting a tensor changes neither its clones, nor other tensors that share its memory, nor the caller's bytes.
 #[test]
 fn what_others_hold_is_not_written() {
     let reversed = slice![..; -1];
@@ -268,7 +269,8 @@ fn what_others_hold_is_not_written() {
     }
 }
 
-/// A tensor that cannot receive the result gives an error that explains itself, and stays unchanged.
+/// A slice into a tensor that cannot receive the result is an error that explains itself, and leaves the tensor
+/// unchanged.
 #[test]
 fn tensors_that_do_not_fit_the_result() {
     for Device { backend, .. } in devices() {

@@ -1,4 +1,4 @@
-//! strided_slice_grad: TensorFlow's table, and patterns of every kind.
+//! Tests of `strided_slice_grad`: TensorFlow's table, and slices with patterns of many kinds.
 
 use crate::harness::{Sizes, check_grad, devices};
 use wgslice::{SliceSpec, Tensor, slice, spec::TfStridedSlice};
@@ -91,7 +91,7 @@ fn short_rows() {
     }
 }
 
-/// Units far apart, whose words lie far from each other too, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are far apart too, and rows that take several rounds on a GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
@@ -104,7 +104,7 @@ fn wide_rows() {
     check(&[70, 4001], "1:, 1:4000:3");
 }
 
-/// More dimensions than the uniforms of a shader hold, and than TensorFlow accepts.
+/// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1");
@@ -113,7 +113,7 @@ fn many_dimensions() {
     check(&[2; 9], &["1"; 9].join(", "));
 }
 
-/// Long rows and wide gaps, cut into tiles and windows.
+/// Tests long rows and wide gaps, which are cut into tiles and windows.
 #[test]
 fn long_rows() {
     check(&[2, 3001], ":, ::2");

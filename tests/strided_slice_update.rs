@@ -1,5 +1,5 @@
-//! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that share
-//! memory.
+//! Tests of `strided_slice_update`: TensorFlow's table of value shapes, slices with patterns of many kinds, and tensors
+//! that share memory.
 
 use crate::harness::{Sizes, check_update, devices};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
@@ -14,7 +14,7 @@ fn check_at(sizes: Sizes, shape: &[usize], spec: &str, value: &[usize]) {
     check_update(shape, &encoded, value, sizes);
 }
 
-/// Shapes that broadcast to the slice, and shapes that do not.
+/// Tests shapes of values that broadcast to the shape of the slice, and shapes that do not.
 #[test]
 fn value_shapes() {
     for value in [&[][..], &[1], &[1, 1], &[3], &[1, 3], &[2], &[3, 1], &[0]] {
@@ -47,7 +47,7 @@ fn empty_slices_take_any_value() {
     check(&[4, 3], "2:2, 1", &[0]);
 }
 
-/// All element sizes, with many steps and alignments. Neighbouring bytes do not change.
+/// Tests all element sizes, with many steps and alignments. The bytes around the slice do not change.
 #[test]
 fn patterns() {
     for spec in [
@@ -72,7 +72,8 @@ fn patterns() {
     }
 }
 
-/// Rows of every length that begin and end at every byte of a word, several of which may share a word.
+/// Rows of 2 to 43 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a word may
+/// hold elements of several rows.
 #[test]
 fn short_rows() {
     for length in 1..=40 {
@@ -96,7 +97,7 @@ fn short_rows() {
     }
 }
 
-/// Units far apart, whose words lie far from each other too, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are far apart too, and rows that take several rounds on a GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
@@ -110,7 +111,7 @@ fn wide_rows() {
     check(&[70, 4001], "1:, 1:4000:3", &[69, 1333]);
 }
 
-/// More dimensions than the uniforms of a shader hold, and than TensorFlow accepts.
+/// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1", &[2, 2, 2, 2, 2, 2, 2, 2, 1]);
@@ -120,7 +121,7 @@ fn many_dimensions() {
     check(&[3; 8], &["::-2"; 8].join(", "), &[1, 2, 2, 1, 1, 2, 2, 1]);
 }
 
-/// Long rows, cut into tiles and windows.
+/// Tests long rows, which are cut into tiles and windows.
 #[test]
 fn long_rows() {
     check(&[2, 3001], ":, ::2", &[2, 1501]);
@@ -151,7 +152,7 @@ fn a_tensor_changes_alone() {
             [1, 2, 3, 4, 5, 6],
             "{backend}"
         );
-        // The value shares the tensor's memory.
+        // The value shares the memory of the tensor that is updated.
         let reversed = tensor.slice(&slice![.., ..; -1]).unwrap();
         let copy = tensor.clone();
         tensor.slice_update(&slice![..; -1], &copy).unwrap();
@@ -175,7 +176,7 @@ fn a_tensor_changes_alone() {
     }
 }
 
-/// Memory lent by the caller, such as a mapped file, is never written.
+/// Memory that the caller lends, such as a mapped file, is never written: an update copies it first.
 #[test]
 fn lent_memory_is_copied() {
     static LENT: [u8; 4] = [1, 2, 3, 4];

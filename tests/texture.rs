@@ -1,8 +1,8 @@
-//! Copies of texels to tensors and back, on every device of the harness that has textures. Plain loops compute the
-//! expected values.
+//! Tests copies of texels to tensors and back, on every device of the harness that has textures. Plain loops compute
+//! the expected values.
 //!
-//! The strict devices have no textures. The plans between padded rows and tensors are slices and updates like any
-//! others, which other tests run there.
+//! The strict devices have no textures. The plans between padded rows and tensors are ordinary slices and updates, and
+//! other tests run such plans on strict devices.
 
 use crate::harness::{
     read_buffer::read_buffer,
@@ -11,7 +11,7 @@ use crate::harness::{
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 use wgslice::{Backend, DType, Error, Tensor, error::TextureError, gpu::Texels, slice};
 
-/// The formats, with their element types and numbers of channels.
+/// Returns the tested formats, with their element types and numbers of channels.
 fn formats() -> Vec<(TextureFormat, DType, usize)> {
     use TextureFormat as F;
     let mut formats = vec![
@@ -57,7 +57,7 @@ fn every_format() {
             let kind = (channels, dtype.size());
             let mut image = Image::new(gpu, format, level, [1, 5, 7], kind);
             check(gpu, &mut image, &whole(0, [1, 5, 7, channels]), dtype);
-            // A flipped crop of every second column, channels first.
+            // Rows 3 to 1, every second column, and the channels in reverse and before the rows.
             let crop = Case {
                 walks: [
                     Walk(0, 1, 1),
@@ -81,7 +81,7 @@ fn every_format() {
     }
 }
 
-/// Rows of lengths around multiples of 256 bytes, and of a few bytes.
+/// Tests rows of lengths around 256 and 512 bytes, and of a few bytes.
 #[test]
 fn widths_around_256_bytes() {
     for gpu in gpus() {
@@ -102,7 +102,7 @@ fn widths_around_256_bytes() {
     }
 }
 
-/// The sides of cube maps are layers.
+/// The six sides of a cube map are selected as layers.
 #[test]
 fn cube_maps() {
     for gpu in gpus() {
@@ -116,7 +116,8 @@ fn cube_maps() {
     }
 }
 
-/// Mip levels, layers and depth, with boxes in the middle, flips, strides, orders of channels and of dimensions.
+/// Tests mip levels, layers and depth slices, with boxes, flips, strides, and several orders of channels and
+/// dimensions.
 #[test]
 fn boxes_levels_layers_and_orders() {
     let orders: [&[usize]; 6] = [
@@ -146,7 +147,7 @@ fn boxes_levels_layers_and_orders() {
                         permutation: [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0]][number / 2],
                     };
                     check(&gpu, &mut image, &case, dtype);
-                    // One layer, a box in the middle, flipped both ways.
+                    // The last layer without its first row and its outer columns, flipped along both dimensions.
                     let crop = Case {
                         walks: [
                             Walk(layers - 1, 1, 1),
@@ -157,7 +158,7 @@ fn boxes_levels_layers_and_orders() {
                         ..case.clone()
                     };
                     check(&gpu, &mut image, &crop, dtype);
-                    // Every second texel, and all channels but the first in reverse.
+                    // Every second row and column, and in reverse the channels without the first, or the only channel.
                     let rest = channels.max(2) - 1;
                     let thinned = Case {
                         walks: [
@@ -175,9 +176,9 @@ fn boxes_levels_layers_and_orders() {
     }
 }
 
-/// A crop with a flip, every second row and column, BGRA as RGB and channels first. It is recorded into one encoder
-/// with the caller's buffer at an offset. In the same submission, a channel of the result becomes the alpha of another
-/// texture.
+/// Records a copy from a texture into the caller's buffer at an offset: a flipped crop with every second row and
+/// column, from BGRA to RGB, with channels first. In the same submission, a channel of the result becomes the alpha of
+/// another texture.
 #[test]
 fn recorded_into_the_callers_encoder() {
     for gpu in gpus() {
@@ -236,7 +237,8 @@ fn recorded_into_the_callers_encoder() {
     }
 }
 
-/// Rows that need no padding are copied between the texture and the caller's buffer, from the offsets that wgpu allows.
+/// Rows that need no padding are copied directly between a texture and the caller's buffer, if wgpu allows the offset.
+/// The other offsets give the same results.
 #[test]
 fn rows_of_256_bytes_at_offsets() {
     for gpu in gpus() {
@@ -275,7 +277,8 @@ fn rows_of_256_bytes_at_offsets() {
             other.levels[0].copy_from_slice(&values[offset..][..1024]);
             assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
         }
-        // A tensor's view that reorders elements cannot be copied as bytes.
+        // A view that reorders the elements of a tensor is also written, although its bytes cannot be copied as they
+        // are.
         let backend = Backend::from(gpu.clone());
         let values = pattern(1024, 3);
         let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
@@ -289,7 +292,8 @@ fn rows_of_256_bytes_at_offsets() {
     }
 }
 
-/// Recorded work reads scratch memory that it wrote itself, whatever else is recorded before it is submitted.
+/// Recorded work reads only scratch memory that it wrote itself, even if other work is submitted between its recording
+/// and its submission.
 #[test]
 fn recordings_do_not_disturb_each_other() {
     for gpu in gpus() {
@@ -405,7 +409,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
             tensor.write_texture(&unwritten).unwrap_err(),
             &["COPY_DST", "writing"],
         );
-        // A whole box can be written without reading it first; a part of a box cannot.
+        // A whole box can be written without being read first. Some channels of a box cannot.
         tensor.write_texture(&unread).unwrap();
         let alpha = unread.slice(&slice![.., .., .., 3..]).unwrap();
         let mask = backend.upload((&[1u8; 4], &[1, 2, 2, 1])).unwrap();
@@ -431,7 +435,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         let on_cpu = Backend::cpu().upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
         assert_eq!(on_cpu.write_texture(&texels).unwrap_err(), cpu);
 
-        // 300 texels of 4 bytes are a row of 1,280 bytes.
+        // A row of 300 texels of 4 bytes is padded from 1,200 to 1,280 bytes.
         let size = [1, 1, 300];
         let wide = texture(
             &gpu,
@@ -461,7 +465,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         all(error.unwrap_err(), &["dest", "12 bytes", "16"]);
         let error = gpu.encode_to_texture(&mut encoder, short.slice(..), &texels);
         all(error.unwrap_err(), &["source", "12 bytes", "16"]);
-        // An empty selection does nothing, so a buffer of any usage and size will do.
+        // With an empty selection nothing is copied, so a buffer of any usage and size is accepted.
         let none = texels.slice(&slice![.., 1..1]).unwrap();
         gpu.encode_from_texture(&mut encoder, &none, short.slice(..))
             .unwrap();

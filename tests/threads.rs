@@ -1,4 +1,5 @@
-//! The bound on threads: results have the same bits under any bound, and no operation uses more threads than its bound.
+//! Tests of the bound on threads. Results have the same bits under any bound, and no operation uses more threads than
+//! its bound.
 
 use wgslice::{
     Backend, DType, Plan,
@@ -10,7 +11,8 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// Even the smallest results are cut into parts for this many threads. Random cases add the operations without vectors.
+/// Even the smallest results are cut into parts for the given number of threads. Random cases also test the operations
+/// that have no vectors.
 #[test]
 fn every_case_has_the_same_result_on_any_number_of_threads() {
     let vectors = parse(include_str!("vectors/seed1.jsonl")).map(|case| case.unwrap());
@@ -19,7 +21,7 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     });
     let cases: Vec<_> = vectors.chain(random).collect();
     assert!(cases.len() > 2000, "{}", cases.len());
-    // To start 63 threads for every case would take a minute.
+    // Only one in `every` cases is checked, because starting 63 threads for every case would take a minute.
     for (threads, every) in [(2, 4), (3, 1), (64, 16)] {
         with_at_most(threads, || {
             let cpu = Backend::cpu().with_threads_for_any_work(threads);
@@ -32,7 +34,7 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     }
 }
 
-/// A size in bytes that is worth 69 threads.
+/// A size in bytes for which 69 threads would be worth their cost.
 const LARGE: usize = 128 << 20;
 
 #[test]
@@ -71,7 +73,8 @@ fn no_operation_uses_more_threads_than_the_bound() {
     }
 }
 
-/// Calls `test` where an operation may use this many threads: under the feature `rayon`, in a pool of as many.
+/// Calls `test` where an operation may use this many threads. With the feature `rayon`, this is in a pool of that many
+/// threads.
 fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     #[cfg(feature = "rayon")]
     pool(threads).install(test);
@@ -82,7 +85,7 @@ fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     }
 }
 
-/// Results that are cut because of their size equal those of a single thread.
+/// Large results are cut into parts without a special setting, and equal those of a single thread.
 #[test]
 fn large_results_do_not_depend_on_the_bound() {
     let shape = [1500, 4001];
@@ -104,7 +107,7 @@ fn pool(threads: usize) -> rayon::ThreadPool {
     pool.build().unwrap()
 }
 
-/// Each operation waits for jobs in the pool whose threads run the operations.
+/// Operations run in the threads of a small pool, and each waits for jobs in the same pool.
 #[cfg(feature = "rayon")]
 #[test]
 fn operations_within_the_jobs_of_a_small_pool_finish() {

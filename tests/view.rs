@@ -1,5 +1,5 @@
-//! Views compose: a slice of a transpose of a broadcast of a slice is one plan, and equals the reference step
-//! by step, on every device.
+//! Tests that views compose: several slices, transposes and broadcasts make one plan. On every device its result equals
+//! that of the reference, which applies one step after another.
 
 use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
 use wgslice::View;
@@ -47,8 +47,8 @@ fn transposes_and_broadcasts() {
     check(&[3, 6, 16], &all);
 }
 
-/// Transposes that are large enough for tiles in workgroup memory: one tile, several tiles and parts of tiles; at any
-/// offset, forwards and backwards.
+/// Tests transposes that are large enough for tiles in workgroup memory: one tile, several tiles and parts of tiles.
+/// Rows begin at various offsets, and run forwards and backwards.
 #[test]
 fn transposes_in_tiles() {
     for (rows, near) in [
@@ -70,7 +70,7 @@ fn transposes_in_tiles() {
         let some = [slice("1:, 1:-1"), transpose(&[1, 0]), slice("..., ::-2")];
         check(&[rows, near], &some);
     }
-    // Planes of the result begin at any place in a word.
+    // Planes of the result begin at any byte of a word.
     check(&[3, 37, 29], &[transpose(&[0, 2, 1])]);
     check(&[3, 37, 29], &[transpose(&[2, 0, 1]), slice("::-1, 1:")]);
     check(&[3, 36, 28], &[transpose(&[2, 0, 1]), slice("::-1, :, 2:")]);
@@ -89,7 +89,7 @@ fn transposes_in_tiles() {
     check(&[24, 40], &[transpose(&[1, 0]), broadcast(&[3, 40, 24])]);
 }
 
-/// Channels become planes: lines are shorter than the bytes that memory moves at once, and close together.
+/// Channels become planes. The lines of the source are shorter than what a memory access moves, and are close together.
 #[test]
 fn channels_become_planes() {
     for channels in [2, 3, 4, 5, 7, 16, 17, 33] {
@@ -103,14 +103,14 @@ fn channels_become_planes() {
         check(&[3, 5, 41, channels], &some);
     }
     check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
-    // Lines in whole and in part, most of them backwards.
+    // Whole lines and parts of lines, most of them backwards.
     check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
     check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
     check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);
     check(&[90, 40], &[slice("::-1, 5:9"), transpose(&[1, 0])]);
 }
 
-/// Transposes are moved in tiles, unless tiles would be nearly empty, or whole rows of the source stay together.
+/// Transposes are moved in tiles, unless tiles would be nearly empty or whole rows of the source stay together.
 #[cfg(feature = "gpu")]
 #[test]
 fn tiles_move_what_fills_them() {
@@ -142,7 +142,7 @@ fn tiles_move_what_fills_them() {
     }
 }
 
-/// The errors of a step are those of an array with the shape of the previous step.
+/// A step on a view fails with the error that it gives on an array of the view's shape.
 #[test]
 fn steps_that_do_not_fit_are_errors() {
     let view = View::new(&[3, 1, 4]).unwrap().slice(&"1:".parse().unwrap());
@@ -162,8 +162,8 @@ fn steps_that_do_not_fit_are_errors() {
     }
 }
 
-/// A tensor in another shape shares the memory, unless dimensions change places. A change of one tensor leaves the
-/// other unchanged.
+/// Tensors take other shapes and orders of dimensions. A change of one tensor leaves the others unchanged, even if they
+/// share memory.
 #[test]
 fn tensors_take_other_shapes() {
     for device in devices() {

@@ -1,11 +1,12 @@
-//! Parts of the benchmark `writes`: cases, devices, and copies on the CPU, which are its roof.
+//! Parts of the benchmark `writes`: cases, devices, and copies on the CPU, whose speed is the upper limit for its
+//! cases.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Throughput};
 use std::{hint::black_box, thread};
 use wgslice::{DType, Gpu, gpu::AdapterOptions};
 
-/// An operation on an array.
+/// A benchmarked operation on an array of this type and shape.
 pub(crate) struct Case<What> {
     pub(crate) name: &'static str,
     pub(crate) dtype: DType,
@@ -27,7 +28,8 @@ pub(crate) const fn case<What>(
     }
 }
 
-/// The indices of `rows` scattered index tuples into dimensions of these sizes, the same on every run.
+/// Returns the indices of `rows` index tuples, which point at scattered positions of dimensions of these sizes. They
+/// are the same on every run.
 pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let depth = sizes.len();
@@ -36,19 +38,20 @@ pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
         .collect()
 }
 
-/// Returns `rows` with `--bench`. Otherwise everything runs only once, and this returns a 64th of `rows`, rounded up.
+/// Returns `rows` if the program runs with `--bench`. Otherwise every case runs only once, and the result is a 64th of
+/// `rows`, rounded up.
 pub(crate) fn once_smaller(rows: usize) -> usize {
     let bench = std::env::args().any(|argument| argument == "--bench");
     if bench { rows } else { rows.div_ceil(64) }
 }
 
-/// Configures ten samples and a throughput of `bytes` bytes for each iteration.
+/// Configures ten samples for each benchmark, and a throughput of `bytes` bytes for each iteration.
 pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
     group.sample_size(10);
     group.throughput(Throughput::Bytes(bytes));
 }
 
-/// Measures the roof on the CPU: `bytes` bytes, copied by one thread and by two.
+/// Measures the upper limit on the CPU: how long one thread and two threads take to copy `bytes` bytes.
 pub(crate) fn copies(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -72,7 +75,7 @@ pub(crate) fn copies(
     });
 }
 
-/// Opens the GPU to measure and prints its name, or prints why there is none.
+/// Opens the GPU to measure and prints its name. Prints why if none can be opened.
 pub(crate) fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => {
@@ -86,7 +89,7 @@ pub(crate) fn gpu() -> Option<Gpu> {
     }
 }
 
-/// Creates a buffer of at least `bytes` bytes, in whole units of 16 bytes.
+/// Creates a buffer of `bytes` bytes, rounded up to a multiple of 16, but at least 16 bytes.
 pub(crate) fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,

@@ -1,7 +1,7 @@
-//! Minimal wgpu commands of the kind that wgslice records.
+//! Records minimal wgpu commands of the kind that wgslice records.
 //!
-//! They set the pipeline, the bind groups and 128 bytes of `Params` for every dispatch, as a recorder that does not
-//! know the rest of the pass must. Their shader does almost nothing.
+//! For every dispatch, the commands set the pipeline, the bind groups and 128 bytes of `Params`, as those of any
+//! recorder must that does not know what else is in the pass. The shader does almost nothing.
 
 use wgpu::{BufferUsages, ComputePass};
 
@@ -12,9 +12,9 @@ const PARAMS: u32 = 128;
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
     buffers: wgpu::BindGroupLayout,
-    /// The report of a gather, bound at a dynamic offset. `None` for a slice.
+    /// The bind group of a gather's report, at a dynamic offset. `None` for a slice.
     report: Option<wgpu::BindGroup>,
-    /// `Params` in a uniform buffer, bound at a dynamic offset. `None` if immediates hold it.
+    /// The bind group of `Params` in a uniform buffer, at a dynamic offset. `None` if immediates hold `Params`.
     params: Option<wgpu::BindGroup>,
 }
 

@@ -1,9 +1,11 @@
-//! Host time to record operations, and for comparison that to record minimal wgpu commands of the same kind.
+//! Measures the host's time to record operations and, for comparison, its time to record minimal wgpu commands of the
+//! same kind.
 //!
-//! Every figure is for the number of operations in the name of its group, `finish` included: milliseconds for 1000 are
-//! microseconds for one. Unless a name says "submitted" or "submission", submission and device time are excluded: the
-//! commands are submitted and waited for after each measurement, so that their resources are freed as in a program.
-//! All slices are small, because on a software adapter the device runs on the measured cores.
+//! Every figure is the time of as many operations as the name of its group says, and includes `finish`. A figure in
+//! milliseconds for 1000 operations is one in microseconds for a single operation. Unless a name says "submitted" or
+//! "submission", submission and device time are excluded: after each measurement the commands are submitted and waited
+//! for, so that their resources are freed as in a program. All slices are small, because on a software adapter the
+//! device runs on the measured cores.
 
 mod bare;
 mod rig;
@@ -18,7 +20,7 @@ use wgslice::{
     slice,
 };
 
-/// The number of operations that a figure of the first group is for.
+/// The number of operations that each figure of the first group times.
 const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
@@ -198,7 +200,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     bench.finish();
 
-    // `queued` is like a program that computes one result at a time and then waits for all of them.
+    // `queued` is like a program that submits the computation of one result at a time, and then waits for all results.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
     let queued = |record: &dyn Fn(&mut CommandEncoder)| {

@@ -1,4 +1,4 @@
-//! A device with buffers, and the time to record commands for it.
+//! A device with buffers, and methods that time the recording of commands for it.
 
 use crate::bare::{Bare, buffer};
 use criterion::Bencher;
@@ -9,7 +9,7 @@ use wgslice::Gpu;
 /// The size of each buffer in bytes: 32 x 32 elements of 4 bytes.
 const BYTES: u64 = 32 * 32 * 4;
 
-/// A device, and the pipelines of the minimal commands for it.
+/// A device, and the pipelines of the minimal commands of a slice and of a gather.
 pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) slice: Bare,
@@ -67,8 +67,8 @@ impl Rig {
         self.device().poll(wait).expect("the device");
     }
 
-    /// Times `record` on the output of `prepare`, and `finish`. The times of `prepare` and of the submission are
-    /// excluded.
+    /// Times `record`, which gets the output of `prepare`, together with `finish`. The times of `prepare` and of the
+    /// submission are excluded.
     pub(crate) fn measure<T>(
         &self,
         bencher: &mut Bencher<'_>,

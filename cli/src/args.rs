@@ -1,4 +1,5 @@
-//! The options that all commands share. Each command has its own arguments in its own file.
+//! The command line: the list of commands, and the options that several of them share. The arguments of each command
+//! are in the file of that command.
 
 mod numbers;
 
@@ -110,7 +111,7 @@ pub(crate) struct To {
 }
 
 impl To {
-    /// The output file. Empty if nothing is written.
+    /// Returns the path of the output file, or an empty path if only `--explain` was given.
     pub(crate) fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new(""))
     }

@@ -95,7 +95,7 @@ pub(crate) fn run(global: &Global, args: &Crop) -> Result<ExitCode, Failure> {
 }
 
 /// Uploads an array. If `index` is given, integers are uploaded as indices: of type `index`, or as 64-bit integers if
-/// their element type needs them. Every other array is uploaded unchanged.
+/// `index` does not hold every value of their element type. Every other array is uploaded unchanged.
 fn upload(array: &Array, index: Option<DType>, backend: &Backend) -> Result<Tensor, Error> {
     let shape = array.shape();
     match (index, files::to_indices(array)) {

@@ -1,4 +1,4 @@
-//! The backend that the global options select.
+//! Opens the backend that the global options select.
 //!
 //! Naming an adapter or a graphics API turns `auto` into `gpu`. The named adapter is then used even if it is a
 //! software adapter, and the command fails if it does not exist.
@@ -21,7 +21,7 @@ pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceCho
     }
 }
 
-/// The option that names an adapter or a graphics API, if there is one.
+/// Returns the option by which the user named an adapter or a graphics API, if any.
 pub(crate) fn named(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),
@@ -36,17 +36,17 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
     Ok(error.is_device_error() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// The backend of a command that chooses it without a plan.
+/// Opens the backend of a command that has no plan to choose it by.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
 
-/// The backend for a plan on data in files.
+/// Opens the backend for a plan on data in files.
 pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure> {
     open_by(global, |global| auto_for_plan(global, plan))
 }
 
-/// The CPU, on as many threads as the options allow.
+/// Returns the CPU backend, on as many threads as the options allow.
 pub(crate) fn cpu(global: &Global) -> Backend {
     bounded(global, Backend::cpu())
 }
@@ -104,13 +104,13 @@ mod with_gpu {
         Backend::open_gpu(&options(global)).map_err(Failure::device)
     }
 
-    /// The adapters of this machine, best first.
+    /// Lists the adapters of this machine, best first. Each says whether it fits `options`.
     pub(crate) fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
-    /// The adapters of this machine, best first, through the graphics APIs that the options or the environment name,
-    /// else through all.
+    /// Lists the adapters of this machine, best first, through the graphics APIs that the options or the environment
+    /// name. If they name none, all APIs are searched.
     pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
         // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
@@ -121,8 +121,8 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Opens every adapter that fits. A note on stderr explains each that its driver refuses. If none is left, the
-    /// last refusal is the error.
+    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr says why. If all are
+    /// refused, the last refusal is the error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global)?;
         let mut backends = Vec::new();

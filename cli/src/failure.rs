@@ -51,7 +51,7 @@ impl From<Failure> for Stopped {
 }
 
 impl Stopped {
-    /// Adds the input in question to an error of the library.
+    /// Returns the failure. An error of the library gets `context` added.
     pub(crate) fn explained(self, context: impl Display) -> Failure {
         match self {
             Self::Library(error) => Failure::refused(context)(error),

@@ -17,7 +17,7 @@ use std::{num::NonZero, process::ExitCode, thread};
 struct Info {
     adapters: Vec<Adapter>,
     cpu: Cpu,
-    /// The requested device.
+    /// The choice of device, as a value of `--device`. `--adapter` and `--backend` turn `auto` into `gpu`.
     asked: String,
     /// The device that the options select. `None` if it cannot be opened. In both cases `reason` says why.
     device: Option<String>,
@@ -94,7 +94,7 @@ impl Info {
                 print::line(format_args!("With --device {asked}: {device}"));
                 print::line(format_args!("  because {reason}"));
             }
-            // The command ends with its error, which gives the reason.
+            // The command then fails, and its error gives the reason.
             None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }

@@ -1,7 +1,7 @@
 //! Commands that work on whole tensors: they read files, run one operation and write a file.
 //!
-//! Every such command is a [`Job`]: the files it reads, its plan, which refuses invalid arguments before a
-//! device is opened, and the operation on tensors.
+//! Every such command is a [`Job`], which names the files. The command passes [`Job::run`] two functions: one makes the
+//! plan, which refuses invalid arguments before a device is opened, and one runs the operation on tensors.
 
 use crate::{
     args::Global,
@@ -67,12 +67,12 @@ impl From<(Tensor, Pending<Report>)> for Made {
 }
 
 impl Tensors {
-    /// Tensor `at` of the values.
+    /// Returns tensor `at` of the values.
     pub(crate) fn value(&self, at: usize) -> &Tensor {
         &self.values[at]
     }
 
-    /// The tensor of the indices. In a job without indices, the first of the values.
+    /// Returns the tensor of the indices. In a job without indices, this is the first of the values.
     pub(crate) fn indices(&self) -> &Tensor {
         self.indices.as_ref().unwrap_or(&self.values[0])
     }
@@ -80,7 +80,7 @@ impl Tensors {
 
 impl Job<'_> {
     /// Runs the job: `plan` on the shapes, then `work` on the tensors. If the device fails and the user did not choose
-    /// it, the CPU does the work.
+    /// a device, the CPU does the work. With `explain`, the plan is described and no work is done.
     pub(crate) fn run<M: Into<Made>>(
         self,
         global: &Global,
@@ -175,7 +175,7 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the output. Returns the shape of the result, and the report.
+    /// Runs the operation and writes the output. Returns the shape of the result, and the report if there are indices.
     fn make<M: Into<Made>>(
         &self,
         read: Read,
@@ -205,7 +205,7 @@ impl Job<'_> {
     }
 }
 
-/// The inputs of a job.
+/// The inputs of a job, as read from their files.
 struct Read {
     values: Vec<Array>,
     indices: Option<Indices>,

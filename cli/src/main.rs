@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 fn refused(error: &clap::Error) -> ExitCode {
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
-    // Clap prints messages that need no clipping itself, with colours.
+    // Messages that need no clipping are printed by clap, which adds colours.
     let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
         print::line_to_stderr(clipped);
         Ok(())
@@ -101,8 +101,8 @@ fn report(failure: Failure) -> ExitCode {
 }
 
 /// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list that GPU first. If there is no
-/// display, libwayland complains on stderr. So this turns the layer off where there is no place for displays, unless
-/// the user makes the layer choose a GPU.
+/// display, libwayland complains on stderr. So this function turns the layer off if `XDG_RUNTIME_DIR` names no folder
+/// for the sockets of displays, unless the user makes the layer choose a GPU.
 fn quiet_without_a_display() {
     let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
     if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {

@@ -1,6 +1,6 @@
 //! Prints lines for people and programs. Unlike `println!`, this does not panic if a line cannot be written. The first
-//! such error is kept until the command has done its work, and is then its error, unless the reader has stopped
-//! reading.
+//! error of standard output is kept until the command has done its work. It then fails the command, unless the reader
+//! has stopped reading.
 
 use crate::failure::Failure;
 use std::{
@@ -44,8 +44,8 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Shortens the lines of a message that are longer than 400 characters, because they quote long input, to their
-/// beginning and end.
+/// Shortens each line of a message that has more than 400 characters to its first and last 200. Such lines quote long
+/// input.
 pub(crate) fn clipped(message: &str) -> String {
     const END: usize = 200;
     let line = |line: &str| {

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs a stage under a bar with its name.
+/// Runs a stage under a bar that shows the name of the stage.
 pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     let bar =
         ProgressBar::with_draw_target(Some(Stage::ALL.len() as u64), ProgressDrawTarget::hidden())

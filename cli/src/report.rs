@@ -17,15 +17,15 @@ pub(crate) struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
     seconds: Times,
-    /// The number of pieces in which a slice was processed.
+    /// The number of pieces in which a slice was processed. `None` for other operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<usize>,
-    /// The out-of-range tuples of a gather or scatter.
+    /// The number of index tuples, and those of them out of range. `None` if the operation has no indices.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
 }
 
-/// An array and its path.
+/// The path and the shape of an array.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) path: String,
@@ -145,13 +145,13 @@ impl fmt::Display for Run {
     }
 }
 
-/// A shape as `[2,3]`.
+/// Formats a shape, as in `[2,3]`.
 pub(crate) fn shape(shape: &[usize]) -> String {
     let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", dims.join(","))
 }
 
-/// An array and its path, for errors.
+/// Writes the path and the shape, for errors.
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.path, shape(&self.shape))

@@ -166,7 +166,7 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
         ) => {
             encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice"))
         }
-        // The argument parser requires SPEC or `--begin`, and `--end` with `--begin`.
+        // This is not reached: the argument parser requires SPEC or `--begin`, and with `--begin` also `--end`.
         (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),
     }
 }

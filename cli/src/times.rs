@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The stages of a run, in order. If a run goes piece by piece, the time of a stage is what the host spends on it,
-/// while the device works. On the CPU nothing is uploaded or read back, and a memory-mapped file is read during the
-/// work.
+/// The stages of a run, in order. If a run goes piece by piece, the time of a stage is what the host spends on it.
+/// Meanwhile the device may work on another piece. On the CPU nothing is uploaded or read back, and a memory-mapped
+/// file is read during the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -63,7 +63,7 @@ impl Times {
     }
 }
 
-/// Adds the time of work that is done step by step.
+/// Sums the times of work that is done step by step.
 #[derive(Debug, Default)]
 pub(crate) struct Timer(Duration);
 
@@ -82,7 +82,7 @@ impl From<Timer> for Duration {
     }
 }
 
-/// Seconds by the name of the stage.
+/// Serializes the seconds of each stage, by its name.
 impl Serialize for Times {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.each())

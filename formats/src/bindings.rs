@@ -1,4 +1,4 @@
-//! The buffers of a shader, in the order in which wgpu numbers their places.
+//! The buffers of a shader, in the order in which wgpu gives them slots of a format.
 
 use naga::{AddressSpace, Module, ResourceBinding, StorageAccess};
 
@@ -8,7 +8,7 @@ pub(crate) struct Buffer {
     pub(crate) kind: Kind,
 }
 
-/// How a shader accesses a buffer. Some formats number the buffers of each kind separately.
+/// How a shader accesses a buffer. Some formats number buffers of different kinds separately.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Uniform,

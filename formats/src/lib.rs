@@ -1,7 +1,7 @@
 //! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
 //!
-//! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So compilers other than those of
-//! this machine's drivers can be tried on a shader, without a device.
+//! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So a shader can be tried with
+//! compilers other than those of this machine's drivers, and without a device.
 
 mod bindings;
 mod write;
@@ -11,8 +11,8 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
-/// A format in one of its versions. Where wgpu's settings depend on the device, the versions also differ in these
-/// settings.
+/// A format in one of its versions. Where wgpu's settings depend on the device, each version has the settings for the
+/// devices that its comment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// For Vulkan 1.1 on devices without `robustBufferAccess2`: the shader clamps indices.
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// A valid shader, whose compute entry point `main` can be written.
+/// A valid shader, of which the compute entry point `main` can be written.
 #[derive(Debug)]
 pub struct Shader {
     module: Module,
@@ -93,7 +93,7 @@ impl Shader {
         Ok(Self { module, info })
     }
 
-    /// Writes the shader in a format, with these values for its overrides.
+    /// Writes the shader in a format. `constants` holds names of overrides and their values.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         }
     }
 
-    /// If two buffers had the same place, the fault would be that of these settings, not of the shader.
+    /// If two buffers of a valid shader shared a slot, the settings in `write.rs` would be wrong.
     #[test]
     fn every_buffer_has_a_place_of_its_own() {
         let places = |format, words: &[&str]| {

@@ -34,7 +34,7 @@ fn spirv(
     let options = spv::Options {
         lang_version,
         flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,
-        // No map of bindings is given, so naga keeps the shader's numbers.
+        // `binding_map` is left out, so naga keeps the shader's binding numbers.
         capabilities: Some([spv::Capability::Shader].into_iter().collect()),
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
@@ -87,7 +87,7 @@ fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Ve
 }
 
 /// Writes HLSL, in which uniform buffers, read-only buffers and writable buffers are numbered separately. If there are
-/// immediates, they are in register space 0, and uniform buffers are in space 1, from register 1 on.
+/// immediates, they are in register 0 of space 0, and uniform buffers are in space 1, from register 1 on.
 fn hlsl(
     module: &Module,
     info: &ModuleInfo,
@@ -129,8 +129,8 @@ fn hlsl(
     Ok(text.into_bytes())
 }
 
-/// Writes MSL, in which all buffers are numbered together: first the immediates, then the shader's buffers, last a
-/// buffer with their sizes.
+/// Writes MSL, in which all buffers are numbered together: first the immediates, then the shader's buffers, and last a
+/// buffer that holds the sizes of these buffers.
 fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec<u8>, String> {
     let mut slots = 0..=u8::MAX;
     let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
@@ -166,7 +166,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
     };
     let written = msl::write_string(module, info, &options, &pipeline);
     let (text, translation) = written.map_err(|error| error.to_string())?;
-    // If naga cannot place a buffer, it does not fail, but reports the error here.
+    // If naga cannot give a buffer a slot, `write_string` succeeds, and the error is here.
     match translation.entry_point_names.as_slice() {
         [Ok(_)] => Ok(text.into_bytes()),
         [Err(error)] => Err(error.to_string()),

@@ -1,4 +1,5 @@
-//! Any text that is read as a vector file, as `wgslice verify` reads it, gives cases, or errors that name their lines.
+//! Any text that is read as a vector file, as `wgslice verify` reads it, gives cases or errors. A case is written as a
+//! line that reads as the same case, and a small case runs without a panic.
 
 #![no_main]
 
@@ -6,14 +7,15 @@ use libfuzzer_sys::fuzz_target;
 use wgslice::Backend;
 use wgslice_vectors::{Call, Case, check_all, parse};
 
-/// Whether a case is small enough to run on every input of the fuzzer.
+/// Returns whether a case is small enough to run for every input of the fuzzer.
 fn is_small(case: &Case) -> bool {
     let elements = case.tensors.values().map(|tensor| tensor.data.len());
     // The sizes of results follow from numbers in the arguments.
     elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
 }
 
-/// The product of the magnitudes of all numbers of an argument, where zero counts as 1.
+/// Returns the product of the magnitudes of all numbers in an argument. Zero counts as 1, and a number that is not an
+/// i64 as `u64::MAX`.
 fn numbers(value: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
     let product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {

@@ -1,5 +1,5 @@
-//! Any text as a slice: a slice that is read prints as text that reads as the same slice, and an error points into the
-//! text.
+//! Any text is read as a slice or refused. A slice that is read prints as text that reads as the same slice. The
+//! position of an error lies in the text.
 
 #![no_main]
 

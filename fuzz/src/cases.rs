@@ -49,8 +49,8 @@ fn encoded_steps(steps: &[Step]) -> Value {
     steps.iter().map(step).collect()
 }
 
-/// In most cases the shape of a slice of an array of this shape, otherwise any shape. Sometimes the first length
-/// becomes 1.
+/// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.
+/// Sometimes the first length becomes 1.
 fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
@@ -65,7 +65,7 @@ fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> R
     Ok(sliced)
 }
 
-/// A slice, its gradient, its update or a block.
+/// Draws a slice by vectors and masks, its gradient or its update, or a block given by begins and sizes.
 pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
     let shape = draw::shape(u, 5, MOST)?;
     let input = draw::tensor(&shape);
@@ -94,7 +94,7 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
     })
 }
 
-/// A chain of slices, transposes and broadcasts.
+/// Draws a chain of slices, transposes and broadcasts.
 pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
     let shape = draw::shape(u, 5, MOST)?;
     let steps = draw::steps(u, &shape, 4 * MOST)?;
@@ -106,7 +106,7 @@ pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
     ))
 }
 
-/// A gather, a crop or a scatter, whose indices and axes may be anything.
+/// Draws a gather, a crop or a scatter. Its indices and axes may be out of range.
 pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
     let shape = draw::shape(u, 4, MOST)?;
     let mut args = Map::new();
@@ -271,7 +271,7 @@ fn scatter(
     })
 }
 
-/// The shape with some lengths changed, and sometimes with one more.
+/// Returns the shape with some lengths changed, and sometimes with one more length.
 fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let mut near = shape.to_vec();
     for size in &mut near {
@@ -285,7 +285,8 @@ fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     Ok(near)
 }
 
-/// The shape, with a length of 1 in place of each that would make more than `most` elements.
+/// Returns the shape with a length of 1 in place of each length that would raise the number of elements above `most`. A
+/// length of 0 counts as 1.
 fn bounded(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
     let mut elements = 1;
     for size in &mut shape {

@@ -1,4 +1,4 @@
-//! Shapes, bounds and indices, from the fuzzer's bytes. Most are valid. Some are near the ends of their types.
+//! Draws shapes, bounds and indices from the fuzzer's bytes. Most are valid. Some are near the ends of their types.
 
 use arbitrary::{Result, Unstructured};
 use wgslice::spec::TfStridedSlice;
@@ -18,7 +18,7 @@ const ENDS: [i64; 10] = [
     i64::MAX,
 ];
 
-/// A small integer, one near the end of a type, or any.
+/// Draws a small integer, one near an end of a type, or any integer.
 pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     let small = u.int_in_range(-7..=7)?;
     Ok(match u.int_in_range(0..=9)? {
@@ -28,7 +28,8 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// An integer from [`integer`], as a length.
+/// Draws a length: the magnitude of an integer from [`integer`], or sometimes its bits, which are a huge length if the
+/// integer is negative.
 pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     let value = integer(u)?;
     Ok(match u.ratio(1, 8)? {
@@ -37,13 +38,13 @@ pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     })
 }
 
-/// Lengths, whose array may be too large for any memory.
+/// Draws a shape of up to seven dimensions. An array of this shape may be too large for any memory.
 pub fn sizes(u: &mut Unstructured<'_>) -> Result<Vec<usize>> {
     let rank = u.int_in_range(0..=7)?;
     (0..rank).map(|_| size(u)).collect()
 }
 
-/// Up to `rank` lengths, whose array has at most `most` elements.
+/// Draws a shape of up to `rank` dimensions, with at most `most` elements.
 pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<usize>> {
     let rank = u.int_in_range(0..=rank)?;
     let mut elements = 1;
@@ -57,7 +58,8 @@ pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<u
     Ok(shape)
 }
 
-/// The values from 0 to 99, again and again: every element type holds them, and a misplaced element shows.
+/// Makes a tensor that repeats the values from 0 to 99. Every element type holds these values, and a misplaced element
+/// shows unless it moved by a multiple of 100.
 pub fn tensor(shape: &[usize]) -> Tensor {
     let count = shape.iter().product();
     Tensor {
@@ -66,7 +68,7 @@ pub fn tensor(shape: &[usize]) -> Tensor {
     }
 }
 
-/// A tensor of indices, each from [`integer`].
+/// Draws a tensor of indices, each from [`integer`].
 pub fn indices(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Tensor> {
     let count = shape.iter().product();
     let data = (0..count).map(|_| integer(u)).collect::<Result<_>>()?;
@@ -89,7 +91,7 @@ fn mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
     })
 }
 
-/// A slice of up to `rank + 2` entries, whose vectors sometimes differ in length.
+/// Draws a slice of up to `rank + 2` entries. Its vectors sometimes differ in length.
 pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
     let entries = u.int_in_range(0..=rank + 2)?;
     Ok(TfStridedSlice {
@@ -104,7 +106,7 @@ pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
     })
 }
 
-/// A permutation of this rank, sometimes with one number too many.
+/// Draws a permutation of `rank` dimensions, sometimes with one number too many.
 pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     let mut permutation: Vec<usize> = (0..rank).collect();
     for at in 1..rank {
@@ -116,9 +118,10 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
     Ok(permutation)
 }
 
-/// Steps of a view on an array of this shape, whose results have at most `most` elements.
+/// Draws up to five steps of a view on an array of this shape. The result of each step has at most `most` elements if
+/// the array has.
 pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
-    // The view is only made for its shape, so that the next step fits in most cases.
+    // The view serves only to know its shape, so that the next step fits in most cases.
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
     for _ in 0..u.int_in_range(0..=5)? {

@@ -12,7 +12,7 @@ pub mod draw;
 pub mod plans;
 pub mod readers;
 
-/// The source files of the command, because the command is not a library.
+/// The readers are compiled from the command's source files, because the command is not a library.
 #[allow(dead_code, unused_imports, reason = "only its readers are fuzzed")]
 #[path = "../../cli/src/files/mod.rs"]
 mod files;

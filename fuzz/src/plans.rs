@@ -1,4 +1,4 @@
-//! Plans of every operation on shapes and arguments of any size.
+//! Makes plans of every operation on shapes and arguments of any size.
 
 use crate::draw::{integer, integers, permutation, size, sizes, slice};
 use arbitrary::{Result, Unstructured};
@@ -10,7 +10,7 @@ use wgslice::{
     },
 };
 
-/// A plan is also run if its source and its result have at most this many bytes each.
+/// A plan with at most 256 indices is also run if its source and its result have at most this many bytes each.
 const SMALL: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
@@ -47,7 +47,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
-    // Most indices are out of range: then there is an error, or the rows are zeros, or the indices are clamped.
+    // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
     match plan.run_cpu_with(&source, Indices::I64(&values), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -76,7 +76,7 @@ fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
-/// Any lengths, of which the first may be those of the array.
+/// Draws any lengths. The first ones may be those of the array.
 fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared].to_vec();

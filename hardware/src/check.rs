@@ -5,8 +5,8 @@ use crate::{
     cases,
 };
 
-/// How many bytes of loads each lane must have in flight: all its loads from the source. With one load at a time in
-/// each lane, a small tensor has too few waves to use the memory's full bandwidth.
+/// The bytes of loads that each lane must have in flight at once, by case: all its loads from the source. With one load
+/// at a time in each lane, a small tensor has too few waves to use the memory's full bandwidth.
 const IN_FLIGHT: [(&str, usize); 8] = [
     ("W1", 64),
     ("W2", 64),
@@ -18,7 +18,8 @@ const IN_FLIGHT: [(&str, usize); 8] = [
     ("W10", 64),
 ];
 
-/// Kernels that failed to compile, and kernels of the library that spill registers or use scratch memory.
+/// Returns the problems of kernels that failed to compile, and of the library's kernels that spill registers or use
+/// scratch memory.
 pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     let peers = cases::peers();
     let of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
@@ -38,7 +39,7 @@ pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     failed.chain(spilled).map(name).collect()
 }
 
-/// Cases without kernels, or with a kernel that has too few bytes in flight.
+/// Returns the problems of cases in `IN_FLIGHT` that have no kernel, or a kernel with too few bytes in flight.
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
     let problem = |(case, asked): (&str, usize)| {
         let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);

@@ -1,5 +1,5 @@
 //! Counts the memory accesses and operations of each kernel of a case. The interpreter runs the kernels, but only some
-//! workgroups of a large dispatch.
+//! workgroups of a large dispatch, except in a scatter.
 
 use crate::{
     cases::{Case, Work},
@@ -11,28 +11,29 @@ use wgslice::Error;
 /// Of a dispatch with more workgroups than this, only about this many are run, except in a scatter.
 const WORKGROUPS: u64 = 128;
 
-/// The counts of a kernel, for each invocation unless noted.
+/// The counts of a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// The pipeline's label.
     pub(crate) label: String,
-    /// Accesses to the source. `written` has the writes to the result.
+    /// Accesses to the source.
     pub(crate) read: Traffic,
+    /// Writes to the result, including atomics.
     pub(crate) written: Traffic,
-    /// All other accesses, such as those to indices and to the scratch memory of a scatter. Those to the report are
+    /// All other accesses, such as those to indices and to the scratch memory of a scatter. Accesses to the report are
     /// left out.
     pub(crate) other: Traffic,
-    /// Operations of a subgroup whose results differ within a workgroup.
+    /// The average number of operations of a subgroup. Only operations whose results differ within a workgroup count.
     pub(crate) operations: f64,
     /// The divisions among these operations.
     pub(crate) divisions: f64,
 }
 
-/// The average accesses of an invocation to some buffers.
+/// The accesses to some buffers. Each number is the sum over a dispatch, divided by its invocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
     pub(crate) accesses: f64,
-    /// Bytes of the accesses.
+    /// The bytes that all accesses together read or write.
     pub(crate) bytes: f64,
     /// Different bytes that the dispatch accesses.
     pub(crate) useful_bytes: f64,
@@ -47,7 +48,7 @@ pub(crate) struct Traffic {
 }
 
 impl Counts {
-    /// The counts of each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
+    /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
     /// counted in its first dispatch.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
@@ -86,7 +87,7 @@ impl Counts {
         };
         for binding in &dispatch.bindings {
             let side = match (binding.name.as_str(), binding.access) {
-                // Only invalid indices write the report, a few bytes.
+                // The report is written only for invalid indices, and has a few bytes.
                 ("report", _) => continue,
                 ("source", _) => &mut counts.read,
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
@@ -97,7 +98,7 @@ impl Counts {
         counts
     }
 
-    /// The accesses to source and result, and the others.
+    /// Returns the accesses to the source, the writes to the result, and all other accesses.
     pub(crate) fn traffic(&self) -> [Traffic; 3] {
         [self.read, self.written, self.other]
     }
@@ -118,12 +119,13 @@ impl Traffic {
         }
     }
 
-    /// Different sectors over sectors that instructions request. The optimum is 1. `None` if there are no accesses.
+    /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum
+    /// is 1. `None` if there are no accesses.
     pub(crate) fn efficiency(&self) -> Option<f64> {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
-    /// The average bytes of an access. `None` if there are no accesses.
+    /// Returns the average bytes of an access. `None` if there are no accesses.
     pub(crate) fn width(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }

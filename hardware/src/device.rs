@@ -13,7 +13,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// A new device, which counts as `counting` says. With `None` it counts nothing.
+    /// Makes a device that counts as `counting` says. With `None` it counts nothing.
     pub(crate) fn new(counting: Option<Counting>) -> Self {
         let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan);
         info.name = "counting GPU".into();
@@ -38,7 +38,7 @@ impl Device {
     }
 }
 
-/// The pipelines of a case, without running them.
+/// Returns the pipelines that a case requests, without running them.
 pub(crate) fn pipelines(case: &Case) -> Result<Vec<PipelineRequest>, Error> {
     let device = Device::new(None);
     let mut encoder = device

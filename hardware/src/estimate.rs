@@ -1,6 +1,6 @@
-//! Estimates times from counts. Each estimate is a ratio: for how long a kernel keeps a GPU's units busy, over the
-//! time in which memory transfers the kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck.
-//! It is 1 if memory is the bottleneck.
+//! Estimates times from counts. Each estimate is a ratio: the time for which a kernel keeps a GPU's units of one kind
+//! busy, divided by the time in which memory transfers the kernel's sectors at full bandwidth. The units with the
+//! largest ratio are the bottleneck. If no ratio exceeds 1, memory is the bottleneck.
 //!
 //! | GPU | memory | instructions |
 //! |---|---|---|
@@ -9,10 +9,10 @@
 //! | H100 | 3.35 TB/s at 1.7 GHz | 528 schedulers, each an instruction of a warp of 32 lanes a clock, on integers in 2; all instructions counted in the code for RDNA 2 |
 //!
 //! The H100 has two more limits: each of its 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5
-//! TB/s. Each workgroup requests a sector from L2 once.
+//! TB/s. For L2, each workgroup is assumed to request a sector once.
 //!
-//! No code is compiled for NVIDIA, and for the MI300X only that of a related architecture. Estimates from instructions
-//! are accurate to a factor of 1.5 on these GPUs.
+//! No code is compiled for NVIDIA. For the MI300X, only code for a related architecture is compiled. Estimates from
+//! instructions are accurate to a factor of 1.5 on these GPUs.
 
 use crate::{amd::Path, count::Counts};
 
@@ -21,8 +21,9 @@ const SECTOR: f64 = 32.0;
 
 struct Figures {
     bytes_per_clock: f64,
-    /// Units that each execute the instructions of a subgroup.
+    /// The number of units. Each executes the instructions of one subgroup at a time.
     units: f64,
+    /// The lanes of a subgroup.
     subgroup: f64,
 }
 
@@ -54,31 +55,31 @@ pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 /// The GPUs with estimates.
 pub(crate) const GPUS: [&str; 3] = ["Navi21", "MI300X", "H100"];
 
-/// The times of a kernel on each GPU, over that of its memory.
+/// The times of a kernel on each GPU, divided by the time of its memory transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Times {
-    /// Times for instructions.
+    /// The time for instructions on each GPU.
     pub(crate) navi21: f64,
     pub(crate) mi300x: f64,
     pub(crate) h100: f64,
-    /// Times of the H100's load units and L2.
+    /// The times of the H100's load units and of its L2.
     pub(crate) h100_loads: f64,
     pub(crate) h100_l2: f64,
 }
 
-/// If a path has fewer vector instructions for each operation, lanes take a longer one. Kernels without loops have
-/// 0.41 or more.
+/// If a path has fewer vector instructions than this for each operation, lanes take a longer path. Kernels without
+/// loops have 0.41 or more.
 const LEAST_FOR_AN_OPERATION: f64 = 0.3;
 
-/// Whether the number of vector instructions is only an estimate, which the table marks with "about": lanes execute
-/// more than the counted path, because the path has loops or because they take a longer one.
+/// Returns whether the number of vector instructions is only an estimate, which the table marks with "about". It is if
+/// lanes execute more than the counted path, because the path has loops or because lanes take a longer path.
 pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
     path.loops || (path.vector as f64) < operations(counts) * LEAST_FOR_AN_OPERATION
 }
 
-/// Vector instructions that a lane executes: those on the counted path or, if lanes execute more, an estimate from the
-/// operations that the interpreter ran. If all lanes make the path's stores, the estimate is at least the number on
-/// the path.
+/// Returns the number of vector instructions that a lane executes: the number on the counted path or, if lanes execute
+/// more, an estimate from the operations that the interpreter ran. If all lanes make the path's stores, the estimate is
+/// at least the number on the path.
 pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     let on_path = path.vector as f64;
     if !is_about(path, counts) {
@@ -90,19 +91,20 @@ pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     by_operations.max(if all_store { on_path } else { 0.0 })
 }
 
-/// Operations, where each division counts as several.
+/// Returns the number of operations, where each division counts as several.
 pub(crate) fn operations(counts: &Counts) -> f64 {
     counts.operations + OPERATIONS_PER_DIVISION * counts.divisions
 }
 
-/// Bytes of the sectors that an invocation accesses. A sector that several invocations share is divided among them.
+/// Returns the bytes of the sectors that an invocation accesses. A sector that several invocations share is divided
+/// among them.
 pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
     let sectors = counts.traffic().map(|side| side.distinct_sectors);
     SECTOR * sectors.iter().sum::<f64>()
 }
 
 impl Times {
-    /// Estimates from the code for RDNA 2 and for GCN 5, and the counts for subgroups of 32.
+    /// Estimates times from the code for RDNA 2 and for GCN 5, and from the counts for subgroups of 32.
     pub(crate) fn of(rdna2: &Path, gcn5: &Path, counts: &Counts) -> Self {
         let memory = memory_bytes(counts);
         let over_memory = |gpu: &Figures, instructions: f64| {
@@ -127,7 +129,7 @@ impl Times {
         }
     }
 
-    /// The largest ratio on each GPU, in the order of [`GPUS`].
+    /// Returns the largest ratio on each GPU, in the order of [`GPUS`]. It is at least 1, the ratio of memory.
     pub(crate) fn bounds(&self) -> [f64; 3] {
         [
             self.navi21.max(1.0),
@@ -136,7 +138,7 @@ impl Times {
         ]
     }
 
-    /// The bottleneck of an H100, and its ratio.
+    /// Returns the bottleneck of an H100, and its ratio.
     pub(crate) fn h100_bound(&self) -> (&'static str, f64) {
         let units = [
             ("memory", 1.0),
@@ -156,7 +158,7 @@ mod tests {
     use super::*;
     use crate::count::Traffic;
 
-    /// An ideal copy of 16 bytes by each lane.
+    /// Returns the counts of an ideal copy, in which each lane copies 16 bytes.
     fn copy() -> Counts {
         let side = Traffic {
             accesses: 1.0,
@@ -196,8 +198,8 @@ mod tests {
     #[test]
     fn times_follow_the_formulas_of_the_legend() {
         let times = Times::of(&path(20, 4), &path(30, 4), &copy());
-        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks; 16 instructions take 2 clocks, and 4
-        // take 8.
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. Of the 20 instructions, 16 take 2 clocks
+        // each, and 4 take 8 clocks each.
         near(times.navi21, (16.0 * 2.0 + 4.0 * 8.0) / 160.0 / 9.0);
         near(times.mi300x, 32.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
         let memory = 32.0 * 32.0 / (3350.0 / 1.7);
@@ -227,7 +229,7 @@ mod tests {
     fn instructions_of_loops_are_estimated_from_operations() {
         let mut with_loops = path(20, 5);
         assert_eq!(vector_instructions(&with_loops, &copy()), 20.0);
-        // Lanes took a longer path.
+        // 19 instructions are too few for 64 operations, so lanes took a longer path.
         with_loops.vector = 19;
         near(vector_instructions(&with_loops, &copy()), 64.0 * 0.7);
         with_loops.vector = 20;
@@ -239,7 +241,7 @@ mod tests {
             times.navi21,
             64.0 * 0.7 * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
         );
-        // Lanes execute at least a path that all of them take, but not one that few take.
+        // The estimate is at least the number on the path if all lanes take that path, but not if only few do.
         with_loops.vector = 200;
         assert_eq!(vector_instructions(&with_loops, &copy()), 200.0);
         with_loops.stores = vec![16, 16];

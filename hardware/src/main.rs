@@ -89,7 +89,8 @@ fn named(case: &Case, error: &wgslice::Error) -> String {
     format!("{}: {error}", case.name)
 }
 
-/// Compiles for these families, or all, and returns the problems found.
+/// Compiles kernels for the named families, or for all families if `names` is empty. The error lists the problems
+/// found.
 fn checked(names: &[&str], what: &str) -> Result<(), String> {
     for name in names {
         if FAMILIES.iter().all(|family| family.name != *name) {
@@ -137,7 +138,7 @@ fn table(file: &str, names: &[&str]) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// The compiler's report for each family. Empty if RADV is not installed.
+/// Returns the compiler's report for each family, or no reports if RADV is not installed.
 fn reports() -> Result<Vec<Report>, String> {
     let compile = |family: Family| {
         let report = amd::compile(family, "cases")?;
@@ -155,7 +156,7 @@ fn reports() -> Result<Vec<Report>, String> {
     }
 }
 
-/// The kernels of these cases, counted for subgroups of 32 and 64 in parallel.
+/// Returns the kernels of these cases. The counts for subgroups of 32 and of 64 are made in parallel.
 fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
     let of_size = |subgroup| {
         let each = cases
@@ -173,7 +174,7 @@ fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a
     Ok(kernels.collect())
 }
 
-/// The version of a package in `Cargo.lock`.
+/// Returns the version of a package in `Cargo.lock`.
 fn version(name: &str) -> &'static str {
     const LOCKED: &str = include_str!("../../Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");

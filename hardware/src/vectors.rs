@@ -8,11 +8,11 @@ use wgslice_vectors::{Call, parse, run, variants};
 
 const VECTORS: &str = include_str!("../../tests/vectors/seed1.jsonl");
 
-/// The different pipelines that the vectors need, each with the line that first needs it.
+/// Returns the different pipelines that the vectors need, each with the line that first needs it.
 ///
 /// # Errors
 ///
-/// Names the line that cannot be read.
+/// The error names the line that cannot be read.
 pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
     let device = Device::new(None);
     let backend = Backend::from(device.gpu.clone());

@@ -59,7 +59,7 @@ impl ByteOrder {
     };
 }
 
-/// Why a header cannot be read or written. The message says what to do.
+/// Why a header cannot be read or written. Except for errors of the operating system, most messages say what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of the operating system.
@@ -163,7 +163,7 @@ fn text(file: &mut File) -> Result<Vec<u8>, Error> {
     Ok(text)
 }
 
-/// Reads as many bytes as `bytes` has. If the file ends before, the error is `end()`.
+/// Fills `bytes` from the file. If the file ends before, the error is `end()`.
 fn fill(file: &mut File, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
     file.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => end(),
@@ -175,7 +175,7 @@ fn fill(file: &mut File, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Resul
 mod tests {
     use super::*;
 
-    /// Only a file that ends too early is called invalid.
+    /// A file that ends too early is invalid, but a read that fails for another reason is an error of the system.
     #[test]
     #[cfg(unix)]
     fn a_file_that_cannot_be_read_is_no_invalid_file() {

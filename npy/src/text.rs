@@ -121,7 +121,7 @@ fn unsupported(descr: &[u8]) -> Error {
 const SAVE_AS: &str = "save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, \
                        complex64 or complex128";
 
-/// Reads the text. `rest` is the part that is not read yet.
+/// Reads the text from its beginning to its end. `rest` is the part that is not read yet.
 struct Scan<'a> {
     rest: &'a [u8],
 }
@@ -161,7 +161,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A string in single or double quotes. The header of a plain array needs no escapes.
+    /// Reads a string in single or double quotes. The header of a plain array needs no escapes.
     fn string(&mut self) -> Result<&'a [u8], Error> {
         self.skip_space();
         let (quote, inside) = match self.rest {

@@ -5,8 +5,8 @@
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
 //!   chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
 //!   task needs the result of another, so tasks may be retried, run twice, or left for a later run.
-//! - **A table** with a tensor in each row. Scalar functions for SQL slice and gather columns of tensors, whose shape is
-//!   part of the column's type.
+//! - **A table** with a tensor in each row. In SQL, scalar functions slice and gather columns of tensors. All tensors
+//!   of a column have one shape, which is part of the column's type.
 //!
 //! Jobs and SQL both run as queries: in this process by DataFusion, or unchanged on a Ballista cluster.
 //!
@@ -15,8 +15,8 @@
 //! | [`engine`] | runs queries in this process or on a cluster; starts schedulers and executors |
 //! | [`functions`] | the functions for SQL, one file each |
 //! | [`tensor`] | columns of tensors: their types, their values |
-//! | [`zarr`] | opens and creates stores; reads boxes, writes shards; converts `.npy` files |
-//! | [`job`] | what to compute from which store: the list of tasks, one task, a whole run, its explanation |
+//! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files |
+//! | [`job`] | makes a result from a source: the list of tasks, one task, a whole run, its explanation; writes `.npy` files |
 //!
 //! The command is in `src/main.rs` and `src/commands/`, one file for each subcommand.
 #![forbid(unsafe_code)]

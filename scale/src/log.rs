@@ -1,5 +1,5 @@
-//! The log on standard error: warnings, and with `--verbose` also messages of this crate and the engines about
-//! progress.
+//! The log on standard error. It has errors and warnings, and with `--verbose` also messages of this crate and of the
+//! engines about progress.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::{
@@ -26,7 +26,7 @@ impl Log for Stderr {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
-        // If standard error cannot be written, there is nowhere to report that.
+        // If standard error cannot be written to, there is nowhere to report that.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
     }
 

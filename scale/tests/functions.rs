@@ -18,13 +18,14 @@ use wgslice_scale::engine::Engine;
 
 const ROWS: usize = 150;
 
-/// Bytes that differ from their neighbours. Rows of them differ too.
+/// Makes bytes. Neighbouring bytes differ, and so do neighbouring rows.
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// A table with the columns `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6]; `ids`, three indices from 0
-/// to 4; `some`, the same with null rows; and `pairs`, two index tuples into shape [5, 4].
+/// A table with the columns `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6], null in row 3; `ids`, three
+/// indices from 0 to 4; `some`, the same but null in the rows `NULLS`; and `pairs`, two index tuples into the first two
+/// dimensions of `image`.
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -91,7 +92,7 @@ impl Fixture {
         }
     }
 
-    /// The result of `SELECT what FROM` the table, in the order of the table's rows.
+    /// Returns the result of `SELECT what FROM` the table, in the order of the table's rows.
     async fn select(&self, what: &str) -> Result<RecordBatch, String> {
         let path = self.folder.path().join("t.parquet");
         run(
@@ -192,7 +193,7 @@ async fn gathers_are_those_of_the_reference() {
     assert_eq!(shape(result.column(0).data_type()), [2, 3]);
     assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
 
-    // All rows have the same params.
+    // A literal stands for the params of all rows.
     let result = fixture
         .select("gather('[10, 20, 30, 40, 50]', ids)")
         .await
@@ -428,7 +429,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
             "scatter_nd(tensor_reshape(ids, '3, 1'), strided_slice(x, ':3'), '5', '', -id)",
             "-7",
         ),
-        // The name of the row is null too.
+        // A name of the row that is null becomes an empty text.
         ("gather(x, ids, '', nullif(id, 7))", ""),
     ] {
         let error = run(&engine, &query(call)).await.unwrap_err();
@@ -618,7 +619,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     );
     let result = run(&engine, &query).await.unwrap();
     assert_eq!(elements::<Int64Type>(result.column(0)), [5, 11, 17, 23]);
-    // A call with only literals is computed once, and its result stands for each row.
+    // The result of a call with only literals stands for each row.
     let query = format!(
         "SELECT strided_slice('[[1, 2], [3, 4]]', '1, ::-1') FROM '{}'",
         path.display()
@@ -658,7 +659,7 @@ async fn slices_of_arrays_have_their_own_rows() {
     assert_eq!(elements::<UInt8Type>(result.column(1)), rows);
 }
 
-/// A table with a column of `arrow.fixed_shape_tensor`, as pyarrow writes it.
+/// Writes a table with a column of `arrow.fixed_shape_tensor`, as pyarrow writes it. Returns the column's elements.
 pub(crate) fn write_extension(
     path: &Path,
     rows: usize,
@@ -714,7 +715,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
         .flat_map(|row| [row[5], row[4], row[3]])
         .collect();
     assert_eq!(elements::<Float32Type>(result.column(0)), expected);
-    // The column passes a step that does not change it.
+    // The column goes through a subquery that does not change it.
     let nested = format!("SELECT strided_slice(y, ':, 1') AS y FROM ({})", query("x"));
     let result = run(&engine, &nested).await.unwrap();
     let expected: Vec<f32> = values.chunks(6).flat_map(|row| [row[1], row[4]]).collect();
@@ -748,7 +749,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
             "with permuted dimensions",
         ),
     ] {
-        // Each file has a different name, since the engine may keep the schema of a file.
+        // Each file has a name of its own, since the engine may keep the schema of a file that it has read.
         let path = folder.path().join(format!("{}.parquet", metadata.len()));
         write_extension(&path, 10, &[2, 3], metadata);
         let error = run(
@@ -761,7 +762,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
     }
 }
 
-/// All element types are compared by their bits.
+/// The elements of each type are compared bit by bit.
 #[tokio::test]
 async fn elements_of_every_type_are_kept_bit_for_bit() {
     use datafusion::arrow::array::{ArrayData, make_array};

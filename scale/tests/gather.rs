@@ -16,7 +16,8 @@ use wgslice_scale::{
 
 const NONE: Fingerprint = Fingerprint::Metadata(0);
 
-/// Writes indices as an array in a store, or as an `.npy` file.
+/// Writes indices to an array in a store, and if `npy` is true also to an `.npy` file, and returns the path of the last
+/// one.
 pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
     let path = folder.join("indices.zarr");
     let chunk: Vec<usize> = shape.iter().map(|&size| size.clamp(1, 3)).collect();
@@ -39,10 +40,10 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
     path
 }
 
-/// Makes the naive reference's result of an operation from the elements of params: the shape, and the elements.
+/// Takes the elements of params, and returns the naive reference's result of an operation: the shape, and the elements.
 type Naive<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
-/// A random operation on params of this shape, and the reference for it.
+/// Makes a random operation on params of this shape, and calls `with` with the reference for it.
 fn operation(
     random: &mut Random,
     folder: &Path,
@@ -95,7 +96,8 @@ fn operation(
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
         let of_indices = random.within(0, 1) * shape.len() as i64;
-        // A 0 cannot count from the end, since -0 is 0.
+        // If all dimensions of the indices are batch dimensions, their number less the rank is 0, which does not count
+        // from the end.
         let batch_dims = if of_indices > batch as i64 {
             batch as i64 - of_indices
         } else {
@@ -137,7 +139,7 @@ fn random_gathers_are_the_references() {
             expected = gather(&params.elements);
             sources = gather(&numbers).1;
         });
-        // The reference gives empty elements for tuples out of range, which become zeros.
+        // For tuples out of range, the reference gives empty elements, and a job gives zeros.
         let unit = params.elements[0].len();
         let nowhere = sources.iter().filter(|number| number.is_empty()).count();
         zeros += nowhere;

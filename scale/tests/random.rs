@@ -15,7 +15,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number from `low` to `high`, inclusive.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
         let count = u64::try_from(high - low).unwrap() + 1;
         low + i64::try_from((self.next() >> 16) % count).unwrap()
@@ -37,7 +37,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// A valid slice of an array of this shape, which may be empty.
+    /// Makes a valid slice of an array of this shape. The slice may be empty.
     pub(crate) fn of(random: &mut Random, shape: &[usize]) -> Self {
         let mut slice = Self::default();
         let ellipsis = random.within(0, 2 * shape.len() as i64) as usize;
@@ -66,7 +66,7 @@ impl Slice {
         slice
     }
 
-    /// A slice whose ranges begin where chunks of this shape begin.
+    /// Makes a slice that begins, in each dimension, where a chunk of this shape begins.
     pub(crate) fn aligned(random: &mut Random, shape: &[usize], chunk: &[usize]) -> Self {
         let mut slice = Self::default();
         for (&size, &chunk) in shape.iter().zip(chunk) {
@@ -117,7 +117,7 @@ impl Slice {
         mask(self, bit);
     }
 
-    /// The result of this slice by the library's naive reference: the shape and the values.
+    /// Returns the shape and the values of this slice, by the library's naive reference.
     pub(crate) fn naive<T: Clone>(&self, values: &[T], shape: &[usize]) -> (Vec<usize>, Vec<T>) {
         let spec = wgslice::reference::Spec {
             begin: &self.begin,

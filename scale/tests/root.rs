@@ -1,4 +1,4 @@
-//! The tests, in one binary so that the engines link once.
+//! All tests, in one binary, so that the engines are linked only once.
 
 #[cfg(feature = "cluster")]
 mod cluster;

@@ -17,7 +17,8 @@ use wgslice_scale::{
     zarr::{Codec, Error, Target},
 };
 
-/// 100 slices of stores of all kinds, into results of all forms, on all devices. A fifth of the slices begin at chunks.
+/// Compares 100 slices of stores of all kinds, with results of random forms, on all devices, with the reference. A
+/// fifth of the slices begin where chunks begin.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
@@ -59,7 +60,7 @@ fn random_slices_are_the_references() {
             assert!(files(&other) == files(&result), "{device:?}: {what}");
         }
 
-        // The tasks have read exactly the chunks that the elements of their shards need.
+        // The tasks have read as many chunks as have elements of their shards.
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
         let needed = shards.values().map(|shard| {
@@ -84,12 +85,13 @@ fn random_slices_are_the_references() {
     );
 }
 
-/// A shard has the same bytes, whether its chunks are copied as the source stores them or are compressed anew.
+/// A shard has the same bytes whether its chunks are copied as the source stores them or compressed anew.
 #[test]
 fn whole_chunks_are_copied_as_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let (shape, chunk) = ([13, 20], [5, 4]);
-    // The source has chunks of only the fill value, which a sharded result leaves out, and a chunk that is not stored.
+    // The source stores chunks in which all elements have the fill value, which a sharded result leaves out. One such
+    // chunk is not stored.
     let elements: Vec<_> = (0..13 * 20_u32)
         .map(|n| if n % 20 < 4 { 0 } else { n })
         .map(|n| n.to_ne_bytes().to_vec())
@@ -115,9 +117,9 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     ];
     for (same, other, codec) in sources {
         for (spec, shard, copied) in [
-            // Of 3 by 5 chunks, the last 5 reach over the end, and 2 have the fill value.
+            // Of 3 by 5 chunks, the last 5 reach over the end, and 2 of the others have only the fill value.
             (":, :", [10, 8], 8),
-            // Without shards there is a chunk of the fill value to copy too.
+            // Without shards, the one of these 2 chunks that is stored is copied too.
             (":, :", [5, 4], 9),
             ("5:, 4:16", [15, 12], 3),
             ("None, 5:10, 8:", [5, 12], 3),
@@ -176,7 +178,7 @@ fn no_more_is_read_than_the_chunks_demand() {
     for (number, shard) in [None, Some(&[30, 50, 40][..])].into_iter().enumerate() {
         let path = folder.path().join(format!("{number}.zarr"));
         let source = Known::numbers_in(&path, &shape, &[10, 25, 40], shard);
-        // Steps above a chunk, flips, and a box within a chunk.
+        // Steps larger than a chunk, flips, and a box within a chunk.
         for (case, spec) in ["::13, ::-1, 30:2:-9", "1:4, 2:3, 5:6", "::2, 7:33, ..."]
             .iter()
             .enumerate()
@@ -199,7 +201,7 @@ fn no_more_is_read_than_the_chunks_demand() {
     }
 }
 
-/// With a cache a chunk is read once for all shards that need it.
+/// With a cache, a chunk is read once for all shards that need it.
 #[test]
 fn shards_share_the_chunks_that_they_meet_in() {
     let mut random = Random::new(99);
@@ -387,7 +389,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
     Known::numbers_in(&path, &[20], &[5], Some(&[20]));
     let mut shard = fs::read(path.join("c/0")).unwrap();
     let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
-    // The index is 4 pairs of offset and length, and a checksum.
+    // The index is 4 pairs of an offset and a length, 16 bytes each, and a checksum of 4 bytes.
     let index = shard.len() - 4 * 16 - 4;
     shard[index + 7] ^= 0x80;
     for length in [shard.len(), 3] {
@@ -398,7 +400,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
             "{error:?}"
         );
     }
-    // An offset beyond the end, in an index with the right checksum.
+    // Here the index has the right checksum, but an offset beyond the end of the shard.
     let checksum = crc32c::crc32c(&shard[index..shard.len() - 4]).to_le_bytes();
     let end = shard.len();
     shard[end - 4..].copy_from_slice(&checksum);
@@ -416,7 +418,7 @@ fn command() -> Command {
     command
 }
 
-/// The exit code, the standard output and the standard error of a command.
+/// Runs a command, and returns its exit code, its standard output and its standard error.
 fn ended(command: &mut Command) -> (i32, String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -485,7 +487,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     let stood = done();
     assert!(!result.join("zarr.json").exists());
 
-    // The system fails once, so the task is tried again.
+    // One task fails with an I/O error, and is tried again.
     fs::write(faults.join("sleep"), "0").unwrap();
     fs::write(faults.join("io-error-1"), "").unwrap();
     fs::write(faults.join("started"), "").unwrap();
@@ -507,7 +509,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
     assert!(code == 2 && problem.contains("--shard"), "{problem}");
 
-    // The system fails more times than a task is tried.
+    // There are more I/O errors than times that a task is tried.
     for number in 0..5 {
         fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
     }
@@ -541,7 +543,7 @@ fn arrays_become_npy_files_and_back() {
         let file = folder.path().join(format!("{case}.npy"));
         let memory = [None, Some(1 << 15)][case % 2];
         let written = to_npy(&source.path, &file, 2, memory, false);
-        // `.npy` files have no name for bfloat16.
+        // The array cannot be written if its elements are bfloat16, for which `.npy` files have no name.
         let Ok(summary) = written else { continue };
         assert!(summary.chunks_read > 0);
         let bytes = fs::read(&file).unwrap();

@@ -13,7 +13,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Writes a table `t.parquet` of 30 rows: an image of [4, 3], which is null in the third row, and a vector.
+/// Writes a table `t.parquet` of 30 rows with a column `image` of shape [4, 3], which is null in the third row, and a
+/// column `v` of vectors. Returns the elements of all images.
 fn table(folder: &Path) -> Vec<u8> {
     let images: Vec<u8> = (0..30 * 12).map(|i| (i % 251) as u8).collect();
     let columns: [(&str, ArrayRef); 2] = [
@@ -256,11 +257,11 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
     );
 }
 
-/// The steps that read, compute and write batches have only as many rows in memory as fit.
+/// A query on a table of 400 MiB with `--memory 200M` never holds 400 MiB.
 #[test]
 fn the_memory_of_a_query_does_not_grow_with_its_table() {
     let folder = TempDir::new().unwrap();
-    // Four files of 100 images of 1 MiB each.
+    // Four files, each with 100 images of 1 MiB.
     let size = 1 << 20;
     let image: Vec<u8> = (0..size).map(|i| (i % 253) as u8).collect();
     let rows = 100;

@@ -15,7 +15,7 @@ use datafusion::{
 use std::{fs::File, path::Path, sync::Arc};
 use wgslice_scale::engine::Engine;
 
-/// A column of tensors of this shape, from all their elements. Rows of `nulls` are null.
+/// Makes a column of tensors of this shape from the elements of all of them. The rows in `nulls` are null.
 pub(crate) fn tensors(values: ArrayRef, shape: &[usize], rows: usize, nulls: &[usize]) -> ArrayRef {
     let mut array = values;
     for (axis, &size) in shape.iter().enumerate().rev() {
@@ -34,7 +34,7 @@ pub(crate) fn tensors(values: ArrayRef, shape: &[usize], rows: usize, nulls: &[u
     array
 }
 
-/// A batch of these columns, after a column `id` of row numbers.
+/// Makes a batch of a column `id` of row numbers, followed by these columns.
 pub(crate) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     let rows = columns[0].1.len();
     let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
@@ -47,7 +47,7 @@ pub(crate) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
 }
 
-/// Writes a batch to a Parquet file of several row groups.
+/// Writes a batch to a Parquet file, in row groups of up to 64 rows.
 pub(crate) fn write(path: &Path, batch: &RecordBatch) {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(64))
@@ -58,7 +58,7 @@ pub(crate) fn write(path: &Path, batch: &RecordBatch) {
     writer.close().unwrap();
 }
 
-/// All rows of a Parquet file.
+/// Reads all rows of a Parquet file.
 pub(crate) fn read(path: &Path) -> RecordBatch {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let schema = Arc::clone(reader.schema());
@@ -66,7 +66,7 @@ pub(crate) fn read(path: &Path) -> RecordBatch {
     concat_batches(&schema, &batches).unwrap()
 }
 
-/// The result of a query, as one batch. The metadata of the columns is that of the planned query.
+/// Returns the result of a query as one batch. The metadata of its columns is that of the planned query.
 pub(crate) async fn run(engine: &Engine, query: &str) -> Result<RecordBatch, String> {
     let frame = engine
         .query(query)
@@ -81,7 +81,7 @@ pub(crate) async fn run(engine: &Engine, query: &str) -> Result<RecordBatch, Str
     concat_batches(&schema, &batches).map_err(|error| error.to_string())
 }
 
-/// The shape of a column's tensors by its Arrow type.
+/// Returns the shape of a column's tensors, from the column's Arrow type.
 pub(crate) fn shape(data_type: &DataType) -> Vec<usize> {
     match data_type {
         DataType::FixedSizeList(item, length) => {
@@ -91,7 +91,7 @@ pub(crate) fn shape(data_type: &DataType) -> Vec<usize> {
     }
 }
 
-/// The elements of the tensors of all rows, null rows included.
+/// Returns the elements of the tensors of all rows, null rows included.
 pub(crate) fn elements<T: ArrowPrimitiveType>(column: &ArrayRef) -> Vec<T::Native> {
     match column.as_fixed_size_list_opt() {
         Some(list) => elements::<T>(list.values()),

@@ -1,4 +1,4 @@
-//! Waiting for other processes.
+//! Waits for what other processes do.
 
 use std::{
     thread,

@@ -49,13 +49,13 @@ fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
 pub(crate) enum Kind {
     Chunks,
     Shards,
-    /// Transposed shards of compressed chunks: a shard can only be read whole.
+    /// Shards that a `transpose` codec precedes, so that a shard can only be read whole.
     Transposed,
     V2,
 }
 
 impl Known {
-    /// A random array. Some of its chunks are missing.
+    /// Writes a random array. Some of its chunks or shards may be missing.
     pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
         let rank = random.within(1, 4) as usize;
         let most = [0, 300, 40, 14, 8][rank];
@@ -69,7 +69,7 @@ impl Known {
             .iter()
             .map(|chunk| chunk * random.within(1, 3) as usize)
             .collect();
-        // Results have the levels 3 for Zstandard and 5 for gzip. Level 0 of Zstandard means 3.
+        // Results are written with level 3 of Zstandard, or level 5 of gzip. Level 0 of Zstandard means 3.
         let levels = [(1, 1), (0, 5), (3, 5)][random.within(0, 2) as usize];
         let compressor = [
             json!({"name": "zstd", "configuration": {"level": levels.0, "checksum": false}}),
@@ -169,18 +169,18 @@ impl Known {
         }
     }
 
-    /// The elements with the order of rows reversed. A row has `length` elements.
+    /// Returns the bytes of the elements with the order of rows reversed. A row has `length` elements.
     pub(crate) fn rows_reversed(&self, length: usize) -> Vec<u8> {
         let rows = self.elements.chunks(length).rev();
         rows.flat_map(<[_]>::concat).collect()
     }
 
-    /// An array of numbers in chunks that are not compressed.
+    /// Writes an array of numbers in chunks that are not compressed.
     pub(crate) fn numbers(path: &Path, shape: &[usize], chunk: &[usize]) -> Self {
         Self::numbers_in(path, shape, chunk, None)
     }
 
-    /// An array of numbers, in shards of this shape if one is given.
+    /// Writes an array of numbers, in shards of the shape `shard` if it is given.
     pub(crate) fn numbers_in(
         path: &Path,
         shape: &[usize],
@@ -228,7 +228,7 @@ pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array
     array
 }
 
-/// The shape and the elements of an array, as `zarrs` reads it.
+/// Returns the shape of an array, and the bytes of its elements, as `zarrs` reads them.
 pub(crate) fn read(path: &Path) -> (Vec<usize>, Vec<u8>) {
     let store = Arc::new(FilesystemStore::new(path).unwrap());
     let array = Array::open(store, "/").unwrap();
@@ -246,7 +246,7 @@ pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// The contents of all files in a folder and its subfolders, by their paths in the folder.
+/// Returns the contents of all files in a folder and its subfolders, by their paths in the folder.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fn visit(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -274,7 +274,7 @@ pub(crate) const HOW: How = How {
     cache: 0,
 };
 
-/// The CPU, and a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1` it must have one.
+/// Returns the CPU, and a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine must have one.
 pub(crate) fn devices() -> Vec<DeviceChoice> {
     match wgslice::Backend::open_gpu(&AdapterOptions::default()) {
         Ok(_) => vec![DeviceChoice::Cpu, DeviceChoice::Gpu],
@@ -288,7 +288,7 @@ pub(crate) fn devices() -> Vec<DeviceChoice> {
     }
 }
 
-/// Opens a job that is not done.
+/// Begins or continues a job that is not complete, and opens its arrays.
 pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
     let State::Open(record) = Record::begin(job, false).unwrap() else {
         panic!("the job is done");
@@ -297,7 +297,7 @@ pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
     (record, Prepared::of(&text).unwrap())
 }
 
-/// Runs, on two threads, a job that is not done.
+/// Runs a job that is not complete, on two threads.
 pub(crate) fn run(job: &Job, how: How) -> Result<Summary, Error> {
     let (record, prepared) = open(job, how);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -314,7 +314,7 @@ pub(crate) fn slice(spec: &str) -> Operation {
     }
 }
 
-/// A random form for a result of this shape.
+/// Makes a random form for a result of this shape.
 pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     let sizes = |random: &mut Random| -> Vec<usize> {
         shape
@@ -343,7 +343,7 @@ pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     }
 }
 
-/// The chunks that hold these elements, given by their numbers.
+/// Returns the coordinates of the chunks that hold the elements with these numbers.
 pub(crate) fn chunks_of(
     numbers: impl Iterator<Item = usize>,
     shape: &[usize],
@@ -357,7 +357,7 @@ pub(crate) fn chunks_of(
         .collect()
 }
 
-/// The numbers of the elements of each shard of an array.
+/// Returns the numbers of the elements in each shard of an array, by the shard's coordinates.
 pub(crate) fn shards(shape: &[usize], shard: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
     let mut shards: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for number in 0..shape.iter().product() {

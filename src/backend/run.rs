@@ -1,5 +1,5 @@
-//! Runs a plan on host values: chooses the device by the costs, and falls back to the CPU. Elsewhere only `stream`
-//! does the same, piece by piece.
+//! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
+//! Only `stream` has code of its own for both, because it runs a slice piece by piece.
 
 use super::Backend;
 use crate::{Array, Element, Error, Indices, Plan, Report};
@@ -33,8 +33,8 @@ impl<'a, T: Element> Inputs<'a, T> {
         }
     }
 
-    /// Checks that each argument has as many elements as the plan needs, and elements of its size. Also checks the
-    /// element type if a scatter computes with it.
+    /// Checks that each argument has as many elements as the plan needs, and that an element of `source` has the plan's
+    /// size. If the plan is a scatter that computes with elements, also checks their type.
     #[cfg(feature = "gpu")]
     fn check(&self, plan: &Plan) -> Result<(), Error> {
         check_elements("source", &plan.source, self.source.len())?;
@@ -116,10 +116,10 @@ impl Backend {
     /// blocking call on host values has a plan: that of [`Backend::gather`] comes from [`Plan::gather`], for example.
     /// The device and the fallback are chosen as in those calls.
     ///
-    /// `source` are the values whose size [`Plan::source_bytes`] gives. `indices` are those of a gather, a crop (in
-    /// the order of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a plan changes [in
-    /// place](Plan::is_in_place): the result is a changed copy of it. Plans that do not need `indices` or `dest`
-    /// ignore them.
+    /// `source` holds the values that the plan reads, [`Plan::source_bytes`] bytes in total. `indices` are those of a
+    /// gather, a crop (in the order of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a
+    /// plan changes [in place](Plan::is_in_place): the result is a changed copy of it. Plans that do not need `indices`
+    /// or `dest` ignore them.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, Backend, DType, Indices, Plan};
@@ -137,8 +137,8 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are
-    /// not of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; the errors of the
+    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are not
+    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with a type other than `T`; the errors of the
     /// operation.
     pub async fn run_async<T: Element>(
         &self,
@@ -209,8 +209,8 @@ impl Backend {
         Ok((tensor, report))
     }
 
-    /// Runs a slice as a stream. While the device works on earlier parts, the host uploads the next one: the bytes
-    /// that the slice needs, with the short gaps between them.
+    /// Runs a slice as a stream. While the device works on earlier pieces, the host uploads the next piece: the bytes
+    /// of the source that the piece needs, with the short gaps between them.
     #[cfg(not(target_arch = "wasm32"))]
     fn run_stream(
         &self,

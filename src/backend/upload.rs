@@ -13,7 +13,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`], or an error of the device.
+    /// [`Error::Length`], [`Error::ShapeTooLarge`], or an error of the device.
     pub fn upload<'a, T: Element>(
         &self,
         values: impl Into<ArrayRef<'a, T>>,
@@ -36,8 +36,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
-    /// Uploads a slice of host values as a tensor. Only the selected elements are copied. This takes one pass over
-    /// them, and two if an array of ndarray has gaps between its elements.
+    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass. An array of
+    /// ndarray that has gaps between its elements takes two passes.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -50,7 +50,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
+    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], [`Error::ShapeTooLarge`], or an error of the device.
     pub fn upload_slice<'a, T: Element>(
         &self,
         values: impl Into<ArrayRef<'a, T>>,
@@ -79,8 +79,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
 
-    /// Takes `len` bytes of host memory from the pool, and lets `fill` write all of them, since they have arbitrary
-    /// values.
+    /// Takes `len` bytes of host memory from the pool, and calls `fill` to write them. `fill` must write all of them,
+    /// since they have arbitrary values.
     pub(crate) fn host_storage(
         &self,
         len: usize,
@@ -109,7 +109,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`], or an error of the device.
+    /// [`Error::Length`], [`Error::ShapeTooLarge`], or an error of the device.
     pub fn from_bytes(
         backend: &Backend,
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,

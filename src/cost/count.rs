@@ -1,9 +1,9 @@
 //! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
 //! row before.
 //!
-//! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
-//! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads only the
-//! bytes that the host packs. Every other operation uploads all of its arguments.
+//! Within a row, the bytes that a step skips count as read, up to a cache line for each unit. If the rows of a slice
+//! begin less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A
+//! slice uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
 use crate::{Plan, plan::Map, stream::Piece};
 
@@ -14,7 +14,7 @@ const LINE: usize = 64;
 const CACHED: usize = 32 << 20;
 
 impl Plan {
-    /// The number of bytes read and written.
+    /// The number of bytes read and written, including those of index tuples.
     pub(super) fn moved(&self) -> f64 {
         let rows = self.rows;
         // Bytes that a step skips are read too, up to a cache line for each unit.
@@ -36,7 +36,8 @@ impl Plan {
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// [`Plan::starts`] on the CPU, which copies all elements along the last cropped dimension of a box as one row.
+    /// The same as [`Plan::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
+    /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let line = match &self.map {
             Map::Crop(map) => map.extents.last().map_or(1, |last| last.size.max(1)),
@@ -45,7 +46,7 @@ impl Plan {
         self.starts() / line as f64
     }
 
-    /// Whether index tuples decide where rows lie, in an array that is larger than [`CACHED`].
+    /// Whether index tuples decide where rows lie in an array of more than [`CACHED`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (&self.map, self.tuples()) {
             (Map::ScatterNd(_), _) => self.result_bytes(),
@@ -55,8 +56,8 @@ impl Plan {
         array > CACHED
     }
 
-    /// The size of the index tuples in bytes. A plan does not know their type, so they count as 64-bit integers, the
-    /// largest type.
+    /// The size of the index tuples in bytes. A plan does not know the type of its indices, so each index counts as a
+    /// 64-bit integer, the largest type.
     fn indices(&self) -> f64 {
         self.tuples()
             .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)

@@ -6,13 +6,13 @@ use crate::{
 };
 use std::time::Instant;
 
-/// The size in bytes of the arrays that are measured: more than the caches of a core hold.
+/// The size in bytes of the arrays that the measurements copy and transfer: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
-/// The size in bytes of a table that is larger than most caches.
+/// The size in bytes of the table for [`Throughput::far_row`], which is larger than most caches.
 const FAR: usize = 64 << 20;
 
-/// The size in bytes of the result whose memory is new.
+/// The size in bytes of the result that the rate of new memory is measured with.
 const NEW: usize = 64 << 20;
 
 impl CostModel {
@@ -111,8 +111,8 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     Ok((seconds, plan.moved()))
 }
 
-/// Measures how long a tiny slice of host values takes, in seconds, and the rate of new memory of the host, in bytes
-/// per second.
+/// Measures how long a tiny slice of host values takes, in seconds, and the rate at which the host provides new memory,
+/// in bytes per second.
 fn probe_host() -> Result<(f64, f64), Error> {
     let cpu = Backend::cpu();
     let values = [1u32; 64];
@@ -124,7 +124,7 @@ fn probe_host() -> Result<(f64, f64), Error> {
         }
         Ok(())
     })?;
-    // Repeats a row that stays in the cache.
+    // The source is a single row, which the view repeats and which stays in the cache.
     let row = [0; 4 << 10];
     let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
     let plan = rows.plan(DType::U8);

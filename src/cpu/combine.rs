@@ -102,8 +102,8 @@ fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }
 
-/// The [`Rule`] that calls the function with the `N` bytes of each old element (or component of a complex number) and
-/// those of its update, and keeps what the function returns.
+/// The [`Rule`] that calls its function with the `N` bytes of each old element (or component of a complex number) and
+/// those of its update, and replaces the former by what the function returns.
 #[derive(Clone, Copy)]
 struct Each<const N: usize, F>(F);
 
@@ -236,8 +236,8 @@ mod tests {
         );
     }
 
-    /// Converts all 16-bit values to `f32`. Converts `f32` values with every high half, and with low halves next to
-    /// where rounding changes, to 16 bits.
+    /// All 16-bit values convert to the same `f32` values as in `half`. `f32` values convert to the same 16-bit values:
+    /// those with every upper half, combined with lower halves next to where rounding changes.
     #[cfg(feature = "half")]
     #[test]
     fn conversions_agree_with_the_crate_half() {
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Converts all 2^32 values of `f32` to 16 bits.
+    /// All 2^32 values of `f32` convert to the same 16-bit values as in `half`.
     #[cfg(feature = "half")]
     #[test]
     #[ignore = "two minutes without optimisation; bash tests/run-large runs it with"]

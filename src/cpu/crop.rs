@@ -1,8 +1,8 @@
 //! Runs crops line by line, in the order of the result.
 //!
-//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. Such
-//! an element includes all dimensions of x inside the cropped ones. Before any line is copied, one loop finds which
-//! part of each box has a source, that is, lies in x. The rest of each line becomes zeros.
+//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. An
+//! element of a line includes all dimensions of x inside the cropped ones. Before any line is copied, one loop finds
+//! which part of each box has a source, that is, lies in x. The rest of each line becomes zeros.
 
 use super::{
     slice::LoopNest,
@@ -70,7 +70,7 @@ struct Inside {
 }
 
 impl Inside {
-    /// The part that has a source, of a box that begins at `begin` in a dimension of `size` positions.
+    /// Finds the part that has a source, for a box that begins at `begin` in a dimension of `size` positions.
     fn of(extent: Extent, begin: i64, size: usize, flipped: bool, clamps: bool) -> Self {
         // An i128 holds the position of every element of every box.
         let (step, reach) = (extent.step as i128, extent.reach().cast_signed());
@@ -85,8 +85,8 @@ impl Inside {
         let inside = 0..end;
         let (mut from, mut to) = (0, extent.size as i128);
         if !inside.contains(&begin) || !inside.contains(&last) {
-            // Counted in the direction of the step, the distances from the box's begin to the first position of x and
-            // to just beyond the last.
+            // The distances, in the direction of the step, from the box's begin to the first position of x and to the
+            // position just beyond the last. With a negative step, the first position is the highest.
             let (before, after) = match step < 0 {
                 true => (begin - (end - 1), begin + 1),
                 false => (-begin, end - begin),
@@ -134,7 +134,7 @@ struct Crop<'a> {
     last: Extent,
     /// The last cropped dimension in x, with its stride in units.
     last_axis: Axis,
-    /// The dimensions of x inside the cropped ones that rows do not cover, outermost first.
+    /// The dimensions of x inside the cropped ones that rows do not cover, outermost first, with strides in units.
     kept: Vec<Axis>,
     /// The size of one element of a line in bytes.
     piece: usize,
@@ -179,7 +179,7 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// Finds where each box lies.
+    /// Finds where each box lies. Adds the boxes that reach outside of x or name no item to `missing`.
     fn locate_all<I: Index>(&mut self, indices: &[I], missing: &mut Missing) {
         let gather = &self.map.gather;
         let tuples = indices.chunks_exact(gather.indices[1].max(1));
@@ -190,7 +190,7 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// Finds where box `n` with this index tuple lies. `item` is the dimension of items.
+    /// Finds where box `n` with this index tuple lies. `item` is the dimension of x that numbers the items.
     fn locate<I: Index>(&mut self, n: usize, tuple: &[I], item: Axis, missing: &mut Missing) {
         let (map, dims) = (self.map, self.map.extents.len());
         let clamps = map.gather.policy.out_of_range == OutOfRange::Clamp;

@@ -1,5 +1,5 @@
 //! Runs gathers, a block of groups at a time, in the order of the result. A group is neighbouring rows of the result
-//! that share one tuple. In the source, the group is a slice, or only a row, that begins where the tuple points.
+//! that share one tuple. In the source, a group is a slice, often a single row.
 //!
 //! The place of a group is the byte of the source where the group begins. For each block, one loop computes the places
 //! of all groups from their tuples, and a second loop copies the groups. The first loop is compiled for the policy and
@@ -34,8 +34,8 @@ const BLOCK: usize = 1024;
 /// Stands for the place of a group whose tuple is out of range. No group begins at this byte, because no source is this
 /// long.
 const NOWHERE: usize = usize::MAX;
-/// While a group of more than [`FIXED_MAX`] bytes is copied, the first byte of the group this many groups later is
-/// read, so that this many reads are in flight.
+/// While a group of more than [`FIXED_MAX`] bytes is copied, the first byte of the group that comes this many groups
+/// later is read, so that reads of this many groups are in flight.
 const AHEAD: usize = 12;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
 /// even a few of them keep all threads busy.
@@ -93,8 +93,8 @@ pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threa
     threads::explain(group.threads(bytes, threads), kernel)
 }
 
-/// The form of the groups of a gather, which is the same for all. `rows` and `map` describe a group as a slice that
-/// begins at unit 0 of the source; the place where the group really begins is added later.
+/// The form that all groups of a gather have. `rows` and `map` describe a group as a slice that begins at unit 0 of the
+/// source. The place where the group really begins is added later.
 struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
@@ -156,7 +156,7 @@ struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
     sources: Vec<Axis>,
     /// The same dimensions as in `sources`, with strides that count tuples: 0 where all positions have the same tuples.
     tuples: Vec<Axis>,
-    /// Whether several groups have the same tuple.
+    /// Whether groups share tuples, because an outer dimension repeats them.
     repeats: bool,
     source: &'a [u8],
     indices: &'a [I],
@@ -251,7 +251,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes `dest`, the bytes of the group with number `group` from byte `skip`. If the group's tuple is out of
+    /// Writes `dest`, which begins at byte `skip` of the group with number `group`. If the group's tuple is out of
     /// range, writes zeros and returns false.
     fn part_of_group(&self, group: usize, skip: usize, dest: &mut [u8]) -> bool {
         let mut place = [NOWHERE];
@@ -299,8 +299,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes to `places`, for each of tuples `first`, `first + 1`, …, the byte offset in the source that the tuple
-    /// points at in the indexed dimensions alone, or [`NOWHERE`] if the tuple is out of range.
+    /// Writes to `places` where each of the tuples `first`, `first + 1`, … points: the byte of the source at its
+    /// position in the indexed dimensions and at position 0 of all others, or [`NOWHERE`] if the tuple is out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];

@@ -16,7 +16,7 @@ use std::mem;
 /// The size in bytes of a vector register. All x86-64 and ARM64 processors have registers of this size.
 pub(super) const VECTOR: usize = 16;
 
-/// Two buffers of the same length. After the first interleaving, which reads the caller's rows, each one reads the
+/// Two buffers of the same length. The first interleaving reads the caller's rows. Each later interleaving reads the
 /// halves of one buffer and writes to the other.
 #[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);

@@ -14,7 +14,7 @@ pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
     /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source. `stride` is a small
-    /// multiple of `unit`, and a loop compiled for both moves the units.
+    /// multiple of `unit`, possibly negative. A loop compiled for this unit and this stride moves the pieces.
     Strided { unit: usize, stride: isize },
 }
 
@@ -29,8 +29,8 @@ impl Kernel {
         }
     }
 
-    /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance between them in bytes
-    /// of the source. Row `i` begins at byte `at + i · pitch` of the source.
+    /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance from one piece to the
+    /// next, in bytes of the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
         self.blocks(PieceRows {
             source,

@@ -1,10 +1,11 @@
 //! Runs plans on the CPU, on bytes in memory.
 //!
-//! This path is the fallback on machines without a GPU and the comparison on machines with one. A result consists of
-//! pieces: bytes that are contiguous both in the source and in the result. In this module a row is pieces at a constant
-//! distance, and a kernel is a Rust loop that moves rows. A slice or a gather writes every byte of the result, which
-//! need not be zero before. Large results are cut into parts, and each thread takes the next part when it has finished
-//! one.
+//! A backend without a GPU runs all plans here. A backend with a GPU may run a plan on host values here, because the
+//! CPU is estimated to be faster or as a fallback after an error of the GPU. A result consists of pieces. A piece is
+//! bytes that are contiguous both in the source and in the result. In this module a row is pieces at a constant
+//! distance, and a kernel is a Rust loop that moves rows. Slices, gathers, crops and gradients write every byte of the
+//! result, which need not be zero beforehand. Large results are cut into parts, and each thread takes the next part
+//! when it has finished one.
 //!
 //! | file | decides |
 //! |---|---|
@@ -116,7 +117,8 @@ impl Plan {
         self.run_on_threads(source, indices, dest, Threads::default())
     }
 
-    /// [`Plan::run_cpu_with`] on a bounded number of threads. For a plan without indices, `indices` is empty.
+    /// Runs the plan as [`Plan::run_cpu_with`] does, on a bounded number of threads. For a plan without indices,
+    /// `indices` is empty.
     pub(crate) fn run_on_threads(
         &self,
         source: &[u8],
@@ -213,7 +215,7 @@ impl Plan {
 mod tests {
     use crate::{DType, Plan, View};
 
-    /// Parts of any length make up the whole result, also if the slice is transposed.
+    /// Parts of many lengths make up the same result as a single run, also if the slice is transposed.
     #[test]
     fn parts_make_the_whole() {
         for (shape, spec, order, dtypes) in [

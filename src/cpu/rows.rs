@@ -10,7 +10,7 @@ pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
     /// The byte of the source where the first row begins.
     pub(super) at: usize,
-    /// The number of pieces of a row, and the distance between them.
+    /// The number of pieces of a row, and the distance from one piece to the next.
     pub(super) row: Axis,
     /// The distance from the beginning of one row of a block to that of the next.
     pub(super) pitch: isize,

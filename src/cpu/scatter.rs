@@ -1,5 +1,5 @@
-//! Runs scatters: each row is combined into its slice of the destination, in ascending order of rows. A row's slice is
-//! the elements that its tuple points at.
+//! Runs scatters: each row is combined into its slice of the destination, in ascending order of rows. The slice of a
+//! row is the elements of the destination that the row's tuple points at.
 //!
 //! The place of a row is the number of its slice among the slices of the destination, in row-major order. The places of
 //! all rows are computed first, so that nothing is changed if the policy makes an out-of-range tuple an error. Then
@@ -112,8 +112,8 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The number of the slice that a tuple points at, to which the caller adds what [`Map::walk`] says for the row.
-/// [`NOWHERE`] if the tuple is out of range.
+/// The number of the slice that a tuple points at. For `scatter_elements` the caller adds to it what [`Map::walk`] says
+/// for the row. [`NOWHERE`] if the tuple is out of range.
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
@@ -128,7 +128,7 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
 /// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
 /// those whose slice lies in `dest`.
 struct Share<'a> {
-    /// The size in bytes of a slice and of a row, which have the same size.
+    /// The size in bytes of a slice, which is also the size of a row.
     slice: usize,
     /// The number of the first slice in `dest`.
     first: usize,

@@ -1,4 +1,4 @@
-//! Slices: loops over rows of pieces, blocks of rows, groups of blocks, and the axes outside of those.
+//! Slices: loops over rows of pieces, blocks of rows, groups of blocks, and the axes outside of groups.
 //!
 //! | level | content | loop |
 //! |---|---|---|
@@ -10,10 +10,11 @@
 //!
 //! The kernel runs the innermost axes, so that a short row does not cost a call of its own.
 //!
-//! Between groups, waiting for memory takes longer than the calls. The processor prefetches along a stream of cache
-//! lines, towards higher or lower addresses. A jump ends the stream, and starting the next takes several cache misses.
-//! So the axes outside of groups are walked in the direction in which the groups are read. If the source is larger than
-//! a cache, gaps of at most [`MAX_READ_THROUGH`] bytes are read too, because reading such a gap is faster than a jump.
+//! Between groups, waiting for memory takes longer than calling the kernel. The processor prefetches along a stream of
+//! cache lines, towards higher or lower addresses. A jump ends the stream, and starting the next stream takes several
+//! cache misses. So the axes outside of groups are walked in the direction in which the groups are read. If the source
+//! is larger than a cache, gaps of at most [`MAX_READ_THROUGH`] bytes between groups are read too, because reading such
+//! a gap is faster than a jump.
 
 use super::{
     kernel::Kernel,
@@ -30,7 +31,7 @@ const PREFETCH_SLACK: usize = 256;
 /// The size in bytes of the largest gap that is faster to read than to jump over: reading these 32 cache lines along a
 /// stream takes about as long as the cache misses that follow a jump.
 const MAX_READ_THROUGH: usize = 2048;
-/// The size in bytes of the largest source that is taken to be in a cache, where jumps cost almost nothing.
+/// The size in bytes of the largest source that is assumed to be in a cache, where jumps cost almost nothing.
 const CACHED: usize = 4 << 20;
 
 /// An axis with a single position, for a level that the slice does not need.
@@ -44,11 +45,11 @@ pub(super) struct LoopNest<'a> {
     offset: usize,
     /// The size of a piece in bytes.
     piece: usize,
-    /// The number of pieces of a row, and the distance between them.
+    /// The number of pieces of a row, and the distance from one piece to the next.
     row: Axis,
-    /// The number of rows of a block, and the distance between them.
+    /// The number of rows of a block, and the distance from one row to the next.
     block: Axis,
-    /// The number of blocks of a group, and the distance between them.
+    /// The number of blocks of a group, and the distance from one block to the next.
     group: Axis,
     /// The axes outside of groups, with strides in units.
     outer: &'a [Axis],
@@ -58,7 +59,8 @@ pub(super) struct LoopNest<'a> {
     /// result.
     follows_memory_order: bool,
     pub(super) kernel: Kernel,
-    /// The tiles that replace the loops, if the slice is transposed; otherwise `None`.
+    /// The tiles that replace the loops of a transposed slice. `None` if the slice is not transposed, or if tiles do
+    /// not help.
     pub(super) tiles: Option<Tiles<'a>>,
 }
 
@@ -82,8 +84,9 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// The loops that copy pieces of `piece` bytes: a row of them along `row`, whose stride is in bytes, at each
-    /// position of `axes`, whose strides are in units of `unit` bytes. The first piece is at byte 0 of the source.
+    /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`, whose stride is in bytes. There
+    /// is a row at each position of `axes`, whose strides are in units of `unit` bytes. The first piece is at byte 0 of
+    /// the source.
     pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
         let (block, outer) = split(unit, axes);
         let (group, outer) = match split(unit, outer) {
@@ -94,8 +97,8 @@ impl<'a> LoopNest<'a> {
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
         // If long rows are read against the direction of their group, every row ends the stream, whichever way the
-        // outer axes are walked. The order of the result is then kept. Strided loops read towards higher addresses for
-        // either sign of `row.stride`.
+        // outer axes are walked. The outer axes are then walked in the order of the result. Strided loops read towards
+        // higher addresses for either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
             || matches!(kernel, Kernel::Strided { .. });
@@ -143,8 +146,8 @@ impl<'a> LoopNest<'a> {
         threads::explain(self.threads(bytes, threads), how)
     }
 
-    /// The number of pieces in `bytes` bytes of the result that are copied one by one. 0 if a strided loop moves the
-    /// units.
+    /// The number of pieces in `bytes` bytes of the result, if the pieces are copied one by one. 0 if a strided loop
+    /// moves them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
@@ -172,8 +175,9 @@ impl<'a> LoopNest<'a> {
         self.groups(source, axes, self.offset, first, dest, prefetcher);
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the groups at all positions of `axes`. All these groups together
-    /// have `bytes` bytes in the result, and the first group begins at byte `at` of the source.
+    /// Writes to `dest` the result of the groups at all positions of `axes`, from byte `skip` of this result on and as
+    /// far as `dest` reaches. The result of all these groups has `bytes` bytes, and the first group begins at byte `at`
+    /// of the source.
     fn groups(
         &self,
         source: &[u8],
@@ -235,7 +239,7 @@ impl<'a> LoopNest<'a> {
         });
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the group that begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the group whose first piece is at byte `at` of the source.
     fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         if self.group.size > 1 {
             let stride = self.group.stride / self.unit.cast_signed();
@@ -261,7 +265,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the block that begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the block whose first piece is at byte `at` of the source.
     fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
         let pitch = self.block.stride;
@@ -280,7 +284,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the row that begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the row whose first piece is at byte `at` of the source.
     fn part_of_row(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let stride = self.row.stride;
         let mut at = along(at, stride, skip / self.piece);
@@ -324,8 +328,8 @@ impl StreamPrefetcher {
         }
     }
 
-    /// Reads the gap between the previous group and the group that begins at byte `at`, if the next group lies in the
-    /// direction of the stream, the gap is short, and the source is larger than a cache.
+    /// Reads the gap between the previous group and the group that begins at byte `at`, if the second lies beyond the
+    /// first in the direction of the stream, the gap is short, and the source is larger than a cache.
     fn arrive(&mut self, source: &[u8], at: usize) {
         if source.len() <= CACHED {
             return;
@@ -355,8 +359,8 @@ impl StreamPrefetcher {
     }
 }
 
-/// Whether the processor reads the blocks at the positions of `group` as one stream. A block is rows at the positions
-/// of `block`. A row reaches over `row_bytes` bytes of the source. Strides are in bytes.
+/// Whether the processor reads the blocks at the positions of `group` as one stream. A block has a row at each position
+/// of `block`, and a row reaches over `row_bytes` bytes of the source. Strides are in bytes.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     let stride = group.stride.unsigned_abs();
     let onwards = (group.stride >= 0) == (block.stride >= 0);

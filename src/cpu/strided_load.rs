@@ -17,7 +17,7 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
         1 => stride == 2 || (-4..0).contains(&stride),
         2 => stride == -2 || distance == 4,
         4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
-        // Units of several channels, such as pixels: there are loops only for reversed rows.
+        // Units of 3, 6, 12 or 16 bytes, such as pixels of several channels: there are loops only for reversed rows.
         3 | 6 | 12 | 16 => stride == -unit.cast_signed(),
         _ => false,
     }

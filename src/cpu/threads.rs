@@ -4,8 +4,8 @@
 //! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
 //! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
-//! The other threads are started for the result. With the feature `rayon` they belong to the pool that the calling
-//! thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
+//! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
+//! the calling thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
 
 use crate::text::counted;
 use std::{
@@ -26,13 +26,13 @@ const PART: usize = 1 << 20;
 /// take fewer parts than the others.
 const PARTS: usize = 4;
 
-/// The bound on the threads that write a result, the calling thread included.
+/// The largest number of threads that may write a result, the calling thread included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads {
-    /// The bound. `None` stands for the number of cores or, with rayon, the number of threads of the pool.
+    /// The number. `None` stands for the number of cores or, with rayon, the number of threads of the pool.
     most: Option<NonZero<usize>>,
-    /// Whether even small results are written by all threads, at most one per byte, so that tests with small data cut
-    /// them.
+    /// Whether even a small result is written by all threads, at most one per byte. Tests set this, so that their small
+    /// results are cut into parts.
     #[cfg(any(test, feature = "test-seams"))]
     pub(crate) for_any_work: bool,
 }
@@ -47,9 +47,9 @@ impl Threads {
         }
     }
 
-    /// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] of work, at least 1 and at most the
-    /// bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a nanosecond in
-    /// addition to the time for its bytes.
+    /// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] nanoseconds of work, at least 1 and
+    /// at most the bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a
+    /// nanosecond in addition to the time for its bytes.
     pub(super) fn worth(self, bytes: usize, pieces: usize) -> usize {
         let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
         let worth = work / WORTH_NS;
@@ -107,7 +107,7 @@ fn together(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Describes the work for `explain`: the number of threads, and `how` they do it.
+/// Describes the work for `explain`: the number of threads, and how they move the bytes.
 pub(super) fn explain(threads: usize, how: impl Display) -> String {
     format!(" on {}, {how}", counted(threads, "thread", "threads"))
 }
@@ -134,8 +134,8 @@ pub(super) fn part(bytes: usize, threads: usize) -> usize {
     bytes.div_ceil(threads * PARTS).min(PART)
 }
 
-/// The number of parts into which a result should be cut for `threads` threads, or more. For a single thread the result
-/// is not cut.
+/// The smallest number of parts into which a result should be cut for `threads` threads. 1 for a single thread, so that
+/// its result is not cut.
 pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }
@@ -191,7 +191,8 @@ mod tests {
         pool.thread_name(|i| format!("pool {i}")).build().unwrap()
     }
 
-    /// Every part waits until 3 threads have one, so this ends only if 3 threads are at work.
+    /// Each of 3 parts waits for the other two, so the test ends only if 3 threads work at the same time. One of them
+    /// is the calling thread.
     #[test]
     fn parts_are_done_by_as_many_threads() {
         with_3_threads(|| {
@@ -209,7 +210,7 @@ mod tests {
         });
     }
 
-    /// The calling thread belongs to no pool, and does its share.
+    /// A calling thread that belongs to no pool does one part, and a thread of the global pool does the other.
     #[cfg(feature = "rayon")]
     #[test]
     fn the_global_pool_helps_a_thread_outside_of_pools() {

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | of 1 or 2 bytes | read source row by source row, transposed in registers, written lane by lane |
 //! | of 4, 8 or 16 bytes | each by itself, in blocks that fill one cache line of each lane |
-//! | channels of pixels, contiguous in the source | transposed in registers directly from the source |
+//! | 2 to 4 channels of 1, 2 or 4 bytes, of pixels without gaps in the source | transposed in registers directly from the source |
 //! | of other sizes | each by itself |
 
 use super::{
@@ -37,10 +37,11 @@ pub(super) struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// The largest numbers of bytes that a tile reads along the source and writes along a lane, unless a single piece
-    /// is longer: several cache lines, which the processor prefetches, and few enough that the tile stays in a cache. A
-    /// tile of pieces of 4, 8 or 16 bytes, which need no interleaving, writes one cache line per lane, so that it can
-    /// read further along the source.
+    /// The largest number of bytes that a tile reads along the near axis, and the largest number that it writes along a
+    /// lane, unless a single piece is longer. Both are several cache lines, which the processor prefetches, and few
+    /// enough that the tile stays in a cache. A tile of pieces of 4, 8 or 16 bytes writes one cache line per lane: such
+    /// pieces need no interleaving, so the tile can read further along the source. `Pixels` does not use the second
+    /// number.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
@@ -75,7 +76,7 @@ pub(super) trait MoveTile {
     fn move_tile(&mut self, tile: Tile<'_, '_>);
 }
 
-/// Moves each piece by itself: pieces of more than 16 bytes, or whose size is not a power of two.
+/// Moves each piece by itself, for pieces of more than 16 bytes or of a size that is not a power of two.
 pub(super) struct LongPieces;
 
 impl MoveTile for LongPieces {
@@ -186,7 +187,7 @@ pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
     /// The number of lanes for which [`touch`] reads a cache line before the first of these lines is written. Lines
-    /// whose addresses differ by multiples of 16 KiB share sets of the cache: more than 128 of them would evict each
+    /// whose addresses differ by multiples of 16 KiB share sets of the cache: more than 128 such lines would evict each
     /// other before they are written.
     const LANES: usize = 128;
 
@@ -252,7 +253,7 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
         while first < count {
             let begin = (tile.done + first) * N;
             // If the bytes to write in the first lane do not begin at a cache line, the first block has fewer source
-            // rows, so that the next block begins at one.
+            // rows, so that the next block begins at a cache line.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
             let rows = if ahead == 0 { R } else { ahead }.min(count - first);
             let mut at = along(tile.at, tiles.row.stride, first);
@@ -276,8 +277,9 @@ fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [
     &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
-/// Reads the cache lines of bytes `range` of each lane, which are about to be written: the processor keeps many reads
-/// in flight, but few writes. `range` begins at 0 or where the range of the previous call for these lanes ended.
+/// Reads the cache lines of bytes `range` of each lane shortly before they are written, because the processor keeps
+/// many reads in flight, but few writes. `range` begins at 0 or where the range of the previous call for these lanes
+/// ended.
 ///
 /// A page that may be new, because the range enters it, is written first. Reading a new page would map the system's
 /// page of zeros, which the write would then replace on all cores, at many times the cost.
@@ -302,8 +304,8 @@ fn touch(lanes: &mut [&mut [u8]], range: Range<usize>) {
     black_box(touched);
 }
 
-/// Transposes pixels of `C` channels of `N` bytes; each channel becomes a lane. A block has `2 · HALF` elements of `N`
-/// bytes, which are [`Self::BLOCK`] bytes.
+/// Transposes pixels of `C` channels of `N` bytes. Each channel becomes a lane. A block has `2 · HALF` elements of `N`
+/// bytes, [`Self::BLOCK`] bytes in all.
 pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buffers);
 
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
@@ -323,8 +325,8 @@ impl<const N: usize, const C: usize, const HALF: usize> MoveTile for Pixels<N, C
         let lanes = tile.lanes;
         let pixels = &tile.source[tile.at..][..((tile.count - 1) * C + lanes.len()) * N];
         let mut begin = tile.done * N;
-        // A block is transposed into all channels. A tile that has only some channels as lanes ends inside its last
-        // pixel, and its pieces are moved one by one.
+        // A block is transposed into all channels. If only some channels are lanes of the tile, its pieces are moved
+        // one by one, and `pixels` ends inside the last pixel.
         let whole = pixels.len() / Self::BLOCK * Self::BLOCK;
         let whole = if lanes.len() == C { whole } else { 0 };
         let (blocks, rest) = pixels.split_at(whole);

@@ -33,9 +33,10 @@ struct Band<'d> {
 }
 
 impl<'a> Tiles<'a> {
-    /// The tiles of a slice with pieces of `piece` bytes, a row of them along `row`, whose stride is in bytes, at each
-    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help, because along no
-    /// axis pieces are nearer to each other in the source than along `row`, or because a row is shorter than a vector.
+    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`, whose stride is in
+    /// bytes. There is a row at each position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do
+    /// not help, because no axis of a stride other than 0 has its pieces nearer to each other in the source than `row`
+    /// has, or because a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -66,8 +67,8 @@ impl<'a> Tiles<'a> {
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// The bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A plane is
-    /// all lanes along the near axis, at one position of the axes outside of it.
+    /// The bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A plane has
+    /// all lanes along the near axis, at one position of the axes outside of the near axis.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, 0, first);
@@ -105,9 +106,9 @@ impl<'a> Tiles<'a> {
     }
 
     /// The number of leading positions of the near axis that get bands of their own, so that the tiles after them begin
-    /// at a pair of cache lines, which the processor reads together. The plane begins at byte `at` of the source. 0 if
-    /// the number would differ between positions of the row, if pieces are not contiguous along the near axis, or if a
-    /// tile is no wider than a pair of cache lines.
+    /// at an aligned pair of cache lines. The processor reads the two lines of such a pair together. The plane begins
+    /// at byte `at` of the source. 0 if the number would differ between positions of the row, if pieces are not
+    /// contiguous along the near axis, or if a tile is no wider than a pair of cache lines.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -119,8 +120,8 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes`, contiguous lanes the first of which begins at byte `at` of the source, into bands of `length`
-    /// bytes of each lane.
+    /// Cuts `lanes` into bands, each of which has `length` bytes of every lane. The last band may have fewer. The lanes
+    /// are contiguous in the result, and the first of them begins at byte `at` of the source.
     fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
         let lane = self.lane();
         let count = lane.div_ceil(length);
@@ -156,7 +157,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the plane that begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the plane whose first piece is at byte `at` of the source.
     fn part_of_plane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let mut at = along(at, self.near.stride, skip / lane);
@@ -177,7 +178,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the lane whose first piece begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the lane whose first piece is at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);

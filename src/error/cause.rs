@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, ops::Deref, sync::Arc};
 
 /// The error of another crate, usually of wgpu, that an [`Error`](crate::Error) comes from. A cause dereferences to
-/// that error, and clones share it. Two causes are equal if their messages are.
+/// that error, and clones share it. Two causes are equal if their messages are equal.
 ///
 /// ```
 /// use wgslice::error::Cause;

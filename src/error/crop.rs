@@ -3,11 +3,12 @@
 use super::InvalidIndex;
 use crate::text::Shape;
 
-/// The boxes of a crop do not match the array `x`, or reach outside of their items.
+/// The boxes of a crop do not match the array `x`, or a box reaches outside of the item that it is cut from. The first
+/// dimension of `x` numbers the items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CropError {
-    /// `x` lacks the dimension of items, or a dimension for one of the sizes.
+    /// `x` has too few dimensions: it needs one for the items, and then one for each of the sizes.
     #[error(
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
         Shape(x),
@@ -62,10 +63,11 @@ pub enum CropError {
     Items {
         /// The number of boxes.
         boxes: usize,
-        /// The size of the first dimension of `x`.
+        /// The number of items: the size of the first dimension of `x`.
         items: usize,
     },
-    /// Boxes that are longer than a dimension of `x`, so that clamping cannot bring them inside.
+    /// Under `OutOfRange::Clamp`, boxes that span more positions than a dimension of `x` has, so that no shift brings
+    /// them inside.
     #[error(
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
          so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero \
@@ -94,7 +96,7 @@ pub enum CropError {
         first: InvalidIndex,
         /// The number of boxes that reach outside or have no item.
         outside: usize,
-        /// The number of all boxes.
+        /// The number of all boxes, valid or not.
         boxes: usize,
         /// The shape of `x`.
         x: Vec<usize>,

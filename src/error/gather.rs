@@ -1,16 +1,17 @@
-//! Errors of gathers. If several apply, the one that TensorFlow raises is returned, as for slices.
+//! Errors of gathers. If several errors apply to an operation of TensorFlow, the one that TensorFlow raises is
+//! returned.
 
 use super::InvalidIndex;
 use crate::text::Shape;
 
-/// `params`, `indices` and `batch_dims` do not match, or an index is out of range.
+/// `params`, `indices`, the axis and `batch_dims` do not fit together, or an index is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatherError {
     /// `params` is a scalar.
     #[error("params is a scalar: it must have at least one dimension")]
     ParamsRank,
-    /// `indices` is a scalar.
+    /// `indices` of `gather_nd` is a scalar.
     #[error("indices is a scalar: its last dimension must hold the index tuples")]
     IndicesRank,
     /// Index tuples with more integers than `params` has dimensions after the first `batch_dims`.
@@ -29,7 +30,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` that is not below the rank of `params`, or not below the rank of `indices`.
+    /// `batch_dims` of `gather_nd` that is above 0, but not below both the rank of `params` and the rank of `indices`.
     #[error(
         "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
          and below the rank of params ({params_rank})"
@@ -42,13 +43,13 @@ pub enum GatherError {
         /// The rank of `indices`.
         indices_rank: usize,
     },
-    /// `gather` along a dimension that `params` does not have.
+    /// The axis of `gather` or `gather_elements` is not a dimension of `params`.
     #[error(
         "axis is {axis}, but params has {params_rank} dimensions: \
          it must be in [-{params_rank}, {params_rank})"
     )]
     Axis {
-        /// The given `axis`. If none was given, `batch_dims`, which is then the axis.
+        /// The given `axis`. If `gather` was given none, the given `batch_dims`, which it then uses as the axis.
         axis: isize,
         /// The rank of `params`.
         params_rank: usize,
@@ -61,7 +62,7 @@ pub enum GatherError {
     BatchDimsOfAxis {
         /// The given `batch_dims`.
         batch_dims: isize,
-        /// The dimension of `params` that is indexed.
+        /// The dimension of `params` that is indexed, counted from 0.
         axis: usize,
         /// The rank of `indices`.
         indices_rank: usize,
@@ -75,7 +76,7 @@ pub enum GatherError {
         Shape(params)
     )]
     ElementsShape {
-        /// The dimension that is indexed.
+        /// The dimension of `params` that is indexed, counted from 0.
         axis: usize,
         /// The shape of `params`.
         params: Vec<usize>,
@@ -90,14 +91,14 @@ pub enum GatherError {
         Shape(indices)
     )]
     BatchShape {
-        /// The given `batch_dims`.
+        /// The number of batch dimensions. Differs from the given `batch_dims` if that is negative.
         batch_dims: usize,
         /// The shape of `params`.
         params: Vec<usize>,
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `params` has no elements, but there are tuples to gather.
+    /// `gather_nd` has index tuples, but `params` has no elements.
     #[error(
         "params of shape {} is empty, so none of the {tuples} index tuples can be gathered",
         Shape(params)

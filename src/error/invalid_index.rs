@@ -12,7 +12,8 @@ pub struct InvalidIndex {
     /// The coordinates of the tuple in the index tensor. For operations whose tuples lie along its last dimension,
     /// such as `gather_nd` and `scatter_nd`, they leave out that dimension.
     pub position: Vec<usize>,
-    /// The integers of the tuple, for `crop` without the flips.
+    /// The integers of the tuple. For `crop` these are the box index, if there are box indices, and the begins. Empty
+    /// if the buffer of indices cannot be read back.
     pub index: Vec<i64>,
 }
 

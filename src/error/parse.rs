@@ -14,7 +14,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position in the text, in characters from 0.
+    /// The position of the error in the text, counted in characters from 0.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -3,7 +3,8 @@
 use super::InvalidIndex;
 use crate::text::Shape;
 
-/// Indices, updates and the destination do not match, or an index is out of range.
+/// Indices, updates and the destination do not match, the combination is not defined for the element type, or an index
+/// is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScatterError {
@@ -72,7 +73,7 @@ pub enum ScatterError {
         Shape(shape)
     )]
     ElementsShape {
-        /// The dimension that is indexed.
+        /// The dimension of the destination that is indexed, counted from 0.
         axis: usize,
         /// The shape of `indices`.
         indices: Vec<usize>,

@@ -1,17 +1,17 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice has a variant here. If several apply, the one that TensorFlow raises
-//! is returned.
+//! Each error that TensorFlow raises for a slice has a variant here. If several errors apply, the one that TensorFlow
+//! raises is returned.
 
 use crate::text::Shape;
 
-/// A slice that contradicts itself or does not fit the shape.
+/// A slice that contradicts itself or does not fit the shape, or a `dy` that does not have the shape of the slice.
 ///
 /// Dimensions are those of the input, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// `begin`, `end` and `strides` that differ in length, or have more entries than TensorFlow allows.
+    /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
     #[error(
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
          they must be equal and at most 31"
@@ -49,7 +49,7 @@ pub enum SpecError {
         /// The number of dimensions of the input.
         rank: usize,
     },
-    /// An axis that appears twice.
+    /// A dimension that ONNX's `axes` name twice.
     #[error(
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
     )]
@@ -93,7 +93,7 @@ pub enum SpecError {
     ShrinkStride {
         /// Which dimension of the input, counted from 0.
         dimension: usize,
-        /// The stride.
+        /// The given stride, which is negative.
         stride: i64,
     },
     /// A single index outside its dimension.
@@ -134,7 +134,8 @@ pub enum SpecError {
         /// The number of dimensions of the input.
         rank: usize,
     },
-    /// A block that begins outside its dimension, or that has elements in a dimension of size 0.
+    /// A block whose `begin` is negative or above the size of the dimension. Also, for a dimension of size 0, a block
+    /// whose `size` is neither 0 nor -1.
     #[error(
         "begin[{dimension}] is {begin}: the dimension has {count} elements, so it must be in \
          [0, {count}], and a dimension without elements has only the block of size 0"
@@ -147,8 +148,8 @@ pub enum SpecError {
         /// The size of the dimension.
         count: usize,
     },
-    /// A block that ends outside its dimension, or whose size is negative and not -1. As in `tf.slice`, `begin` and
-    /// `size` give the block.
+    /// A block that ends outside its dimension, or whose size is negative and not -1. A block is given by `begin` and
+    /// `size`, as in `tf.slice`.
     #[error(
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
          must be at most what is left, or -1 for all of that"

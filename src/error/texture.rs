@@ -20,7 +20,7 @@ pub enum TextureError {
         "the texture has {samples} samples per texel: resolve it into a texture of one sample first"
     )]
     Multisampled {
-        /// The samples per texel.
+        /// The number of samples of a texel, more than 1.
         samples: u32,
     },
     /// A mip level that the texture does not have.
@@ -62,13 +62,13 @@ pub enum TextureError {
         /// What needs the usage.
         needed_by: &'static str,
     },
-    /// A texture that wgpu does not copy to buffers on OpenGL.
+    /// A texture that wgpu on OpenGL does not copy to buffers, or copies wrongly.
     #[error(
         "wgpu does not read {kind} on OpenGL: open the device on Vulkan, Metal or DirectX 12, or copy the texels to a \
          2D texture of another format or size first"
     )]
     NotOnGl {
-        /// The kind of texture.
+        /// The kind of texture, such as `"3D textures"`.
         kind: &'static str,
     },
     /// A tensor that is written to texels of another shape.
@@ -83,7 +83,7 @@ pub enum TextureError {
         /// The shape of the texels.
         needed: Vec<usize>,
     },
-    /// A texture that is used with a backend or a tensor of the CPU.
+    /// A texture that is used with a CPU backend, or with a tensor on the CPU.
     #[error(
         "the CPU has no textures: make a backend of the texture's device (Backend::from(Gpu::new(&device, &queue))), \
          and upload tensors there"

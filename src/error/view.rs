@@ -3,7 +3,7 @@
 use crate::text::Shape;
 use std::ops::Range;
 
-/// Dimensions that cannot be permuted, broadcast or reshaped as asked.
+/// A view or a tensor that cannot be permuted, broadcast or reshaped as asked, or a plan that has no such part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {

@@ -1,8 +1,9 @@
 //! Chooses an adapter.
 //!
 //! [`AdapterOptions`] take precedence over wgpu's environment variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and
-//! `WGPU_POWER_PREF`. Of the adapters that fit, hardware is preferred to software, and a discrete GPU to an integrated
-//! one (the reverse for low power). If no adapter fits, the error lists all adapters.
+//! `WGPU_POWER_PREF`. Of the adapters that fit, hardware ranks before software. A discrete GPU ranks before an
+//! integrated one, or after it if low power is preferred. If no adapter fits, the error lists all adapters that were
+//! found.
 
 use crate::Error;
 use std::fmt;
@@ -27,10 +28,10 @@ pub enum SoftwareAdapters {
 /// `NODEVICE_SELECT=1` turns the layer off.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
-    /// A part of the adapter's name, ignoring case. Default: `WGPU_ADAPTER_NAME`, or any name.
+    /// A part of the adapter's name, in any case. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If that is not set: Vulkan, Metal, Direct3D 12 and WebGPU,
-    /// and OpenGL if these have no adapter.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If that is not set, these are Vulkan, Metal, Direct3D 12
+    /// and WebGPU, or OpenGL if the others have no adapter.
     pub backends: Option<Backends>,
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
@@ -43,7 +44,7 @@ pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
     /// Returns these options, with wgpu's environment variables in place of those that are `None`. Fails if `backends`
-    /// is `None` and `WGPU_BACKEND` names no graphics API.
+    /// is `None` and `WGPU_BACKEND` is set but names no graphics API.
     fn with_environment(&self) -> Result<Self, Error> {
         let mut options = self.clone();
         if options.backends.is_none()
@@ -65,11 +66,12 @@ impl AdapterOptions {
         Ok(options)
     }
 
-    /// All adapters of the machine, best first, and whether each fits these options.
+    /// Returns the machine's adapters for the graphics APIs that are searched, best first, and says of each whether it
+    /// fits these options.
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] if `backends` is `None` and `WGPU_BACKEND` names no graphics API.
+    /// [`Error::NoAdapter`] if `backends` is `None` and `WGPU_BACKEND` is set but names no graphics API.
     pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
         Ok(self.with_environment()?.search().await)
     }
@@ -154,9 +156,9 @@ impl AdapterOptions {
 pub struct Candidate {
     /// The adapter.
     pub adapter: wgpu::Adapter,
-    /// The adapter's description by its driver.
+    /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
     pub info: wgpu::AdapterInfo,
-    /// Why the adapter does not fit the options. `None` if it fits.
+    /// Why the adapter is refused: it cannot run the shaders, or it does not fit the options. `None` if it fits.
     pub refused: Option<&'static str>,
 }
 

@@ -60,13 +60,13 @@ impl<'a> Argument<'a> {
         (Self::of("indices", indices, plan.index_bytes(index)), index)
     }
 
-    /// The ranges of the buffers that hold `bytes` bytes of the argument, beginning at byte `at`.
+    /// The ranges of the buffers that hold bytes `at..at + bytes` of the argument.
     pub(super) fn slices(&self, at: u64, bytes: u64) -> impl Iterator<Item = BufferSlice<'a>> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough and end in whole words of their buffers, and that they
-    /// share no buffer.
+    /// Checks that this argument and `dest` are long enough, that the word in which each ends lies wholly in its
+    /// buffer, and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()?;
@@ -122,8 +122,8 @@ impl<'a> Argument<'a> {
         Err(self.problem(problem))
     }
 
-    /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can contain the
-    /// whole last vector.
+    /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can be
+    /// extended to whole vectors.
     pub(super) fn is_whole(&self) -> bool {
         let unit = VECTOR as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);

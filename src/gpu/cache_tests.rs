@@ -297,7 +297,8 @@ fn buffers_that_are_not_reused_are_freed() {
     assert_eq!(kept(), 32);
 }
 
-/// Simulates allocations that fail a given number of times.
+/// An allocation that runs out of memory is tried once more if emptying the pool may help. Other errors are returned
+/// at once.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = noop(wgpu::Features::empty(), 8);

@@ -5,8 +5,8 @@ use crate::Error;
 /// The largest vector that a kernel loads or stores, in bytes.
 pub(crate) const VECTOR: usize = 16;
 
-/// The most workgroup memory that a shader uses for each invocation, in bytes. Workgroups of 256 then use up to 16 KiB,
-/// which WebGPU guarantees. wgpu also has devices with less: `downlevel_defaults` has 16,352 bytes.
+/// The most workgroup memory that a shader uses for each invocation, in bytes. Workgroups of 256 then use up to 16
+/// KiB, which WebGPU guarantees. A device that was requested with wgpu's `downlevel_defaults` has less: 16,352 bytes.
 pub(crate) const INVOCATION_MEMORY: u32 = 64;
 
 /// The kind of adapter that runs the shaders.
@@ -20,9 +20,9 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). If the
-    /// device allows fewer, or has too little workgroup memory for them, the largest power of two that it allows and
-    /// has memory for, but at least 64, which is [`MOST_LANES`](super::grid::MOST_LANES). A device that does not allow
-    /// 64 rejects the shaders.
+    /// device allows fewer, or has too little workgroup memory for that many, this is the largest power of two that it
+    /// allows and has memory for, but at least 64, which is [`MOST_LANES`](super::grid::MOST_LANES). A device that
+    /// does not allow 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -59,7 +59,7 @@ pub(crate) struct Reach {
 /// range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
-    /// Where each part begins in its buffer, in bytes.
+    /// Where each part begins in its buffer, in bytes. The same for all parts.
     pub(crate) offset: u64,
     /// The size in bytes of each part but the last.
     pub(crate) bytes: u64,
@@ -126,8 +126,8 @@ impl Reach {
         }
     }
 
-    /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in the binding. `None` if the
-    /// bytes lie in several parts, or if the binding would be too large.
+    /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
+    /// if the bytes lie in several parts, or if the binding would be too large.
     pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.

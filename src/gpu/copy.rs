@@ -51,7 +51,8 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
         && has(dest, BufferUsages::COPY_DST)
 }
 
-/// Records a copy for each row of a plan that [`is_copied`] accepts.
+/// Records the copies of a plan that [`is_copied`] accepts: one for each row, or several if a row lies in several
+/// buffers.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,
     plan: &Plan,
@@ -84,7 +85,7 @@ pub(super) fn copy(
     }
 }
 
-/// Records commands that fill an argument with zeros. It must consist of whole words.
+/// Records commands that fill an argument with zeros. The argument must consist of whole words.
 pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
     for piece in dest.slices(0, dest.needed) {
         encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));

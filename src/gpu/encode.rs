@@ -1,9 +1,9 @@
 //! Records a plan as the commands that `route` decides on.
 //!
-//! Recording submits nothing and never waits for the device. Buffers that do not fit a plan are an [`Error::Buffer`]
-//! before wgpu sees them. Once the pipelines of a plan are compiled and its buffers were recorded twice, recording it
-//! again creates no device objects, apart from slots for uniforms and reports (`slots`). Scatters and operations on
-//! tensors still create bind groups (`groups`).
+//! Recording submits nothing and never waits for the device. Buffers that do not fit a plan cause an [`Error::Buffer`]
+//! before wgpu sees them. Once a plan's pipelines are compiled and the plan was recorded twice with the same buffers,
+//! recording it with them again creates no device objects except slots for uniforms and reports (`slots`). Scatters
+//! and operations on tensors still create bind groups (`groups`).
 
 use super::{
     Gpu, Inner,
@@ -78,9 +78,9 @@ impl Gpu {
     /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
     /// gradient; `dest` receives the result, or is updated.
     ///
-    /// The buffers must belong to this device and have the usage `STORAGE`. The offsets may be any. With `COPY_SRC` and
-    /// `COPY_DST`, and offsets that are multiples of 4, slices whose contiguous rows are few or long are recorded as
-    /// buffer copies. Only the bytes of the result are written.
+    /// The buffers must belong to this device and have the usage `STORAGE`. Any offsets are allowed. If `source` also
+    /// has the usage `COPY_SRC` and `dest` has `COPY_DST`, and both offsets are multiples of 4, slices and updates
+    /// whose contiguous rows are few or long are recorded as buffer copies. Only the bytes of the result are written.
     ///
     /// `source` and `dest` must be different buffers: wgpu does not allow a buffer to be read and written in the same
     /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
@@ -116,8 +116,9 @@ impl Gpu {
         self.record(encoder, plan.into(), source, dest)
     }
 
-    /// [`Gpu::encode`] into an open pass. Recording many small slices into one pass saves time, since a pass takes wgpu
-    /// longer than a dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
+    /// Records a plan into an open pass, like [`Gpu::encode`]. Recording many small slices into one pass saves time,
+    /// since a pass costs wgpu more time than a dispatch. A pass cannot contain buffer copies, so every non-empty plan
+    /// is dispatched.
     ///
     /// # Errors
     ///
@@ -137,10 +138,10 @@ impl Gpu {
     ///
     /// For a crop, `indices` are the tuples of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
     ///
-    /// For tuples that are out of range, zeros are written. The report says later which tuples these were. Under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) it is an error if there was any. The buffers must be as
-    /// for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`,
-    /// the report can name the first invalid tuple.
+    /// For tuples that are out of range, zeros are written. The report says later how many such tuples there were.
+    /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the report is an error if there was any. The
+    /// buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the
+    /// usage `COPY_SRC`, the report can name the first invalid tuple.
     ///
     /// # Errors
     ///
@@ -157,7 +158,7 @@ impl Gpu {
         self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
     }
 
-    /// [`Gpu::encode_gather`] into an open pass.
+    /// Records a gather or a crop into an open pass, like [`Gpu::encode_gather`].
     ///
     /// # Errors
     ///
@@ -245,8 +246,8 @@ impl Gpu {
         Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
 
-    /// Returns the work of a task that is not empty. `arguments` are the source, the result and, for a gather or a
-    /// scatter, the index tuples, which are of type `index`.
+    /// Returns the work of a task whose result is not empty. `arguments` are the source, the result and, for a gather
+    /// or a scatter, the index tuples, which are of type `index`.
     pub(super) fn work_of(
         &self,
         task: Task<'_>,

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
-/// `explain` computes the dispatches of a plan only if it estimates at most this many. Only plans on very large
-/// tensors, or with a small limit on dispatches, have more, and computing those would take too long.
+/// The most dispatches, by an estimate, that [`Gpu::explain`] works out for a plan. Working out more would take too
+/// long. Only plans on very large tensors, or on devices with small limits, have more.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {
@@ -20,7 +20,7 @@ impl Gpu {
         format!("{plan}: {}", self.how(plan))
     }
 
-    /// [`Gpu::explain`] without the plan's description.
+    /// The text of [`Gpu::explain`] without the plan's description.
     pub(crate) fn how(&self, plan: &Plan) -> String {
         let recorded = self.recorded(plan);
         match plan.is_identity() {

@@ -4,8 +4,8 @@ use super::{Gpu, scope::scoped};
 use crate::{Error, error::Cause};
 
 impl Gpu {
-    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile, which browsers
-    /// never do.
+    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile. In a browser
+    /// this never fails, because browsers report errors later.
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,

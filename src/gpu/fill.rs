@@ -1,4 +1,4 @@
-//! Packs slices of host data straight into memory that the device reads.
+//! Packs slices of host data into memory that the device reads.
 //!
 //! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
 //! contiguous rows are copied directly to it. All others are first collected in a buffer that stays in the cache.

@@ -33,16 +33,18 @@
 //!
 //! The machine code that lavapipe of Mesa 22.3 generates for the shaders shows the costs behind the numbers here:
 //!
-//! - Eight invocations run in lockstep, as the lanes of a vector. Each load and store is a loop over the lanes, with
-//!   about 20 instructions for each lane and a few more for each word, even if the accesses are contiguous. So accesses
-//!   should be few and wide: a copy ran at 3.8 GB/s by 4-byte words, at 8.2 GB/s by vectors of four such words, and at
-//!   13.4 GB/s by vectors of four 8-byte words.
+//! - Eight invocations run in lockstep, as the eight lanes of a SIMD register. In this list, lanes are these
+//!   invocations. Each load and store is a loop over the lanes, with about 20 instructions for each lane and a few
+//!   more for each word, even if the accesses are contiguous. So accesses should be few and wide: a copy ran at 3.8
+//!   GB/s by 4-byte words, at 8.2 GB/s by vectors of four such words, and at 13.4 GB/s by vectors of four 8-byte
+//!   words.
 //! - Both sides of an `if` execute, even if all lanes agree: only pipeline constants remove code. A loop costs its
 //!   first iteration even if no lane enters it.
 //! - A division is eight scalar divisions.
 //! - Every eight invocations cost a function call, and every workgroup is a task of a thread.
 //! - Eight lanes that each walk their own row keep eight cache misses in flight, whereas lanes that share a row wait
-//!   for one miss after the other. Gathers of 512-byte rows ran at 8.5 GB/s and at 4.6 GB/s.
+//!   for one miss after the other. Gathers of 512-byte rows ran at 8.5 GB/s with a row for each lane, and at 4.6 GB/s
+//!   with shared rows.
 //! - A segment that is shorter than its neighbours leaves lanes idle.
 
 use super::caps::{Kind, Reach};

@@ -1,10 +1,11 @@
 //! A cache of bind groups, for buffers that are recorded more than once.
 //!
 //! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
-//! references. So a group is kept only for buffers that recur: their first use stores only a hash, and their second use
-//! stores the group. A group is dropped when it was not [used recently](Recent), or by [`Gpu::trim`](crate::Gpu::trim).
-//! Groups of tensors and of the scratch memory of scatters are not kept, since they would keep alive memory that is
-//! otherwise freed. Operations on tensors are submitted one by one anyway, which takes longer than creating a group.
+//! references. So a group is kept only for buffers that recur: their first use stores only a hash, and their second
+//! use stores the group. A group is dropped when it has not been [used recently](Recent), or by
+//! [`Gpu::trim`](crate::Gpu::trim). Groups of tensors and of the scratch memory of scatters are not kept, since they
+//! would keep alive memory that is otherwise freed. Operations on tensors are submitted one by one anyway, which takes
+//! longer than creating a group.
 
 use super::{
     maps::Op,

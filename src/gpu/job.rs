@@ -20,7 +20,7 @@ pub(crate) struct Job<'a> {
     /// Binding 1 of the shader: the result, or in the steps that prepare a scatter the array `rows`.
     pub(crate) dest: Bound,
     /// Bindings 2 and 3 of the shader, if it has them. In `scatter_nd.wgsl` they are the arrays `head` and `rows`. In
-    /// every other shader binding 2 is the index tuples, and there is no binding 3.
+    /// every other shader with a binding 2, this holds the index tuples, and there is no binding 3.
     pub(crate) others: [Span; 2],
     /// Whether the buffers of source and result consist of whole vectors, so that bindings may be extended to whole
     /// vectors.
@@ -130,8 +130,8 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// The number of vectors between the beginning of a block of the result's binding and the first written vector,
-    /// which lies in this block. Blocks have `bytes` bytes each, at least as many as a vector.
+    /// The number of vectors that precede the first written vector in its block. Blocks of `bytes` bytes, no smaller
+    /// than a vector, are counted from the beginning of the result's binding.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

@@ -21,7 +21,7 @@ pub(super) fn strict(kind: Kind) -> Gpu {
     pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
 }
 
-/// Compares the outcome of `run` on the device with that on the CPU.
+/// Checks that `run` has the same outcome on the device as on the CPU.
 fn same<R: PartialEq + std::fmt::Debug>(gpu: &Gpu, what: &str, run: impl Fn(&Backend) -> R) {
     let device = Backend::from(gpu.clone());
     assert_eq!(run(&device), run(&Backend::cpu()), "{what}");
@@ -199,7 +199,7 @@ fn transposes(gpu: &Gpu) {
     });
 }
 
-/// Compares, by [`same`], a scatter with lists of 1, 15 and 369 rows; the last does not fit in workgroup memory.
+/// Checks by [`same`] a scatter with lists of 1, 15 and 369 rows. The longest is too long for workgroup memory.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
         .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })

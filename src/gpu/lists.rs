@@ -1,14 +1,14 @@
 //! The lists of rows that a scatter builds to combine rows with slices: how long lists may be, how they are sorted, and
 //! where they are stored.
 //!
-//! A slice is the part of the destination that an index tuple points at. A block is the part of the rows of updates
-//! that the scatter processes at once. In each block, the rows that go to a slice form its list. Each row has a link to
-//! the next row of its list. A link is the number of a row in the block plus one, or 0 for no row.
+//! A slice is the part of the destination that an index tuple points at. A block consists of consecutive rows of
+//! updates that the scatter processes together. In each block, the rows that go to a slice form its list. Each row has
+//! a link to the next row of its list. A link is the number of a row in the block plus one, or 0 for no row.
 //!
-//! Invocations link rows in any order. If rows must be combined in order, a short list is sorted by one invocation, and
-//! a longer list that fits in workgroup memory by several. Even longer lists are linked anew, in order, by a workgroup
-//! that links many of them at once. So no invocation takes long, whatever the indices. Then, for each unit of a slice,
-//! one invocation walks the list.
+//! Invocations link rows in any order. If rows must be combined in order, a short list is sorted by one invocation,
+//! and a longer list that fits in workgroup memory by several. Even longer lists are linked anew, in order, by a
+//! workgroup that links many of them at once. So no invocation sorts for long, whatever the indices are. Then, for
+//! each unit of a slice, one invocation walks the list.
 
 use super::caps::Kind;
 
@@ -27,7 +27,7 @@ pub(super) const MIDDLE_LANES: usize = 32;
 const WORKGROUPS: usize = 512;
 
 /// The number of rows that an invocation examines for lists to sort. On a software adapter, where invocations run in
-/// lockstep and all wait while one sorts, it is larger: see `scatter_sort.wgsl`.
+/// lockstep and all wait while one sorts, the number is larger: see `scatter_sort.wgsl`.
 pub(crate) fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
@@ -50,9 +50,10 @@ fn longest_sorted(kind: Kind) -> usize {
 /// The most rows of a block whose rows are combined with slices. `units` is the number of units that one invocation
 /// combines. For each unit, the invocation may have to walk a list of all rows.
 ///
-/// A GPU, where an invocation combines one unit, waits half a microsecond for each link, so half a second for a list of
-/// a million rows. Drivers might take more for a hang. Lavapipe seems to leave every loop of an invocation after 65,535
-/// iterations in total, so rows times `units` are at most about half of that, unless a single row has more units.
+/// On a GPU an invocation combines one unit and waits half a microsecond for each link, so half a second for a list of
+/// a million rows. A driver might mistake a longer wait for a hang. Lavapipe seems to leave every loop of an
+/// invocation after 65,535 iterations in total, so rows times `units` are at most about half of that, unless a single
+/// row has more units.
 pub(crate) fn most_rows(kind: Kind, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -60,10 +61,14 @@ pub(crate) fn most_rows(kind: Kind, units: usize) -> usize {
     }
 }
 
-/// The layout of the array `rows`, in which the shaders store the lists of a block as 32-bit words, in this order: the
-/// slice of each row; the link of each row; four words, of which the first two count the slices that follow; the slices
-/// whose lists are too long for one invocation to sort, but not for workgroup memory; the slices whose lists are too
-/// long for workgroup memory. All positions are in words from the beginning of the array.
+/// The layout of the array `rows`, in which the shaders store the lists of a block as 32-bit words. All positions are
+/// in words from the beginning of the array. The array holds, in this order:
+///
+/// - the slice of each row
+/// - the link of each row
+/// - four words, of which the first two count the slices of the next two parts
+/// - the slices whose lists are too long for one invocation to sort, but not for workgroup memory
+/// - the slices whose lists are too long for workgroup memory
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
     kind: Kind,
@@ -109,8 +114,8 @@ impl Lists {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// The number of workgroups that put the lists in order that are too long for one invocation. Each takes several
-    /// lists in turn. 0 if one invocation can sort even a list of all rows.
+    /// The number of workgroups of the step that sorts the lists that are too long for one invocation. Each workgroup
+    /// may sort several lists in turn. 0 if one invocation can sort even a list of all rows.
     pub(crate) fn long_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)

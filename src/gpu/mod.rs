@@ -22,7 +22,7 @@
 //! | `groups`, `recent` | which bind groups are kept for reuse; how long unused values are kept |
 //! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
-//! | `report` | how a gather or scatter reports later which tuples were out of range |
+//! | `report` | how a gather or scatter reports later how many tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes are transferred to the device and back |
 //! | `failure`, `scope` | how device errors become [`Error`]s |
 
@@ -133,8 +133,8 @@ impl Gpu {
     /// immediates are used if the device has `Features::IMMEDIATES` and room for the 128 bytes of numbers that a
     /// dispatch reads.
     ///
-    /// If the device's limits are too low for the shaders, recording fails. Other device errors reach the caller's own
-    /// handlers.
+    /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
+    /// the caller's own handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
         let info = device.adapter_info();
@@ -179,8 +179,9 @@ impl Gpu {
         self.with(|inner| inner.reach.dispatch = bytes)
     }
 
-    /// The same device, on which each pipeline is compiled again, through `cache`. The caller can save `cache` for the
-    /// program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not need `cache`.
+    /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
+    /// `cache` for the program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not
+    /// need `cache`.
     ///
     /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`].
     ///
@@ -335,7 +336,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// [`Gpu::open_async`], but blocks until the device is open.
+    /// Opens a device like [`Gpu::open_async`], but blocks until the device is open.
     ///
     /// # Errors
     ///
@@ -355,7 +356,7 @@ impl Gpu {
         &self.inner.queue
     }
 
-    /// The adapter's description by its driver.
+    /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.inner.info
     }

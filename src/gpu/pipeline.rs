@@ -35,7 +35,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// A collection without pipelines. Later ones are compiled through `cache`, if there is one.
+    /// Returns a collection that has no pipelines yet. It will compile them through `cache`, if there is one.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -73,7 +73,8 @@ impl Pipelines {
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
-    /// [`Kind::workgroup`](super::caps::Kind::workgroup) makes workgroups so small that it suffices.
+    /// [`Kind::workgroup`](super::caps::Kind::workgroup) makes workgroups so small that it suffices, if the device has
+    /// at least 4 KiB.
     pub(super) fn allows(&self, program: &Program, limits: &wgpu::Limits) -> Result<(), Error> {
         let Facts {
             buffers, reports, ..

@@ -26,7 +26,7 @@ const PATIENCE: u64 = 32;
 const MOST: usize = 64;
 
 /// The pool of a device. All tensors that the crate allocates on the device return their buffers to it when they are
-/// dropped.
+/// dropped, except buffers that the caller has seen.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Shelf>);
 

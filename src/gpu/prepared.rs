@@ -16,9 +16,9 @@ use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 /// recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`].
 ///
 /// It holds no buffer: its methods take the same buffers as those of [`Gpu`], record the same commands and have the
-/// same errors. It is prepared for buffers that begin at multiples of the device's
+/// same errors. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more). For other offsets it does what [`Gpu::encode`]
-/// does: the first recording works the dispatches out, and may compile a pipeline.
+/// does: the first recording works out the dispatches, and may compile a pipeline.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Prepared {
 }
 
 impl Gpu {
-    /// Compiles the pipelines that a plan needs, and works its dispatches out. Call this when a program loads, so that
+    /// Compiles the pipelines that a plan needs, and works out its dispatches. Call this when a program loads, so that
     /// no frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
     /// ```no_run
@@ -66,8 +66,8 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::prepare`] on a thread of its own. Returns at once, with a result that can be polled in each frame, waited
-    /// for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
+    /// Runs [`Gpu::prepare`] on a thread of its own. Returns at once, with a result that can be polled in each frame,
+    /// waited for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -93,8 +93,8 @@ impl Gpu {
         Pending::running(move || gpu.prepare(&plan))
     }
 
-    /// Whether this device can run a plan. The check compiles nothing and allocates nothing on the device, so it does
-    /// not tell whether there is memory for the result.
+    /// Checks that this device can run a plan. The check compiles nothing and allocates nothing on the device, so it
+    /// does not tell whether there is memory for the result.
     ///
     /// ```no_run
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
@@ -171,7 +171,7 @@ impl Prepared {
         }
     }
 
-    /// [`Gpu::encode`] of the prepared plan, with the same errors.
+    /// Records the prepared plan like [`Gpu::encode`], with the same errors.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -182,7 +182,7 @@ impl Prepared {
         self.gpu.record(encoder, self.task(), source, dest)
     }
 
-    /// [`Gpu::encode_in_pass`] of the prepared plan, with the same errors.
+    /// Records the prepared plan like [`Gpu::encode_in_pass`], with the same errors.
     pub fn encode_in_pass(
         &self,
         pass: &mut ComputePass<'_>,
@@ -193,7 +193,7 @@ impl Prepared {
         self.gpu.record_in_pass(pass, self.task(), source, dest)
     }
 
-    /// [`Gpu::encode_gather`] of the prepared plan, with the same errors.
+    /// Records the prepared plan like [`Gpu::encode_gather`], with the same errors.
     pub fn encode_gather(
         &self,
         encoder: &mut CommandEncoder,
@@ -205,7 +205,7 @@ impl Prepared {
         self.encode_gather_in_pass(&mut pass, params, indices, dest)
     }
 
-    /// [`Gpu::encode_gather_in_pass`] of the prepared plan, with the same errors.
+    /// Records the prepared plan like [`Gpu::encode_gather_in_pass`], with the same errors.
     pub fn encode_gather_in_pass(
         &self,
         pass: &mut ComputePass<'_>,
@@ -219,7 +219,7 @@ impl Prepared {
             .record_gather(pass, self.task(), params, indices, dest)
     }
 
-    /// [`Gpu::encode_scatter`] of the prepared plan, with the same errors.
+    /// Records the prepared plan like [`Gpu::encode_scatter`], with the same errors.
     pub fn encode_scatter(
         &self,
         encoder: &mut CommandEncoder,

@@ -32,8 +32,9 @@ pub(crate) const UNIFORMS_GROUP: u32 = 2;
 /// How the uniforms reach a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
-    /// The uniforms are immediates (push constants), recorded with each dispatch. This needs `Features::IMMEDIATES`. It
-    /// is not for browsers, whose WGSL allows no arrays in immediates: the uniforms contain arrays.
+    /// The uniforms are immediates (push constants), recorded with each dispatch. This needs `Features::IMMEDIATES`.
+    /// Browsers do not use it, because the uniforms contain arrays and the browsers' WGSL allows no arrays in
+    /// immediates.
     Immediate,
     /// The uniforms are in a uniform buffer.
     Uniform,
@@ -157,7 +158,7 @@ impl Form {
         }
     }
 
-    /// Adds override constants. A form has room for six, the most that a kernel has. Any more would be dropped.
+    /// Adds override constants. A form has room for six, the most that a kernel has. Further ones would be dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],
@@ -316,9 +317,9 @@ fn fetch(at: u32) -> Unit {
 }
 ";
 
-/// For row maps without indices: takes the place of the functions of `indexed.wgsl` that kernels call. `within` is
-/// always true, because the dispatch binds all units that its rows read. The others do nothing, because only rows whose
-/// index tuple is out of range are reported.
+/// For row maps without indices, takes the place of those functions of `indexed.wgsl` that kernels call. `within` is
+/// always true, because the dispatch binds all units that its rows read. The others do nothing, because only rows
+/// whose index tuple is out of range are reported.
 const NO_REPORT: &str = "\
 fn within(unit: u32) -> bool {
     return true;

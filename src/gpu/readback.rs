@@ -50,7 +50,7 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::read_back`] through `staging`, which must be unmapped and large enough.
+    /// Does what [`Gpu::read_back`] does, through `staging`, which must be unmapped and large enough.
     pub(super) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
@@ -79,7 +79,7 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::wait`] without blocking.
+    /// Waits for all submissions like [`Gpu::wait`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
         let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);

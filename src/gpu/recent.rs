@@ -34,7 +34,7 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// Returns the value with this hash, if there is one, and counts as a use of it.
+    /// Returns the value with this hash, if there is one. This counts as a use of the value.
     pub(super) fn find(&mut self, hash: u64) -> Option<&mut V> {
         self.uses += 1;
         if self.uses == IDLE {

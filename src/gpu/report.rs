@@ -15,8 +15,8 @@ const REPORT_BYTES: u64 = 8;
 pub(super) struct Counts {
     /// The slot of the first dispatch whose report is read, with the number of that dispatch's first tuple.
     first: Option<(Slot, usize)>,
-    /// The slots of further dispatches, with the same numbers. They are separate from the first, so that a single
-    /// dispatch allocates no list.
+    /// The slots of further dispatches, each with the number of the dispatch's first tuple. They are separate from the
+    /// first, so that a single dispatch allocates no list.
     others: Vec<(Slot, usize)>,
     /// A slot that is never read. If several dispatches process the same tuples, the report of one is read, and the
     /// others bind this slot.
@@ -38,8 +38,8 @@ impl Counts {
     }
 }
 
-/// The pending report of a recorded gather or scatter. It holds a tensor of indices until the report is read, so that
-/// nobody changes the tensor in place.
+/// The pending report of a recorded gather or scatter. If the indices are a tensor, it holds the tensor until the
+/// report is read, so that nobody changes the tensor in place.
 pub(super) fn pending(
     gpu: &Gpu,
     plan: &Arc<Plan>,

@@ -69,9 +69,9 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory by the plan `host`, from `source`, the bytes of the piece's
-    /// [`span`](crate::stream::Piece::span). The plan `device` only says how large the result is: [`Ring::submit`]
-    /// makes the result from the packed bytes by it.
+    /// Packs a piece into upload memory: runs the plan `host` on `source`, the bytes of the piece's
+    /// [`span`](crate::stream::Piece::span). [`Ring::submit`] then makes the result from the packed bytes by the plan
+    /// `device`, which here only says how large the result is.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());

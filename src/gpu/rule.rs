@@ -90,8 +90,8 @@ impl Rule {
         [self.combine_number() as usize, numbers]
     }
 
-    /// The code by which `combine_atomic.wgsl` and `combine.wgsl` know the operation. `Update` combines nothing, so its
-    /// code is not used.
+    /// The code of the operation in `combine_atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its code
+    /// is not used.
     pub(super) fn combine_number(self) -> u32 {
         match self.combine {
             Combine::Add | Combine::Update => 0,

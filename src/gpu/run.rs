@@ -26,7 +26,7 @@ impl Gpu {
         self.change(plan, source, None, dest, true).map(drop)
     }
 
-    /// Runs a plan that writes to `dest` or, unless `in_place`, to a copy of `dest`. Returns the changed tensor.
+    /// Runs a plan that writes to `dest` if `in_place`, otherwise to a copy of `dest`. Returns the changed tensor.
     pub(crate) fn change(
         &self,
         plan: &Plan,

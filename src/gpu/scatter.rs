@@ -1,4 +1,4 @@
-//! Records scatters, which take several steps: each reads what earlier steps left in scratch memory. Each row of
+//! Records scatters, which take several steps. A step leaves in scratch memory what later steps read. Each row of
 //! `updates` goes to the slice of `dest` that the row's index tuple selects.
 //!
 //! | step | for | does | shader |
@@ -9,9 +9,9 @@
 //! | | | sorts lists of up to 256 rows, and links longer lists anew | `scatter_long_lists.wgsl` |
 //! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
 //!
-//! In the last step, no two invocations write the same bytes. Results depend on scheduling only if the options let rows
-//! be combined in any order. Short rows of 4-byte integers take a single step instead, in which atomics combine them
-//! (`combine_atomic.wgsl`), since their order does not affect results. Under
+//! In the last step, no two invocations write the same bytes. Results depend on scheduling only if the options let
+//! rows be combined in any order. Short rows of 4-byte integers take a single step instead (`combine_atomic.wgsl`) if
+//! an atomic operation can combine them, since their order does not affect results. Under
 //! [`OutOfRange::Error`](crate::options::OutOfRange::Error) these rows take the steps of the table too. The scratch
 //! memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
@@ -36,9 +36,9 @@ impl Gpu {
     /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
     /// `scatter_nd` to it.
     ///
-    /// Rows whose tuples are out of range are dropped, and the report says later which tuples these were. Under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out of
-    /// range, and the report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a
+    /// Rows whose tuples are out of range are dropped, and the report says later how many such tuples there were.
+    /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out
+    /// of range, and the report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a
     /// multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless
     /// the scatter only replaces elements, `updates` and `dest` must begin at multiples of the element's size (of 4
     /// bytes for `complex64`).
@@ -102,7 +102,8 @@ impl Gpu {
             }
         }
         let work = self.work_of(task, &[updates, dest, indices], index)?;
-        // Allocated before anything is recorded, so that an error leaves the encoder untouched.
+        // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
+        // untouched.
         let scratch = self.scratch(work.scratch)?;
         self.clear_fresh(encoder, plan, map, updates, dest)?;
         let [head, rows] =

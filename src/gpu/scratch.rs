@@ -1,6 +1,6 @@
-//! Scratch memory: one for the data between the steps of a scatter, and one for the rows between a texture and a
-//! tensor. A [`Gpu`] has one of each, which serves every recording. Each recording writes the scratch memory before
-//! reading it, so the order of recordings does not matter.
+//! Scratch memory of two kinds: one kind holds data between the steps of a scatter, the other holds rows between a
+//! texture and a tensor. A [`Gpu`] has one memory of each kind, which serves every recording. Each recording writes
+//! the scratch memory before reading it, so the order of recordings does not matter.
 
 use super::{Gpu, Inner, argument::Argument, caps::Parts, transfer::part_bytes};
 use crate::Error;
@@ -30,8 +30,8 @@ impl Scratch {
 /// the first of these scatters.
 pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
-/// The buffers of rows between textures and tensors, each as large as any copy has needed since [`Gpu::trim`]. There
-/// are several only if a copy needed more than the device's `max_buffer_size`.
+/// The buffers of rows between textures and tensors, each at least as large as any copy has needed since
+/// [`Gpu::trim`]. There are several only if a copy needed more than the device's `max_buffer_size`.
 pub(super) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
 
 /// Scratch memory for the rows of a box of texels.
@@ -68,7 +68,8 @@ impl Gpu {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let grown = |kept, needed: u64| {
-            // Rounded up to a power of two if the device allows it, to serve a slightly larger scatter too.
+            // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits
+            // too.
             let size = needed.max(256);
             let size = size.checked_next_power_of_two().unwrap_or(size);
             let size = size.min(self.inner.limits.max_buffer_size).max(needed);

@@ -1,7 +1,8 @@
-//! Every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
+//! Tests that every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
 //!
-//! Each is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each is written
-//! with all settings that the library uses, and the files are kept for other compilers: see `bash tests/run-compilers`.
+//! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
+//! is written with all settings that the library uses, and the files are kept in that folder for other compilers: see
+//! `bash tests/run-compilers`.
 
 use super::{
     caps::Kind,
@@ -62,7 +63,7 @@ fn constants(text: &Text) -> Vec<Vec<(&'static str, f64)>> {
         .collect()
 }
 
-/// The line that describes a text to compilers of WGSL.
+/// The line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn line(number: usize, text: &Text) -> serde_json::Value {
     let constants = constants(text);
     let constants: Vec<serde_json::Map<_, _>> = constants

@@ -19,7 +19,7 @@ use naga::{
 };
 use std::{borrow::Cow, collections::HashMap};
 
-/// Browsers' compilers allow no arrays in immediates.
+/// In a browser, whose compiler allows no arrays in immediates, the uniforms are in a buffer.
 #[test]
 fn a_browser_gets_no_immediates() {
     let limits = wgpu::Limits {
@@ -52,7 +52,8 @@ fn validated(program: &Program, module: &Module) -> ModuleInfo {
         .unwrap_or_else(|error| panic!("{program}: {error:?}"))
 }
 
-/// A text is parsed, validated and translated when it is first used, which takes longer than most work.
+/// There are at most 200 texts. Each is parsed, validated and translated at its first use, which takes longer than
+/// most work.
 #[test]
 fn there_are_few_texts() {
     let count = texts().len();
@@ -60,7 +61,7 @@ fn there_are_few_texts() {
     assert!(count <= 200, "{count} texts");
 }
 
-/// A device may have to compile every pipeline, each when it is first used, and keeps them all.
+/// Each kind of device has at most 400 pipelines. A device may have to compile all of them, and it keeps them.
 #[test]
 fn there_are_few_pipelines() {
     for kind in [Kind::Hardware, Kind::Software] {
@@ -70,7 +71,7 @@ fn there_are_few_pipelines() {
     }
 }
 
-/// Every kernel of the table is used, and only once in the table.
+/// Every kernel has a form, and occurs only once in the table.
 #[test]
 fn every_kernel_has_forms() {
     for kernel in &KERNELS {
@@ -91,7 +92,7 @@ fn specialized<'a>(program: &Program, module: &'a Module, info: &'a ModuleInfo) 
     made.unwrap_or_else(|error| panic!("{program}: {error}")).0
 }
 
-/// All texts are valid, with the constants of every program.
+/// All texts are valid, and take the constants of every program.
 #[test]
 fn every_program_is_valid() {
     let mut modules = HashMap::new();
@@ -168,7 +169,7 @@ fn bindings_are_the_hosts() {
 fn workgroup_memory_fits_the_device() {
     let devices = [
         (wgpu::Limits::default(), 256),
-        // 16,352 bytes.
+        // The 16,352 bytes of workgroup memory are too few for 256 invocations.
         (wgpu::Limits::downlevel_defaults(), 128),
     ];
     let mut most = 0;
@@ -235,7 +236,7 @@ fn uniforms_lie_where_the_host_writes_them() {
     }
 }
 
-/// The shaders that sort lists agree with the host, which makes room for lists by their lengths.
+/// The shaders that sort lists have the same constants as the host, which makes room for lists by them.
 #[test]
 fn lists_are_as_long_as_the_host_assumes() {
     for (name, constant, value) in [
@@ -249,7 +250,7 @@ fn lists_are_as_long_as_the_host_assumes() {
     }
 }
 
-/// A constant of a shader.
+/// The value of a shader's `u32` constant.
 fn number(module: &Module, name: &str) -> u32 {
     let mut constants = module.constants.iter();
     let constant = constants.find(|(_, constant)| constant.name.as_deref() == Some(name));

@@ -18,7 +18,7 @@ pub(super) fn spaces(kind: Kind) -> &'static [UniformSpace] {
     }
 }
 
-/// Every program of a device of this kind, by the table of kernels.
+/// Every program that the table of kernels has for a device of this kind, with workgroups of 64 invocations.
 pub(super) fn programs(kind: Kind) -> HashSet<Program> {
     let mut all = HashSet::new();
     for kernel in &KERNELS {

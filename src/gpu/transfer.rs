@@ -69,8 +69,8 @@ impl DeviceBytes {
         }
     }
 
-    /// The ranges of the buffers that hold `bytes` bytes of the tensor, rounded up to whole words, beginning at byte
-    /// `at`.
+    /// The ranges of the buffers that hold bytes `at..at + bytes` of the tensor, after `bytes` is rounded up to whole
+    /// words.
     pub(super) fn slices(
         &self,
         at: usize,
@@ -173,8 +173,8 @@ impl Gpu {
         self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
-    /// [`Gpu::download`] without blocking. The tensor is read in pieces of up to 8 MiB. The host copies one piece out
-    /// of staging memory while the device copies the next one into it.
+    /// Reads all bytes of a tensor without blocking, in pieces of up to 8 MiB. The host copies one piece out of
+    /// staging memory while the device copies the next one into it.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,

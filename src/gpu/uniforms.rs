@@ -52,8 +52,8 @@ pub(crate) fn too_far(units: u64) -> Error {
 }
 
 /// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless, because the
-/// shaders only add offsets, and every sum that they access is the offset of a unit within the binding, which fits in
-/// 32 bits.
+/// shaders only add offsets, and every sum at which they access memory is the offset of a unit within the binding,
+/// which fits in 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

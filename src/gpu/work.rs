@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A [`Work`] with more dispatches than this is not kept. Few plans need more, and those keep the device busy for so
+/// A [`Work`] with more dispatches than this is not kept. Few plans need more. Such plans keep the device busy for so
 /// long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
@@ -97,7 +97,7 @@ impl Gpu {
         Ok(work)
     }
 
-    /// [`Gpu::work`], but neither looks for a kept work nor keeps the new one.
+    /// Makes the work that [`Gpu::work`] returns, but neither looks for a kept work nor keeps the new one.
     pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
         #[cfg(any(test, debug_assertions))]
@@ -157,7 +157,7 @@ impl Gpu {
             dispatches.extend(before.order);
             dispatches.push(apply);
             Pass {
-                // The first word is not cleared, because it counts the rows out of range of all blocks.
+                // The first word is not cleared, because it counts the rows out of range for all blocks together.
                 cleared: 4..before.cleared.max(4),
                 dispatches,
             }

@@ -1,5 +1,5 @@
-//! For users of other APIs: the equivalent of each call in this crate, and every example of the APIs' documentation,
-//! run as a test.
+//! For users of other APIs: which call of this crate to use for a call of theirs, with the examples of the APIs'
+//! documentation, which run as tests.
 //!
 //! | coming from | page |
 //! |---|---|

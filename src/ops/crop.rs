@@ -1,4 +1,4 @@
-//! crop: for each of many begins, a box of fixed size from an item of x.
+//! crop: boxes of one size from the items of x, each at its own begin.
 //!
 //! ```text
 //! x      [B, d1 … dk, rest…]
@@ -26,7 +26,7 @@ use crate::{
     plan, shape, slice,
 };
 
-/// Options of a crop: the size of the boxes, and the treatment of elements outside of x.
+/// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CropOptions {
     /// The number of elements of a box in each cropped dimension. The cropped dimensions follow the first dimension of
@@ -50,8 +50,8 @@ pub struct CropOptions {
 
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
-/// last. It is not 0 if the box is reversed along that dimension. [`Tensor::crop`] and [`Backend::crop`] make these
-/// tuples; [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+/// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
+/// these tuples; [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.
@@ -89,9 +89,9 @@ impl Extent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     /// The crop as a gather whose coordinates are positions in x: the item, then the cropped dimensions. If tuples have
-    /// no box index, the dimension of items has size 1 and stride 0. The walk consists of the boxes, of the positions
-    /// within a box in each cropped dimension, with stride 0, and of the other dimensions of x as far as rows do not
-    /// cover them.
+    /// no box index, the dimension of items has size 1 and stride 0 here, and the walk's dimension of boxes has its
+    /// stride. The walk consists of the boxes, of the positions within a box in each cropped dimension, with stride 0,
+    /// and of the other dimensions of x as far as rows do not cover them.
     pub(crate) gather: indexed::Map,
     pub(crate) extents: Vec<Extent>,
     pub(crate) boxes: Boxes,
@@ -212,9 +212,9 @@ impl View {
 
 impl Backend {
     /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without
-    /// `box_indices`, and is reversed along the dimensions that `flips[n]` names. If `options.sizes` has k numbers,
-    /// `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the boxes that
-    /// reach outside.
+    /// `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. If `options.sizes` has k
+    /// numbers, `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the
+    /// boxes that reach outside of their item or name no item.
     ///
     /// ```
     /// use wgslice::{options::CropOptions, Backend};
@@ -280,9 +280,9 @@ impl Tensor {
     /// Crops this tensor, as [`Backend::crop`] does. `flips` are of type bool or uint8; `box_indices` have the type of
     /// `begins`, which may be int32, int64 or uint32.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`]. A dispatch makes all
-    /// boxes, unless the device's limits require several. If there are `box_indices` or `flips`, smaller dispatches
-    /// first join them with `begins`.
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
+    /// no late errors. One dispatch makes all boxes, unless the device's limits require more. If there are
+    /// `box_indices` or `flips`, earlier commands join them with `begins` in one tensor.
     ///
     /// ```
     /// use wgslice::{options::CropOptions, Backend};
@@ -381,7 +381,7 @@ fn join(
     Ok(tuples.as_type(dtype, &shape[..2]))
 }
 
-/// Checks the shapes of begins, box indices and flips.
+/// Checks the shapes of begins, box indices and flips. Returns the boxes that these arguments describe.
 fn check_boxes(
     options: &CropOptions,
     begins: &[usize],

@@ -17,14 +17,15 @@ use crate::{
     TensorView, View, error::GatherError, layout::Axis, shape,
 };
 
-/// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
+/// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the treatment of out-of-range and
+/// negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end. `None` takes the number in
-    /// `batch_dims`, as `tf.gather` does, and a negative number there then also counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end. `None` stands for the number in
+    /// `batch_dims`, as in `tf.gather`. If that number is negative, the axis counts from the end of `params`.
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added
-    /// to a negative number.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number stands for
+    /// itself plus the rank of `indices`.
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
@@ -228,8 +229,8 @@ impl TensorView {
     }
 }
 
-/// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, none of them
-/// negative.
+/// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, after negative
+/// numbers are resolved.
 fn check(
     params: &[usize],
     indices: &[usize],

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! By default, a coordinate is out of range if it is negative or not below the size of its dimension. The whole slice
-//! of its tuple then becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with two
-//! differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
+//! of its tuple then becomes zeros, and the report counts the tuple. The semantics are those of TensorFlow 2.21 with
+//! two differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
 //! unequal ones.
 
 use super::{
@@ -20,7 +20,8 @@ use crate::{
     TensorView, View, backend::Inputs, error::GatherError, layout::axes, shape,
 };
 
-/// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the meaning of a negative index.
+/// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the treatment of out-of-range and
+/// negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherNdOptions {
     /// The number of leading dimensions that `params` and `indices` share, one to one.
@@ -171,7 +172,8 @@ impl Tensor {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
     /// slices, in the order of the tuples, and the report of tuples that were out of range.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`].
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
+    /// no late errors.
     ///
     /// # Errors
     ///

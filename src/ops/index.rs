@@ -12,8 +12,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
     /// A gather fills the tuple's whole slice with zeros (false, +0.0, 0+0j), and a scatter drops the tuple's row, as
-    /// in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`. The report has the number of
-    /// out-of-range tuples and the first of them.
+    /// in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`. A crop fills only the elements outside
+    /// of x. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
     /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
@@ -21,12 +21,13 @@ pub enum OutOfRange {
     /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
-    /// Under this policy a call with tensors on a GPU waits for the device. In a browser, where nothing may wait, the
-    /// call submits nothing and fails with [`Error::WouldBlock`](crate::Error::WouldBlock), unless the backend was made
-    /// by `Backend::with_late_errors`.
+    /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
+    /// `Backend::with_late_errors`. In a browser nothing may wait. There the call submits nothing and fails with
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) instead of waiting.
     Error,
-    /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
-    /// dimension of size 0 has no position to move to: tuples that index it are treated as under [`OutOfRange::Zero`].
+    /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
+    /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as
+    /// under [`OutOfRange::Zero`].
     Clamp,
 }
 

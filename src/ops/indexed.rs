@@ -14,7 +14,7 @@
 //! | added by the index tensor, or `axis` of `gather_elements` | 0 | row-major |
 //! | of params, not indexed | that of the dimension in params | 0: all positions have the same tuples |
 //!
-//! The tuples are in row-major order. So a tuple stride that is not 0 is the product of the sizes of the inner
+//! The tuples are in row-major order. So a tuple stride that is not 0 is the product of the sizes of all inner
 //! dimensions whose tuple stride is not 0, and the map only stores which strides are 0. Params may be any view: flips,
 //! steps, transposes and broadcasts are strides too.
 //!
@@ -40,18 +40,18 @@ pub(crate) struct Dimension {
 }
 
 impl Dimension {
-    /// The batch dimensions `range` of params; each position has tuples of its own.
+    /// The batch dimensions `range` of params. Each of their positions has tuples of its own.
     pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, false)
     }
 
-    /// The dimensions `range` of params that are neither batch dimensions nor indexed; all positions have the same
-    /// tuples.
+    /// The dimensions `range` of params, which are neither batch dimensions nor indexed. All of their positions have
+    /// the same tuples.
     pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, true)
     }
 
-    /// Dimensions that the index tensor adds, of these sizes; each position has tuples of its own.
+    /// The dimensions of these sizes that the index tensor adds. Each of their positions has tuples of its own.
     pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Self> {
         sizes.iter().map(|&size| Self {
             size,
@@ -115,8 +115,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// Turns this map into a plan. The map's strides still count elements of `params`, of `element` bytes each, and its
-    /// walk still has all dimensions of the result.
+    /// Turns this map into a plan. Before the call, the map's strides count elements of `params`, of `element` bytes
+    /// each, and its walk has all dimensions of the result.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -135,8 +135,8 @@ impl Map {
         })
     }
 
-    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) does. Returns the rows, which the
-    /// dimensions left in the walk number.
+    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) does. Returns the rows. The dimensions
+    /// that stay in the walk number these rows.
     pub(super) fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();

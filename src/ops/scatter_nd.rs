@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Rows take effect one at a time, in row-major order unless [`Order::Fast`] allows another. If several rows go to one
-//! slice, an update keeps the last of these rows. The other combinations add, subtract, multiply or compare all of
-//! them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
+//! slice, [`Combine::Update`] keeps the last of these rows. The other combinations add, subtract, multiply or compare
+//! all of them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
@@ -17,7 +17,7 @@
 //! | integers | wrap | compared as signed or unsigned, by the type |
 //! | f32, f64 | rounded to the nearest | an update replaces an element only if the update is less (min) or greater (max) |
 //! | f16, bf16 | as f32, then rounded to the nearest, after every row | as f32 |
-//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each rounded as f32 or f64 | undefined |
+//! | complex64, complex128 | add and sub by component; (a + bi)(c + di) = (ac - bd) + (ad + bc)i; each operation rounded as f32 or f64 | undefined |
 //!
 //! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
 //! different signs. The bits of a NaN from arithmetic are not specified.
@@ -37,11 +37,13 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]: rounding
-/// makes the other combinations of such elements depend on the order.
+/// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. For such
+/// elements the other combinations depend on the order: sums, differences and products are rounded after each row, and
+/// of two zeros with different signs the minimum and the maximum are the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
+    /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run, except for subnormal
+    /// numbers, infinities and NaNs.
     #[default]
     Deterministic,
     /// In any order, so that results may differ from run to run. A GPU then does not sort the rows of each slice.
@@ -328,7 +330,7 @@ impl Tensor {
     /// Returns the report of tuples that were out of range.
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
-    /// is submitted, not waited for, unless the policy is [`OutOfRange::Error`].
+    /// is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has no late errors.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, Backend};
@@ -377,7 +379,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Whether indices and updates are both empty, or neither they nor the output, of size `output`, are empty.
+    // Whether indices and updates are both empty, or indices, updates and the output of size `output` all are not.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,

@@ -1,7 +1,8 @@
 //! `slice`: a block given by its first position and its size, TensorFlow's `tf.slice`.
 //!
-//! The rules are stricter than those of strided_slice: nothing is clamped, and only the size -1 counts from the end.
-//! A valid block becomes a [`SliceSpec`] and needs no map or shader of its own.
+//! The rules are stricter than those of strided_slice: nothing is clamped, a negative begin is an error, and the only
+//! negative size is -1, which reaches to the end of the dimension. A valid block becomes a [`SliceSpec`] and needs no
+//! map or shader of its own.
 
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, TensorView, View,
@@ -13,7 +14,7 @@ const REST: i64 = -1;
 
 impl SliceSpec {
     /// The slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and `size`
-    /// have one entry for each dimension. A block of size -1 reaches to the end of the dimension.
+    /// have one entry for each dimension. If an entry of `size` is -1, the block reaches to the end of that dimension.
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -123,7 +124,7 @@ impl Plan {
 /// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
 /// the position after the block.
 fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
-    // A `count` that does not fit an i64 becomes negative, so that every block is out of range.
+    // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);

@@ -174,8 +174,8 @@ impl Map {
 }
 
 /// Iterates over the units at all positions of nested axes, in row-major order. As in an odometer, the innermost
-/// coordinate advances and carries into the next, which avoids divisions. After the last position the iteration starts
-/// again at the first: it does not end.
+/// coordinate advances and carries into the next, so that no unit needs a division. After the last position the
+/// iteration starts again at the first: it does not end.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
     /// The coordinates of the next unit, innermost first.

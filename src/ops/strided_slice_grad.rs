@@ -55,8 +55,8 @@ impl Plan {
         Ok(Self::of_grad(shape, element, dy, pairs))
     }
 
-    /// Plans an array of `shape` with units of `dy` where `pairs` copy them, and zeros everywhere else. `None` copies
-    /// nothing.
+    /// Plans an array of `shape` with units of `dy` where `pairs` put them, and zeros everywhere else. Without `pairs`
+    /// the whole array is zeros. An element has `element` bytes.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,

@@ -154,7 +154,8 @@ pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize
     Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
-/// The view of a value of shape `value`, broadcast to `slice`, which is the shape of the slice.
+/// Returns the view of a value of shape `value` after broadcasting it to `slice`, the shape of the slice. Leading
+/// dimensions of size 1 that the slice does not have are dropped first.
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();

@@ -31,8 +31,9 @@ impl Plan {
         if result.iter().any(Range::is_empty) {
             return Ok(map.indices.iter().map(|_| 0..0).collect());
         }
-        // A dimension of size 1 is needed whole. Each other dimension of `indices` is also a dimension of the result,
-        // along which the tuples differ. These dimensions come in the same order in both.
+        // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
+        // dimension of the result, one that does not repeat the tuples. These dimensions come in the same order in
+        // both.
         let walk = self.walk(map);
         let mut own = walk.iter().zip(result);
         let mut own = own
@@ -66,8 +67,9 @@ impl Plan {
     /// # Errors
     ///
     /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` does not have as many integers as that box;
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error), with the tuple's position in all indices.
+    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) if a tuple is out of range and the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
+    /// tensor.
     pub fn part_with(&self, result: &[Range<usize>], indices: Indices<'_>) -> Result<Part, Error> {
         match indices {
             Indices::I32(indices) => self.part_at(result, indices),
@@ -205,8 +207,8 @@ impl Plan {
 
 /// The index tuples of a part of a gather.
 struct Tuples {
-    /// For each indexed dimension, the smallest range that contains the positions that valid tuples name. An empty
-    /// range if no tuple is valid.
+    /// For each indexed dimension, the smallest range that contains the positions in all valid tuples. Empty if no
+    /// tuple is valid.
     ranges: Vec<Range<usize>>,
     /// The integers of the tuples, each counted from the beginning of its dimension's range. All integers of a tuple
     /// that is out of range are -1.
@@ -225,7 +227,7 @@ impl Tuples {
             rebased: Vec::with_capacity(indices.len()),
             first_invalid: None,
         };
-        // A tuple without indices is always valid, and has no range.
+        // If tuples have depth 0, every tuple is valid, and there are no ranges.
         let tuples = if depth == 0 { &[] } else { indices };
         let mut positions = Vec::with_capacity(depth);
         for (number, tuple) in tuples.chunks(depth.max(1)).enumerate() {

@@ -1,5 +1,5 @@
-//! Parts of slices and gathers: which box of the source a box of the result needs, and the plan that makes the latter
-//! from the former.
+//! Parts of slices and gathers: which box of the source a box of the result needs, and the plan that makes the box of
+//! the result from the box of the source.
 
 mod gather;
 mod source_box;
@@ -7,7 +7,7 @@ mod source_box;
 use crate::{Error, Plan, View, error::ViewError, layout::axes, plan::Map};
 use std::ops::Range;
 
-/// A part of a slice or a gather. [`Plan::part`] and [`Plan::part_with`] make it.
+/// A part of a slice or a gather, as [`Plan::part`] and [`Plan::part_with`] return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {

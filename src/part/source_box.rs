@@ -1,10 +1,10 @@
 //! The smallest box of the source that contains given elements.
 //!
 //! A plan merges dimensions and has large units. This file undoes both: each dimension of the result gets its stride in
-//! elements of the source. Every stride other than 0 walks along one dimension of the source, the outermost one of size
-//! 2 or more whose own row-major stride is not larger. The extent of the smallest box in a dimension of the source is
-//! the sum of the distances that the strides along this dimension reach, plus 1. Dimensions of size 1 have stride 0 and
-//! walk along no dimension.
+//! elements of the source. A stride other than 0 walks along one dimension of the source: the outermost dimension of
+//! size 2 or more whose own row-major stride is at most as large. The extent of the smallest box in a dimension of the
+//! source is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of
+//! the result of size 1 have stride 0 and walk along no dimension.
 
 use crate::{Plan, layout::Axis, shape};
 use std::{iter, ops::Range};
@@ -23,8 +23,8 @@ impl Plan {
             size: axis.size,
             stride: axis.stride * factor.cast_signed(),
         });
-        // A wide unit is a part of a dimension that has become an axis of its own. Neighbouring axes that one stride
-        // can walk are joined again.
+        // The elements of a unit become an axis of their own, `inner`, although they may be a part of a merged
+        // dimension. So neighbouring axes that one stride can walk are joined again.
         let mut groups: Vec<_> = outer.chain([inner]).filter(|axis| axis.size > 1).collect();
         groups.dedup_by(|inner, outer| {
             let joins = outer.stride == inner.stride * inner.size.cast_signed();
@@ -96,11 +96,10 @@ impl Plan {
     }
 }
 
-/// A box of the source, and the axes in it.
+/// A box of the source, and how the axes run in it.
 pub(super) struct SourceBox {
     pub(super) ranges: Vec<Range<usize>>,
-    /// For each dimension of the source, the position of the element at which all axes begin, counted from the
-    /// beginning of the range.
+    /// For each dimension of the source, the position in the box of the element at which the ranges of all axes begin.
     from: Vec<usize>,
     /// For each axis, the dimension that it walks and its step there, in positions. `None` for an axis of stride 0.
     /// Empty if the box is empty.
@@ -120,7 +119,7 @@ impl SourceBox {
         self.ranges.iter().map(Range::len).collect()
     }
 
-    /// The number, in row-major order within the box, of the element at which all axes begin.
+    /// The number, in the box's row-major order, of the element at which the ranges of all axes begin.
     pub(super) fn offset(&self) -> usize {
         let strides = shape::strides(&self.extents());
         self.from

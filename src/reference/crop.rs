@@ -1,29 +1,30 @@
-//! `crop`: boxes of the items of an array.
+//! `crop`: cuts boxes out of the items of an array.
 
 use super::{Gathered, ReferenceError, at, check_length, coordinates, fail, room, show};
 
 /// The boxes that [`crop`] takes from an array.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
-    /// The position where each box begins: for each box one integer for each of `sizes`, box after box.
+    /// The positions in its item where each box begins: one integer for each of `sizes`, box after box.
     pub begins: &'a [i64],
-    /// The number of the item of each box. `None` if box n is of item n.
+    /// The number of the item that each box is cut from. `None` if box n is cut from item n.
     pub box_indices: Option<&'a [i64]>,
-    /// For each box and each of `sizes`, whether the box is reversed along the dimension, box after box. `None` if no
-    /// box is.
+    /// For each box and each of `sizes`, whether the box is reversed along that dimension, box after box. `None` if no
+    /// box is reversed.
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
     /// The size of all boxes in each cropped dimension: dimension 1 of the array, dimension 2, and so on.
     pub sizes: &'a [usize],
-    /// The distance between neighbouring elements of a box in each cropped dimension, in positions. Not 0.
+    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If
+    /// negative, a box extends from its begin towards lower positions.
     pub strides: &'a [i64],
-    /// Whether a box that reaches outside is shifted until it lies inside, and a box index outside moves to the
-    /// nearest item.
+    /// Whether a box that reaches outside of its item is shifted until it lies inside, and a box index that names no
+    /// item stands for the nearest item.
     pub clamp: bool,
 }
 
-/// Boxes of the items of an array: the first dimension of `values` numbers the items.
+/// Cuts boxes out of the items of an array. The first dimension of `values` numbers the items.
 ///
 /// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped.
 /// An element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
@@ -109,7 +110,7 @@ pub fn crop<T: Clone + Default>(
             let (size, stride) = (sizes[d] as i128, i128::from(strides[d]));
             let mut begin = i128::from(begins[n * dims + d]);
             if clamp {
-                // The lowest and the highest begin with which all elements lie inside.
+                // Clamps `begin` to the lowest and the highest value with which all elements lie inside.
                 let reach = (size - 1) * stride;
                 let end = values_shape[1 + d] as i128 - 1;
                 begin = begin.clamp(0 - reach.min(0), end - reach.max(0));

@@ -9,10 +9,10 @@ use super::{
 /// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
 /// order.
 ///
-/// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`.
-/// The first `batch_dims` axes are shared: each index refers to its own batch of `params`. A negative `axis` counts
-/// from the end of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing`
-/// decides which indices are bad; by default negative ones are too.
+/// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`. The
+/// first `batch_dims` axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from
+/// the end of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides
+/// which indices are bad. By default, these are the negative indices and those past the end.
 ///
 /// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose slices in the result are
 /// `T::default()`. If the result has no elements, no index counts as bad, as in TensorFlow, which then reads none.
@@ -76,8 +76,8 @@ pub fn gather<T: Clone + Default>(
     })
 }
 
-/// [`gather`] whose batch dimensions are all axes of `indices` but the last. The indices select along the next axis
-/// of `params`, so every batch of `params` has its own indices.
+/// [`gather`] whose batch dimensions are all axes of `indices` but the last. The indices select along the first axis of
+/// `params` after the batch dimensions, so every batch of `params` has its own indices.
 ///
 /// TensorFlow 1's function of this name reads from another batch if an index is outside its own batch. Here such an
 /// index is bad.
@@ -173,7 +173,7 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// The position that `number` names among `count` positions; a negative number counts from the end. `None` if there is
+/// The position that `number` names among `count` positions. A negative number counts from the end. `None` if there is
 /// no such position.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {

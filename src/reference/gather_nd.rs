@@ -13,18 +13,18 @@ pub struct Gathered<T> {
     pub shape: Vec<usize>,
     /// The elements, row-major; for `gather_nd`, one slice for each row of indices.
     pub values: Vec<T>,
-    /// The numbers of the rows that point outside of params, ascending. The slices of these rows are `T::default()`.
-    /// Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop` a row is a
-    /// box, of which only the elements outside are `T::default()`. In the other gathers a row is a single index,
-    /// numbered through `indices.shape`.
+    /// The numbers of the rows that point outside of params, ascending. Every element of the slices of these rows is
+    /// `T::default()`. Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop`
+    /// a row is a box, of which only the elements outside are `T::default()`. In the other gathers a row is a single
+    /// index, numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
 /// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
-/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after
-/// the first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by default negative
-/// ones are too.
+/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after the
+/// first `batch_dims`, which both arrays share. `indexing` decides which indices are bad. By default, these are the
+/// negative indices and those past the end.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};
@@ -75,8 +75,8 @@ pub struct Gathered<T> {
 /// # Errors
 ///
 /// `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params` or
-/// `too_large`, in this order. TensorFlow reshapes batch dimensions that differ if their element counts happen to
-/// agree. Here such dimensions are the error `batch_shape`.
+/// `too_large`, in this order. If batch dimensions differ but their element counts agree, TensorFlow reshapes them.
+/// Here they are the error `batch_shape`.
 pub fn gather_nd<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],

@@ -15,10 +15,11 @@ use super::at;
 /// | 5 | bad | bad | 4 | 4 |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexing {
-    /// A negative index counts from the end, as in NumPy and ONNX: the size of the dimension is added once.
+    /// Whether a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
+    /// it once.
     pub wrap: bool,
-    /// An index that is still outside moves to the nearest end. A dimension of size 0 has no end, and its indices stay
-    /// bad.
+    /// Whether an index that is still outside stands for the nearest position. A dimension of size 0 has no position,
+    /// so its indices stay bad.
     pub clamp: bool,
 }
 
@@ -37,8 +38,8 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The positions, in dimensions of the sizes `dims`, that the row of indices at the coordinates `row` names. `None`
-    /// if an index of the row is bad.
+    /// The positions that a row of indices names in dimensions of the sizes `dims`. `row` holds the coordinates of the
+    /// row in all dimensions of `indices` but the last. `None` if an index of the row is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

@@ -1,8 +1,8 @@
 //! The operations, written the slow and obvious way.
 //!
-//! This module defines the correct results of the fast paths. It goes through the elements of the result one at a
-//! time, and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of the
-//! rest of the crate, so that it shares no mistake with them.
+//! This module defines the correct results of the fast paths. It goes through the elements of the result one at a time,
+//! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of the rest of the
+//! crate, so that it does not share mistakes with the fast paths.
 //!
 //! The semantics are those of TensorFlow 2.21's CPU kernels, checked against vectors that TensorFlow produced.
 //! Technical limits of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
@@ -129,8 +129,8 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 
 /// Makes an empty vector with room for the values of a result of `shape`.
 ///
-/// Too little memory is the error `too_large` and does not abort the program, because even a short shape can request
-/// any amount.
+/// If there is too little memory, returns the error `too_large` instead of aborting, because even a short shape can
+/// request any amount.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {

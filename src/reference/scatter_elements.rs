@@ -1,4 +1,4 @@
-//! `scatter_elements`: an element along one axis takes an update for each index.
+//! `scatter_elements`: combines an update for each index into an element along one axis.
 
 use super::{
     Indexing, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail,
@@ -8,9 +8,9 @@ use super::{
 /// A copy of `tensor` into which `updates` are combined, each into the element at the position along `axis` that its
 /// index names. All arrays have the same rank and are in row-major order, and `updates` have the shape of `indices`.
 ///
-/// Along all other axes an element has the coordinates of its index, so `indices` must not be longer than `tensor`
-/// there. A negative `axis` counts from the end. Updates take effect one at a time in row-major order, each by
-/// `combine(element, update)`. [`Scattered::bad_rows`] has the row-major numbers of the bad indices, whose updates
+/// Along all other axes, an element has the coordinates of its index, so `indices` must not be longer than `tensor`
+/// along these axes. A negative `axis` counts from the end. Updates take effect one at a time in row-major order, each
+/// by `combine(element, update)`. [`Scattered::bad_rows`] has the row-major numbers of the bad indices, whose updates
 /// are dropped.
 ///
 /// ```

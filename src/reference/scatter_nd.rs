@@ -16,8 +16,8 @@ pub struct Scattered<T> {
     pub bad_rows: Vec<usize>,
 }
 
-/// An array of `shape`, initially `T::default()`, with the slices of `updates` combined into it at the
-/// positions in `indices`.
+/// An array of `shape` with the slices of `updates` combined into it at the positions in `indices`. Its elements are
+/// initially `T::default()`.
 ///
 /// The size of the last dimension of `indices` is the depth: a row indexes this many leading dimensions of the array.
 /// The shape of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major
@@ -51,8 +51,8 @@ pub fn scatter_nd<T: Clone + Default>(
         (indices.len(), indices_shape),
         (updates.len(), updates_shape),
     )?;
-    // As in TensorFlow, the first check takes a scalar output as empty, and the last one refuses an output without
-    // elements.
+    // As in TensorFlow, the first check of the counts treats a scalar output as empty, and the last check refuses
+    // updates for an output without elements.
     let counts = (indices.len(), updates.len());
     check_counts(counts, shape.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;

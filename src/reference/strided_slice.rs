@@ -10,9 +10,9 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 
 /// A slice specification: three vectors of one length, and five masks whose bit `i` applies to entry `i`.
 ///
-/// An entry is the first of these that applies: an ellipsis (all dimensions without other entries), a new axis of
-/// size 1, an index whose axis is dropped (shrink), or a range. Dimensions that remain after the last entry stay
-/// whole.
+/// An entry is an ellipsis (all dimensions without other entries), a new axis of size 1, an index whose axis is dropped
+/// (shrink), or a range. If an entry has the bits of several masks, the first in this list applies. Dimensions that
+/// remain after the last entry stay whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spec<'a> {
     /// The first position of each range, or the index of a dropped axis. A negative position counts from the end.
@@ -21,9 +21,11 @@ pub struct Spec<'a> {
     pub end: &'a [i64],
     /// The step of each range, which must not be 0. For an index it must be positive.
     pub strides: &'a [i64],
-    /// Bit `i` is set if the range of entry `i` starts at the first element in the direction of its stride.
+    /// Bit `i` is set if the range of entry `i` ignores `begin[i]` and starts at the first element of the dimension or,
+    /// with a negative stride, at the last.
     pub begin_mask: i32,
-    /// Bit `i` is set if the range of entry `i` runs to the last element in the direction of its stride.
+    /// Bit `i` is set if the range of entry `i` ignores `end[i]` and runs to the last element of the dimension or, with
+    /// a negative stride, to the first.
     pub end_mask: i32,
     /// Bit `i` is set if entry `i` is the ellipsis. At most one of the 32 bits may be set.
     pub ellipsis_mask: i32,
@@ -183,8 +185,8 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all dimensions before
-            // those.
+            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all dimensions that are left
+            // before those.
             let behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();

@@ -8,8 +8,8 @@ use std::iter;
 /// An array of `shape` with the values of `dy` at the positions that a slice selects, and `T::default()` everywhere
 /// else.
 ///
-/// `dy` must have exactly the shape of the slice: nothing is broadcast. A slice selects each position once, so the
-/// order of the assignments does not matter.
+/// `dy` must have exactly the shape of the slice: nothing is broadcast. A slice selects no position twice, so the order
+/// of the assignments does not matter.
 ///
 /// ```
 /// use wgslice::reference::{Spec, strided_slice_grad};

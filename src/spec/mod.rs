@@ -26,7 +26,7 @@ pub use masks::TfStridedSlice;
 pub enum SliceItem {
     /// A single index: the dimension is dropped. A negative index counts from the end.
     Index {
-        /// The index.
+        /// The position: 0 is the first and -1 the last of the dimension.
         index: i64,
         /// Has no effect, but applying the slice to a shape is an error unless the stride is positive.
         stride: i64,
@@ -42,8 +42,8 @@ pub enum SliceItem {
         /// error.
         stride: i64,
     },
-    /// All dimensions that no other item indexes, whole. A slice has at most one ellipsis. Without an ellipsis, the
-    /// dimensions after the last item stay whole.
+    /// Selects all of each dimension that no other item indexes. A slice has at most one ellipsis. Without an ellipsis,
+    /// the dimensions after the last item stay whole.
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,

@@ -31,8 +31,9 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::Lengths`], [`SpecError::TooManySpecs`], [`SpecError::Axis`],
-    /// [`SpecError::AxisTwice`], [`SpecError::StrideZero`].
+    /// [`SpecError::Lengths`] if the vectors differ in length; [`SpecError::TooManySpecs`] if there are more entries
+    /// than dimensions, without `axes`; [`SpecError::Axis`] if an axis does not exist; [`SpecError::AxisTwice`] if two
+    /// entries name one axis; [`SpecError::StrideZero`] if a step is 0.
     pub fn onnx(
         shape: &[usize],
         starts: &[i64],
@@ -72,7 +73,8 @@ impl SliceSpec {
             if stride == 0 {
                 return Err(SpecError::StrideZero { dimension });
             }
-            // It does not matter what a size above i64::MAX becomes: such a shape is refused when the slice is applied.
+            // Any value will do for a size above i64::MAX: a shape with such a size is refused when the slice is
+            // applied.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
             let before = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {

@@ -137,7 +137,7 @@ impl Parser<'_> {
         self.text[..before].chars().count()
     }
 
-    /// Skips spaces and returns the next character, which stays unread. `None` at the end of the text.
+    /// Skips white space and returns the next character, which stays unread. `None` at the end of the text.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -214,8 +214,8 @@ impl fmt::Display for SliceItem {
 
 /// Prints Python's spelling. Parsing the text returns the same slice, except that all single indices have stride 1.
 ///
-/// For a single index every positive stride means the same. Every other stride is lost in the text, but is an error on
-/// every shape.
+/// For a single index, all positive strides mean the same. Any other stride of a single index is lost in the text,
+/// although it makes the slice an error on every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

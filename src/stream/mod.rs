@@ -27,8 +27,8 @@ use piece::pieces;
 /// The largest default of [`Stream::memory`], in bytes.
 const MEMORY: usize = 1 << 30;
 
-/// The largest size in bytes of a piece that the CPU makes. A larger piece would leave the cache before the caller
-/// reads it.
+/// The largest size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
+/// before the caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
 /// The largest number of bytes that a piece may upload to a device, and that its result may have. This is enough to
@@ -141,9 +141,9 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The most bytes held at once, on the host and on the device together: the pages of the source that a piece reads,
-    /// the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB on the CPU, and on a
-    /// device a quarter of its `max_buffer_size`, at most 1 GiB.
+    /// The most bytes that are held at once, on the host and on the device together: the pages of the source that a
+    /// piece reads, the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB on the
+    /// CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB.
     pub fn memory(&self) -> usize {
         self.memory
     }
@@ -236,7 +236,7 @@ impl<E> From<Error> for Stop<E> {
 struct Run<F, S> {
     fetch: F,
     sink: S,
-    /// Where the CPU writes the result of each piece.
+    /// The memory that the CPU writes the result of each piece to. As large as the largest result so far.
     buffer: Vec<u8>,
     streamed: Streamed,
 }

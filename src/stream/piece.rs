@@ -1,5 +1,5 @@
-//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice, whose source is seen as one
-//! dimension. So a piece needs a single range of the source.
+//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice. The source counts as one dimension,
+//! so a piece needs a single range of the source.
 
 use crate::{Part, Plan, layout::middle};
 use std::{iter, ops::Range, sync::Arc};
@@ -7,9 +7,10 @@ use std::{iter, ops::Range, sync::Arc};
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// The slice, with its source as one dimension.
+    /// The plan of the whole slice, with its source as one dimension.
     whole: Arc<Plan>,
-    /// The box of the result that the piece makes: single positions, then a range, then whole dimensions.
+    /// The box of the result that the piece makes: single positions in the outermost dimensions, then a range of one
+    /// dimension, then whole dimensions.
     result: Vec<Range<usize>>,
     /// The range of the source that the piece needs, in elements.
     needs: Range<usize>,

@@ -1,8 +1,8 @@
 //! Splits a piece into a slice on the host and a slice on the device.
 //!
-//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in long runs.
-//! It leaves out long gaps between these bytes and copies short gaps, because the device skips short gaps faster. So
-//! few unneeded bytes are uploaded, and the device does flips, steps and fine crops.
+//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in long runs. It
+//! leaves out long gaps between these bytes and copies short gaps, because the device skips short gaps faster. So few
+//! unneeded bytes are uploaded. The device does the flips, the steps and the rest of the cropping.
 //!
 //! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
@@ -37,8 +37,8 @@ impl Piece {
             size: run,
             stride: step,
         });
-        // The host copies the `through` innermost axes with their gaps, as one run of `length` units. It leaves out
-        // the gaps of the other axes. `needed` is the number of units in the run that the piece needs.
+        // The host copies the `through` innermost axes with their gaps, as one run of `length` units. It leaves out the
+        // gaps of the other axes. `needed` is the number of those units that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for axis in axes.iter().rev() {
             let apart = axis.stride.unsigned_abs();
@@ -93,7 +93,8 @@ mod tests {
         dest
     }
 
-    /// The concatenated pieces are the result, and the two slices of a split together make the piece.
+    /// The pieces, one after the other, are the result of the slice. The two slices of a split, run in turn, make the
+    /// piece.
     #[test]
     fn splits_make_pieces_and_pieces_the_result() {
         let specs = [

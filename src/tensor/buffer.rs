@@ -7,14 +7,15 @@ use crate::{
 use wgpu::BufferUsages;
 
 impl Tensor {
-    /// The values of a buffer as a tensor, without a copy: row-major, from the buffer's first byte. The tensor shares
-    /// the buffer: what other commands write there changes the tensor. The tensor's methods that work in place, such
-    /// as [`Tensor::slice_update`], write to the buffer, unless another tensor shares it.
+    /// The values of a buffer as a tensor, without a copy. The values are in row-major order and begin at the buffer's
+    /// first byte. The tensor shares the buffer: what other commands write there changes the tensor. The tensor's
+    /// methods that work in place, such as [`Tensor::slice_update`], write to the buffer, unless a clone of the tensor
+    /// or a pending report shares it.
     ///
     /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another
     /// device at the first use. The buffer needs the usages `STORAGE` and `COPY_SRC`. With `COPY_DST` too, updates of
     /// contiguous rows are recorded as buffer copies. The buffer may be longer than the values. Its size must be at
-    /// least that of the values in whole words of 4 bytes.
+    /// least that of the values, rounded up to a multiple of 4 bytes, and never less than 4 bytes.
     ///
     /// ```no_run
     /// use wgslice::{slice, wgpu, Backend, DType, Gpu, Tensor};
@@ -71,10 +72,11 @@ impl Tensor {
         Ok(Self::new(backend, dtype, shape, Storage::Device(bytes)))
     }
 
-    /// The buffers of the tensor on a GPU. The values are row-major, and padded to a multiple of 16 bytes. There is
-    /// one buffer, unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal
-    /// size, except that the last may be smaller. For a tensor made by [`Tensor::from_buffer`] this is the caller's
-    /// buffer. Empty on the CPU.
+    /// The buffers that hold the tensor's values on a GPU, in row-major order. Empty on the CPU. There is one buffer,
+    /// unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal size, except
+    /// that the last may be smaller. The buffers are padded to a multiple of 16 bytes. A tensor made by
+    /// [`Tensor::from_buffer`] has the caller's buffer instead, whatever its size, until a method that works in place
+    /// gives the tensor memory of its own.
     ///
     /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses the memory.
     pub fn buffers(&self) -> &[wgpu::Buffer] {

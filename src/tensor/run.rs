@@ -7,7 +7,7 @@ use crate::{backend::Device, options::OutOfRange};
 use std::borrow::Cow;
 
 impl Tensor {
-    /// Runs a plan with this tensor as its source, into a new tensor. The result shares this tensor's memory if the
+    /// Runs a plan with this tensor as its source. The result is a new tensor, which shares this tensor's memory if the
     /// plan selects the whole tensor in its order. `indices` are those of a gather, a crop or a scatter.
     pub(crate) fn make(
         &self,
@@ -76,9 +76,9 @@ impl Tensor {
         Ok(Pending::done(report))
     }
 
-    /// Whether a call waits for the device before it returns, to fail if a tuple is out of range. This is so on a GPU
-    /// under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call would have to wait where
-    /// blocking is not allowed.
+    /// Whether a call waits for the device before it returns, so that the call itself can fail if a tuple is out of
+    /// range. True on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call would
+    /// have to wait where blocking is not allowed.
     #[cfg(feature = "gpu")]
     fn waits(&self, plan: &Plan) -> Result<bool, Error> {
         let strict = plan.policy().out_of_range == OutOfRange::Error;
@@ -136,7 +136,7 @@ impl Tensor {
         }
     }
 
-    /// Checks that an argument has the device and the element type of this tensor.
+    /// Checks that an argument is on the same device as this tensor and has the same element type.
     pub(crate) fn check_goes_with(
         &self,
         argument: &'static str,

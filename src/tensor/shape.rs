@@ -1,4 +1,4 @@
-//! Sizes that follow from a tensor's shape, and the same values in other shapes.
+//! Sizes that follow from a tensor's shape, and changes of the shape: reshaping, squeezing and transposing.
 
 use super::Tensor;
 use crate::{Element, Error, error::ViewError, shape::elements};
@@ -45,7 +45,7 @@ impl Tensor {
         })
     }
 
-    /// The same values without dimensions of size 1, without a copy.
+    /// The same values in a shape without the dimensions of size 1. Nothing is copied.
     pub fn squeeze(&self) -> Self {
         let shape = self.shape.iter().copied().filter(|&size| size != 1);
         Self {
@@ -54,8 +54,8 @@ impl Tensor {
         }
     }
 
-    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice or gather the result, use
-    /// [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
+    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice the result or gather from
+    /// it, use [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
     ///
     /// # Errors
     ///

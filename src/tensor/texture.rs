@@ -38,8 +38,8 @@ impl Tensor {
     /// Copies this tensor to the selected texels of a texture on the same device. All other texels, and channels that
     /// are not selected, keep their values. The work is submitted, not waited for.
     ///
-    /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out a part of the box
-    /// that contains it.
+    /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out texels or channels
+    /// of the smallest box that contains it.
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ impl Tensor {
 }
 
 impl TensorView {
-    /// [`Tensor::write_texture`] of a selection of a tensor, in the same pass over the data: for example transposed
-    /// values, or a mask that is broadcast to all channels.
+    /// Copies a selection of a tensor to texels, as [`Tensor::write_texture`] copies a tensor, in one pass over the
+    /// data. For example, writes transposed values, or a mask that is broadcast to all channels.
     ///
     /// # Errors
     ///

@@ -90,7 +90,7 @@ impl TensorView {
         Ok(self.tensor.make(&self.view.plan(self.dtype()), None)?.0)
     }
 
-    /// Runs the plan of a gather from the selection.
+    /// Runs `plan`, a gather from the selection, with these indices.
     pub(crate) fn gathered(
         &self,
         plan: &Plan,

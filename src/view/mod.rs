@@ -1,7 +1,7 @@
 //! Views: selections of an array that compose. Nothing is copied until a result is needed.
 //!
-//! A view is an offset into its source, and a size and a signed stride for each dimension. Every operation on views
-//! changes only these, so a slice of a transposed slice of a slice is one view, one plan, and one pass over the data:
+//! A view is an offset into its source, and a size and a signed stride for each dimension. Operations on views change
+//! only these numbers. So a slice of a transposed slice of a slice is one view, one plan, and one pass over the data:
 //!
 //! | operation | effect on a dimension | file |
 //! |---|---|---|
@@ -109,7 +109,7 @@ impl View {
         &self.strides
     }
 
-    /// The number of selected elements; repeated elements count each time.
+    /// The number of selected elements. A repeated element counts each time.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -152,8 +152,8 @@ impl View {
         })
     }
 
-    /// Broadcasts the view to this shape, as `numpy.broadcast_to`: dimensions are compared from the last to the first,
-    /// those of size 1 are repeated, and missing leading ones are added.
+    /// Broadcasts the view to this shape, as `numpy.broadcast_to` does: dimensions are compared from the last to the
+    /// first, those of size 1 are repeated, and missing leading ones are added.
     ///
     /// ```
     /// use wgslice::View;

@@ -16,7 +16,7 @@ impl View {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::slice`] for a caller that no longer needs this view: saves a clone.
+    /// Does the work of [`Self::slice`] in place, which saves a clone if the caller no longer needs this view.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
         // The next item is for dimension `dimension` of the original view. In `self` this is dimension `at`, because
@@ -107,8 +107,8 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
         return (0, 1, 0);
     }
     let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-    // `begin` and `count` are at most `size`, which is a `usize`. Only the stride can be too large for its type, on a
-    // 32-bit machine. `count` is then 1, and the caller does not use the stride.
+    // `begin` and `count` are at most `size`, which came from a `usize`. Only the stride can be too large for its type,
+    // on a 32-bit machine. `count` is then 1, and the caller does not use the stride.
     (
         usize::try_from(begin).unwrap_or(0),
         isize::try_from(stride).unwrap_or(0),

@@ -1,9 +1,9 @@
 //! Counts the memory accesses of a dispatch in sectors and lines, the units that memories and caches move.
 //!
-//! A *subgroup* is a set of invocations that a GPU runs in step: 32 on NVIDIA and AMD RDNA, 64 on AMD CDNA. A load or
-//! store that the invocations of a subgroup execute together is one *instruction*. It requests the distinct sectors of
-//! 32 bytes that the invocations touch. An instruction is optimal if the invocations touch all bytes of its sectors.
-//! In the worst case each invocation needs its own sectors.
+//! A *subgroup* is a set of invocations that a GPU runs in step: 32 invocations on NVIDIA and AMD RDNA, 64 on AMD CDNA.
+//! A load or store that the invocations of a subgroup execute together is one *instruction*. It requests once each
+//! sector of 32 bytes that the invocations touch. An instruction is optimal if the invocations touch all bytes of its
+//! sectors. In the worst case no two invocations touch the same sector.
 
 use crate::memory::Access;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,12 +19,13 @@ pub struct Counting {
     /// The number of invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
     /// If a dispatch has more workgroups than this, only a sample of them runs, and the result is incomplete. The
-    /// sample has this many workgroups, or up to 15 more, and is always the same: a quarter of it are the first
-    /// workgroups of the dispatch, the rest are groups of 16 neighbouring ones spread over the dispatch.
+    /// sample has this many workgroups, or up to 15 more, and is always the same. Its first quarter consists of the
+    /// first workgroups of the dispatch, the rest of groups of 16 neighbouring workgroups that are spread over the
+    /// dispatch.
     pub most_workgroups: u64,
 }
 
-/// The counts of a dispatch, or of its sampled workgroups.
+/// The counts of a dispatch. If only a sample of its workgroups runs, they are those of the sample.
 #[derive(Clone, Debug, Default)]
 pub struct DispatchCounts {
     /// The pipeline's label.
@@ -33,17 +34,17 @@ pub struct DispatchCounts {
     pub workgroups: [u32; 3],
     /// The invocations of a workgroup along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The number of workgroups that ran.
+    /// The number of workgroups that ran, or were to run if a fault ended the dispatch early.
     pub workgroups_run: u64,
-    /// The number of invocations that ran.
+    /// The number of invocations of these workgroups.
     pub invocations: u64,
-    /// The number of subgroups that ran.
+    /// The number of subgroups of these workgroups.
     pub subgroups: u64,
     /// The number of scalar operations. An operation counts once for each subgroup with an invocation that executes
     /// it. Operations whose result is known to be the same in a whole workgroup do not count, because GPUs can execute
     /// them once.
     pub operations: u64,
-    /// The integer divisions and remainders among the operations.
+    /// The number of integer divisions and remainders among these operations.
     pub divisions: u64,
     /// The accesses to variables in storage buffers, by variable and kind.
     pub bindings: Vec<BindingCounts>,
@@ -56,11 +57,12 @@ pub struct BindingCounts {
     pub name: String,
     /// The kind of access.
     pub access: Access,
-    /// The accesses of individual invocations. A read that a whole workgroup shares counts as one.
+    /// The number of accesses of invocations. A read from an address that all invocations of a workgroup share counts
+    /// as one.
     pub accesses: u64,
-    /// The bytes that these accesses move.
+    /// The number of bytes that these accesses move.
     pub bytes: u64,
-    /// The number of instructions, summed over subgroups.
+    /// The number of instructions of all subgroups.
     pub instructions: u64,
     /// The number of sectors that an instruction requests, summed over instructions.
     pub sectors: u64,
@@ -114,8 +116,8 @@ impl Counter {
             .count() as u64
     }
 
-    /// Counts an access by some lanes: pairs of a lane and an address, in the order of the lanes. Each accesses
-    /// `bytes` bytes at its address.
+    /// Counts an access by some lanes. `lanes` holds pairs of a lane and its address, in the order of the lanes. Each
+    /// lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
         name: &str,
@@ -174,8 +176,8 @@ impl Counter {
     }
 }
 
-/// The numbers of all workgroups of a dispatch if there are at most `most`. Otherwise those of a sample of `most`
-/// workgroups, or up to 15 more, the same each time.
+/// The numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise the numbers of a sample of
+/// `most` workgroups, or up to 15 more. The sample is always the same.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {
@@ -187,7 +189,7 @@ pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
         if chosen.len() as u64 >= most {
             break;
         }
-        // The fractional parts of multiples of the golden ratio are spread evenly, however many there are.
+        // The fractional parts of the first n multiples of the golden ratio are spread evenly, for every n.
         let from =
             (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)) * u128::from(room)) >> 64;
         let from = u64::try_from(from).expect("less than the workgroups");
@@ -245,7 +247,7 @@ mod tests {
             (2, 1, 16)
         );
         assert_eq!(counted(16, &[120]).lines, 2);
-        // Two lanes request the same sector once.
+        // A sector that two lanes access is requested once.
         assert_eq!(counted(4, &[0, 0]).sectors, 1);
     }
 

@@ -6,19 +6,19 @@ use std::fmt;
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// An access outside of a binding, or of an array of fixed size.
+    /// An access outside of a binding, or outside of a vector or an array of fixed size.
     Outside {
         /// The kind of access.
         access: Access,
-        /// The first byte of the access, counted from the beginning of the binding, or the index into a vector or an
-        /// array of fixed size.
+        /// For a vector or an array of fixed size, the index. Otherwise the first byte of the access, counted from the
+        /// beginning of the binding.
         at: u64,
-        /// What there is: the size of the binding or of the workgroup's variable in bytes, the number of scalars in an
-        /// invocation's own variable, or the number of elements of a value.
+        /// What there is: the size in bytes of the binding or of the workgroup's variable, the number of scalars in an
+        /// invocation's own variable, or the number of elements of a value. The unit may differ from that of `at`.
         room: u64,
     },
-    /// A value depends on unwritten memory. Loading a word with some unwritten bytes and writing these back unchanged
-    /// is not a fault: there is no other way to write the word's other bytes.
+    /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
+    /// bytes back unchanged is not a fault, because there is no other way to write the word's other bytes.
     Unwritten {
         /// What depends on unwritten memory.
         what: Depends,
@@ -30,10 +30,11 @@ pub enum Wrong {
         access: Access,
         /// The earlier access.
         with: Access,
-        /// The first byte of the word, from the beginning of the binding.
+        /// The first byte of the word, counted from the beginning of the binding or of the workgroup's variable.
         at: u64,
     },
-    /// An index outside the range of `u32`: it is negative, or its computation wrapped.
+    /// An index that is negative, or whose computation wrapped. An index of 2^31 or more also counts as negative,
+    /// unless it is the result of a sum, a difference, a product or a left shift.
     Wrapped {
         /// The low 32 bits of the index, which the shader sees.
         index: u32,
@@ -52,7 +53,7 @@ pub enum Wrong {
     },
 }
 
-/// The kind of a value that depends on unwritten memory.
+/// What depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
     /// An index, which decides what memory is accessed.
@@ -70,13 +71,14 @@ pub struct Fault {
     pub wrong: Wrong,
     /// The pipeline's label.
     pub pipeline: String,
-    /// The accessed variable. Empty if there is none.
+    /// The name of the variable whose access is the fault, if it lies in a buffer, in the immediates or in workgroup
+    /// memory. Empty for all other faults.
     pub variable: String,
-    /// The position of the workgroup in the dispatch.
+    /// The position of the workgroup in the dispatch along x, y and z.
     pub workgroup: [u32; 3],
-    /// The invocation's `local_invocation_index` in the workgroup.
+    /// The invocation's `local_invocation_index`.
     pub invocation: usize,
-    /// The line of the shader's WGSL: its number, counted from 1, and its text. `None` if it is not known, as for
+    /// The line of the shader's WGSL: its number, counted from 1, and its text. `None` if the line is not known, as for
     /// loops and barriers.
     pub line: Option<(u32, String)>,
 }

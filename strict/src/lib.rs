@@ -1,11 +1,11 @@
 //! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
-//! tests of programs that use wgpu: their code and their shaders run unchanged.
+//! tests of programs that use wgpu, whose code and shaders run unchanged.
 //!
-//! Drivers hide faults. Some drop an access outside of a binding, others clamp it. Unwritten memory holds zeros or old
-//! bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is correct
-//! on all drivers. This device reports, with the line of WGSL where there is one:
+//! Drivers hide faults. Some drop an access outside of a binding, others clamp its index. Unwritten memory holds zeros
+//! or old bytes. Most races do no harm on the machine at hand. So a test on one driver cannot tell whether a shader is
+//! correct on all drivers. This device reports, with the line of WGSL where there is one:
 //!
-//! - an access outside of a binding, or of an array of fixed size;
+//! - an access outside of a binding, or outside of a vector or an array of fixed size;
 //! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
 //! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
 //!   nor a barrier order them;
@@ -66,10 +66,10 @@
 //!
 //! # How it works
 //!
-//! wgpu accepts custom implementations of a device (`wgpu::custom`). This one parses WGSL with naga, as wgpu does,
-//! replaces overrides by their values, and interprets naga's intermediate representation with all invocations of a
-//! workgroup in step. Work runs within `Queue::submit`, one workgroup after the other. `Device::poll` calls the
-//! callbacks.
+//! wgpu accepts custom implementations of a device (`wgpu::custom`). The one here parses WGSL with naga, as wgpu does,
+//! replaces overrides by their values, and interprets naga's intermediate representation. All invocations of a
+//! workgroup run in step. Work runs within `Queue::submit`, one workgroup after the other. `Device::poll` calls the
+//! callbacks of finished work.
 //!
 //! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
 //! textures, subgroups, queries or rendering: a shader that uses any of these is a validation error. So is a binding,

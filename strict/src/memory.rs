@@ -18,15 +18,15 @@ pub enum Access {
 /// One invocation of a dispatch at one point of its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// The number of the workgroup in the dispatch, and that of the invocation in the workgroup.
+    /// The number of the workgroup in the dispatch, and below it the number of the invocation in the workgroup.
     pub(crate) group: u32,
     pub(crate) local: u32,
     /// The number of barriers for this memory that the workgroup has passed.
     pub(crate) phase: u32,
 }
 
-/// The accesses of one kind to a word that a later access could race with. A field is [`SEVERAL`] if these are
-/// accesses of several invocations that differ in it.
+/// The accesses of one kind to a word with which a later access could race. If they are accesses of several workgroups,
+/// `group` is [`SEVERAL`]. If they are accesses of several invocations of one workgroup, `local` is [`SEVERAL`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     /// The number of the workgroup plus one, [`SEVERAL`], or 0 for no access.
@@ -39,7 +39,7 @@ struct Touch {
 const SEVERAL: u32 = u32::MAX;
 
 impl Touch {
-    /// Whether an access of `by` is not ordered after all of these accesses.
+    /// Whether any of these accesses is not ordered before an access of `by`.
     fn meets(&self, by: Invocation) -> bool {
         let same_group = self.group == by.group + 1;
         self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
@@ -70,19 +70,19 @@ struct Touched {
     atomic: Touch,
 }
 
-/// Words, with the bytes of each that were written and the accesses to it.
+/// Words. For each of them, which of its bytes were written, and the accesses to it.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     words: Vec<u32>,
-    /// For each word four bits, one for each byte: 1 if the byte was written.
+    /// For each word, a bit for each of its four bytes: 1 if the byte was written.
     written: Vec<u8>,
     /// The accesses to each word. Empty until the first recorded access.
     touched: Vec<Touched>,
 }
 
 impl Memory {
-    /// Unwritten memory of `bytes` bytes, rounded up to whole words. It holds zeros nevertheless, as wgpu guarantees
-    /// for buffers.
+    /// Memory of `bytes` bytes, rounded up to whole words. All bytes count as unwritten, but hold zeros, as wgpu
+    /// guarantees for buffers.
     pub(crate) fn new(bytes: u64) -> Self {
         let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
         Self {
@@ -163,7 +163,8 @@ impl Memory {
         }
     }
 
-    /// Records an access to a word, and returns the kind of an earlier access that it races with, if any.
+    /// Records an access to word number `at`. Returns the kind of an earlier access of the same dispatch that races
+    /// with it, if any.
     pub(crate) fn touch(
         &mut self,
         at: usize,
@@ -199,7 +200,7 @@ impl Memory {
     }
 }
 
-/// Converts a position in memory to `usize`. It fits, because the memory was allocated.
+/// Converts a position in memory to `usize`, which holds every position in memory that was allocated.
 pub(crate) fn index(at: u64) -> usize {
     usize::try_from(at).expect("a place in memory")
 }
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// The earlier access that the last of these accesses races with.
+    /// The kind of the earlier access with which the last of these accesses races.
     fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;

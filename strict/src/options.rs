@@ -6,14 +6,14 @@ use std::{fmt, sync::Arc};
 /// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The access is a fault. Faults of all other kinds are reported too.
+    /// The access is a fault. Faults of all other kinds are reported, too.
     #[default]
     Fault,
     /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without robustBufferAccess2,
     /// and by Tint in browsers. The only faults are loops of too many rounds and divergent barriers.
     Clamp,
-    /// A write is dropped and a read gives zeros, as with robustBufferAccess2. The only faults are loops of too many
-    /// rounds and divergent barriers.
+    /// A write is dropped and a read gives zeros, as with robustBufferAccess2. An index into a value that is not in
+    /// memory is clamped. The only faults are loops of too many rounds and divergent barriers.
     Drop,
 }
 
@@ -22,7 +22,7 @@ pub enum Outside {
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// A rewrite that replaces each shader's WGSL by what this function returns for it.
+    /// A rewrite that replaces the WGSL of each shader by what `rewrite` returns for it.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -41,7 +41,7 @@ impl fmt::Debug for Rewrite {
 /// The options of a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the adapter says of itself: its kind, API and name.
+    /// What the adapter says of itself, for example its kind, API and name.
     pub info: wgpu::AdapterInfo,
     /// The features that the adapter has.
     pub features: wgpu::Features,
@@ -49,18 +49,20 @@ pub struct Options {
     pub limits: wgpu::Limits,
     /// The treatment of accesses outside of a binding.
     pub outside: Outside,
-    /// The most rounds of a loop. Mesa's lavapipe leaves loops after 65,535 rounds.
+    /// The most rounds of a loop; more are a fault. The default is the number of rounds after which Mesa's lavapipe
+    /// leaves a loop.
     pub most_rounds: u32,
-    /// Whether a dispatch with faults panics at its end. Otherwise [`StrictGpu::take_faults`] returns the faults.
+    /// Whether a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
+    /// faults.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// What to count, if anything. Counting may leave out workgroups, so races and stores of unwritten values are then
+    /// What to count, if anything. Counting may leave out workgroups, so races and uses of unwritten memory are then
     /// not reported.
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,
-    /// Whether pipelines are kept for [`StrictGpu::take_pipelines`].
+    /// Whether requests for pipelines are kept for [`StrictGpu::take_pipelines`].
     ///
     /// [`StrictGpu::take_pipelines`]: crate::StrictGpu::take_pipelines
     pub keeps_pipelines: bool,

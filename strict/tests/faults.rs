@@ -1,10 +1,11 @@
-//! Small shaders, each correct or with one fault, on a device that reports it.
+//! Small shaders, correct or faulty, on a strict device: it must compute the results of the correct ones, and report
+//! the faults of the others.
 
 use strict_gpu::{Access, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
-/// Runs a shader in one workgroup of `lanes` invocations. It may read `source`, and writes to `dest`, which is
-/// unwritten before. Returns `dest` and the faults.
+/// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source`, and write to
+/// `dest`, a buffer of `words` words that are unwritten before. Returns the words of `dest`, and the faults.
 fn run_on(
     options: Options,
     lanes: u32,
@@ -192,7 +193,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
     };
     assert_eq!(forgiving(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
     assert_eq!(forgiving(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
-    // An inactive lane may have any index.
+    // The index of an inactive lane is not a fault.
     right(
         "if lane == 0u { dest[lane * 100u] = 1u; } else { dest[lane] = 2u; }",
         &[1, 2, 2, 2],
@@ -251,13 +252,13 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
             what: Depends::Stored,
         },
     );
-    // Workgroup memory may hold unwritten numbers.
+    // Storing an unwritten number in workgroup memory is not a fault.
     right(
         "shared_words[lane] = dest[lane]; dest[lane] = lane;",
         &[0, 1, 2, 3],
     );
-    // Writing back an unchanged unwritten part of a word is not a fault, nor is an unwritten number that does not
-    // reach the result.
+    // Writing back an unchanged unwritten part of a word is not a fault, and neither is an unwritten number that
+    // `select` does not choose.
     right(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
         &[0, 1, 2, 3],
@@ -306,7 +307,7 @@ fn races_are_faults_unless_barriers_order_them() {
         "dest[lane] = lane; storageBarrier(); let other = dest[lane ^ 1u]; storageBarrier(); dest[lane] = other;",
         &[1, 0, 3, 2],
     );
-    // A barrier for the other kind of memory does not order accesses.
+    // A barrier for buffers does not order accesses to workgroup memory.
     wrong(
         "shared_words[lane] = lane; storageBarrier(); dest[lane] = shared_words[lane ^ 1u];",
         &Wrong::Race {
@@ -319,7 +320,8 @@ fn races_are_faults_unless_barriers_order_them() {
 
 #[test]
 fn indices_that_wrap_are_faults_and_signs_are_none() {
-    // 3 - lane + 2^32, as the strides of reversed rows compute it.
+    // A `step` of 2^32 - 1 stands for -1, as in the strides of reversed rows. The index is 3 - lane, although the
+    // product and the sum wrap in `u32`.
     right(
         "let step = 0xffffffffu; dest[lane] = source[3u + lane * step];",
         &[40, 30, 20, 10],
@@ -378,7 +380,7 @@ fn what_cannot_be_run_is_a_validation_error() {
     );
 }
 
-/// wgpu itself does not check this limit; browsers do.
+/// Memory that the entry point does not use does not count. wgpu itself does not check this limit, but browsers do.
 #[test]
 fn too_much_workgroup_memory() {
     let needs = |bytes: u32| {

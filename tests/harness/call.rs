@@ -16,13 +16,12 @@ use wgslice_vectors::{
     check, random,
 };
 
-/// Checks on every device that a case has the reference's result. Shapes, indices and arguments are those of the case,
-/// and elements are the harness's. A case of an operation that the harness has no check for runs with its own elements,
-/// in one variant.
+/// Checks on every device that a case has the reference's result. Shapes, indices and arguments are the case's. The
+/// harness replaces the elements by its own. A case of an operation for which the harness has no check keeps its
+/// elements, and runs in one variant.
 ///
-/// Except in scatters, the number of the case chooses the element size. It also chooses what a case leaves open:
-/// whether out-of-range indices are an error, how and in what order a scatter combines rows, and the index type of a
-/// gather.
+/// The number of the case chooses what the case leaves open: whether out-of-range indices are an error, how and in
+/// which order a scatter combines rows, the index type of a gather and, except in scatters, the element size.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;
@@ -83,7 +82,8 @@ pub(crate) fn check_case(case: &Case) {
             shape,
             indexing,
         }) => {
-            // Sometimes rows are written into zeros rather than added to them, which no operation of TensorFlow does.
+            // In one of four cases, rows are written into zeros rather than added. No operation of TensorFlow does
+            // this.
             let combine = match number % 4 {
                 3 => Combine::Update,
                 _ => Combine::Add,

@@ -1,4 +1,4 @@
-//! The combination of two elements, spelled out for every type, and the combinations that the shaders support.
+//! The combinations of two elements, written out for every type, and which of them the shaders support.
 
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};
@@ -12,7 +12,7 @@ pub(crate) struct Float {
 }
 
 impl Float {
-    /// The layout of the components of a type. `None` if they are not floating-point numbers.
+    /// Returns the layout of the components of a type. `None` if the components are not floating-point numbers.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         let (bits, fraction) = match dtype {
             DType::F16 => (16, 10),
@@ -24,7 +24,7 @@ impl Float {
         Some(Self { bits, fraction })
     }
 
-    /// The number with these bits, exact in `f64`.
+    /// Returns the number that has these bits. `f64` represents it exactly.
     fn value(self, bits: u128) -> f64 {
         let sign = if bits >> (self.bits - 1) & 1 == 1 {
             -1.0
@@ -35,7 +35,8 @@ impl Float {
         let width = self.bits - 1 - self.fraction;
         let exponent = i32::try_from(bits >> self.fraction & ((1 << width) - 1)).unwrap();
         let bias = (1 << (width - 1)) - 1;
-        // In two factors, so that `powi` stays far from the ends of the range of f64.
+        // The power is computed as two factors, so that each result of `powi` is far from the ends of the range of
+        // `f64`.
         let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
         let step = power(exponent.max(1) - bias);
         let steps = fraction as f64 / (1u64 << self.fraction) as f64;
@@ -47,7 +48,8 @@ impl Float {
         }
     }
 
-    /// The bits of the number of this layout that is nearest to `value`. In a tie, it is the one with even bits.
+    /// Returns the bits of the number of this layout that is nearest to `value`. Of two that are equally near, it is
+    /// the one with even bits.
     fn nearest(self, value: f64) -> u128 {
         let magnitude = value.abs();
         let (mut low, mut high) = (
@@ -73,7 +75,7 @@ impl Float {
     }
 }
 
-/// Combines `a` with `b`: elements of this type in the lowest bytes of the integers.
+/// Combines the element `a` with the element `b`. Both are of this type and lie in the lowest bytes of their integers.
 pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
     let bits = 8 * u32::try_from(dtype.size()).unwrap();
     let mask = u128::MAX >> (128 - bits);
@@ -163,7 +165,7 @@ fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     }
 }
 
-/// Whether the shaders support the combination for a type.
+/// Returns whether the shaders support the combination for a type.
 pub(crate) fn on_gpu(combine: Combine, dtype: DType) -> bool {
     match dtype {
         _ if combine == Combine::Update => true,

@@ -1,4 +1,4 @@
-//! Crops on every device, against the reference on the array that the view selects.
+//! Compares crops on every device with the reference. The reference crops the array that the view selects.
 
 use super::{
     Device, SIZES, assert_same,
@@ -14,7 +14,7 @@ use wgslice::{
 };
 use wgslice_vectors::Crop;
 
-/// Checks a crop on every device against the reference. Element size, index type and policy alternate by `number`,
+/// Checks a crop on every device against the reference. `number` chooses one element size, index type and policy,
 /// because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
@@ -38,11 +38,11 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     assert_eq!(plan.shape(), expected.shape, "{crop:?}");
     let values = to_bytes(&expected.values, dtype.size());
     let source = to_bytes(&source, dtype.size());
-    // Where buffers have 1 KiB, the parts of a tensor begin at multiples of 256 bytes. A tuple of such a depth can lie
-    // in two parts.
+    // On devices with buffers of 1 KiB, the parts of a tensor are multiples of 256 bytes. A tuple whose depth has an
+    // odd factor above 4 can lie in two parts, which such a device refuses.
     let depth = crop.indices.shape[1].max(1);
     let is_odd = depth >> depth.trailing_zeros() > 4 && crop.indices.data.len() * 8 > 1024;
-    // A shader has room for four dimensions besides that of the boxes, and computes with 32 bits.
+    // A GPU may refuse a crop with more than four dimensions besides that of the boxes, or with offsets beyond 32 bits.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
     };
@@ -90,7 +90,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
 }
 
 impl Device {
-    /// Runs a crop on tensors, with begins, box indices and flips in tensors of their own.
+    /// Runs a crop on tensors. Begins, box indices and flips are separate tensors.
     fn crop(
         &self,
         dtype: DType,

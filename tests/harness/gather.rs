@@ -1,4 +1,5 @@
-//! Gathers on every device, against the reference on the array that the params select.
+//! Compares gathers on every device with the reference. The reference gathers from the array that the view of the
+//! params selects.
 
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
@@ -10,7 +11,7 @@ use wgslice::{
 };
 use wgslice_vectors::Step;
 
-/// The kind of gather and its options.
+/// The operation of a gather, with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
     GatherNd(GatherNdOptions),
@@ -47,7 +48,7 @@ impl How {
         }
     }
 
-    /// The same gather with these policies.
+    /// Returns the same gather with these policies.
     fn under(self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         match self {
             Self::GatherNd(options) => Self::GatherNd(GatherNdOptions {
@@ -73,7 +74,7 @@ impl How {
         }
     }
 
-    /// The reference's result for params of this shape and with these values.
+    /// Returns the reference's result for params of this shape and with these values.
     fn expected(
         &self,
         (shape, params): (Vec<usize>, Vec<u128>),
@@ -119,7 +120,7 @@ impl How {
         }
     }
 
-    /// The shape in which the tuples lie, and the number of indices in each tuple.
+    /// Returns the shape in which the tuples are arranged, and the number of indices in each tuple.
     fn tuples<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
         match (self, indices_shape) {
             (Self::GatherNd(_), [tuples @ .., depth]) => (tuples, *depth),
@@ -128,7 +129,7 @@ impl How {
     }
 }
 
-/// Indices of one type.
+/// Indices, all of one integer type.
 #[derive(Debug)]
 pub(super) enum Typed {
     I32(Vec<i32>),
@@ -137,7 +138,7 @@ pub(super) enum Typed {
 }
 
 impl Typed {
-    /// The indices in every type that can hold them.
+    /// Returns the indices in every type that can hold them all.
     pub(super) fn all(indices: &[i64]) -> Vec<Self> {
         fn each<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
             indices.iter().map(|&i| T::try_from(i).ok()).collect()
@@ -150,7 +151,7 @@ impl Typed {
         all.into_iter().flatten().collect()
     }
 
-    /// The indices as i64 and, if they fit, as i32.
+    /// Returns the indices as i64 and, if all fit, as i32.
     fn signed(indices: &[i64]) -> Vec<Self> {
         let mut typed = Self::all(indices);
         typed.retain(|typed| !matches!(typed, Self::U32(_)));
@@ -167,7 +168,7 @@ impl Typed {
 }
 
 impl Device {
-    /// Runs a gather on tensors with these bytes, or on the caller's buffers.
+    /// Runs a gather on tensors or on the caller's memory, as `by_tensors` says.
     fn gather(
         &self,
         (dtype, shape, source): (DType, &[usize], &[u8]),
@@ -226,7 +227,7 @@ pub(crate) fn check_gather(
     }
 }
 
-/// Does [`check_gather`] on the CPU path, with indices as i64 and, if they fit, as i32.
+/// Does [`check_gather`] on the CPU path alone, with indices as i64 and, if all fit, also as i32.
 #[track_caller]
 pub(crate) fn check_gather_on_cpu(
     params: &[usize],
@@ -238,8 +239,8 @@ pub(crate) fn check_gather_on_cpu(
     case.check(&devices()[..1], &SIZES, &Typed::signed(indices));
 }
 
-/// Checks a gather from a view of an array of this shape on every device against the reference. Element size and index
-/// type alternate by `number`, because every shader takes a while to compile.
+/// Checks a gather from a view of an array of this shape on every device against the reference. `number` chooses one
+/// element size and index type, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gathering(
     number: usize,
@@ -377,7 +378,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What a report, or the error in place of a report, says.
+/// The contents of a report, or of the error in place of a report.
 struct Found {
     first: Option<InvalidIndex>,
     out_of_range: usize,

@@ -1,4 +1,4 @@
-//! The GPUs of the machine, and running plans on them with the caller's buffers.
+//! Opens the GPUs of the machine, and runs plans on them with buffers as a caller has them.
 
 use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
 use std::{env, panic};
@@ -8,32 +8,33 @@ use wgslice::{
     gpu::{AdapterOptions, Candidate, DeviceIndices},
 };
 
-/// How the tests open and use a device.
+/// The way in which the tests open and use a device.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// All features and limits of the adapter that the library uses.
+    /// The adapter's limits, and all of its features that the library uses.
     Full,
-    /// WebGPU's default limits and no features: uniforms are in buffers. Work is tiled as on a hardware GPU, even on a
-    /// software adapter.
+    /// WebGPU's default limits and no features, so that uniforms are in buffers. Work is tiled as on a hardware GPU,
+    /// even on a software adapter.
     Default,
-    /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches that write 2 KiB, and shaders whose offsets have
-    /// 12 bits: all but the smallest plans are cut into windows.
+    /// Bindings of at most 512 bytes, at most 3 workgroups in a dimension, dispatches that write at most 2 KiB, and
+    /// shaders whose offsets have 12 bits. All but the smallest plans are cut into windows.
     Tiny,
-    /// Buffers of 1 KiB, so that a larger tensor has several. No storage buffer is left for uniforms, which are in
-    /// uniform buffers. Work is tiled as on a hardware GPU.
+    /// Buffers of at most 1 KiB, so that a larger tensor has several. No storage buffer is left for uniforms, so
+    /// uniforms are in uniform buffers. Work is tiled as on a hardware GPU.
     Parts,
 }
 
 impl Kind {
-    /// The kinds of devices that are opened on an adapter.
+    /// Returns the kinds of devices that are opened on an adapter.
     fn of(candidate: &Candidate) -> &'static [Self] {
         if candidate.info.name.contains("SwiftShader") {
-            // SwiftShader compiles slowly, so it is only tested in the kinds that tile as on a GPU. It is tested at all
-            // because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops the access.
+            // SwiftShader compiles slowly, so only the kinds that tile as on a GPU are tested. SwiftShader is tested at
+            // all because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops such
+            // accesses.
             &[Self::Default, Self::Parts]
         } else if candidate.info.backend == wgpu::Backend::Gl && candidate.is_software() {
-            // Mesa's OpenGL runs shaders by the same code as lavapipe. So two kinds are enough: one that tiles as on a
-            // GPU, and one that tiles as on a software adapter, in windows.
+            // Mesa's OpenGL runs shaders by the same code as lavapipe, so two kinds are enough: one that tiles as on a
+            // GPU, and one that works as on a software adapter, in windows.
             &[Self::Default, Self::Tiny]
         } else {
             &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
@@ -78,18 +79,20 @@ impl Kind {
     }
 }
 
-/// A device. `by_tensors` is true if plans run on tensors there, because its buffers may be too small for a case.
+/// An open device. If `by_tensors` is true, plans run on tensors, because the device's buffers may be too small for a
+/// case.
 pub(super) struct Opened {
     pub(super) name: String,
     pub(super) gpu: Gpu,
     pub(super) by_tensors: bool,
-    /// Its number among the devices of its adapter, and how many these are.
+    /// The device's number among the devices of its adapter, from 0, and the number of these devices.
     pub(super) of_adapter: (usize, usize),
 }
 
-/// Every adapter that the library accepts, on all of wgpu's backends. OpenGL is included as a second implementation.
+/// Returns every adapter that the library accepts, on all of wgpu's backends. OpenGL is included because it is another
+/// implementation.
 ///
-/// Panics if there is none and `WGSLICE_REQUIRE_GPU=1` is set.
+/// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<Candidate> {
     let found = fitting(&AdapterOptions {
         backends: Some(wgpu::Backends::all()),
@@ -134,7 +137,7 @@ pub(super) fn gpus() -> Vec<Opened> {
     let kinds = [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts];
     for (number, kind) in kinds.iter().enumerate() {
         let mut options = strict_gpu::Options::default();
-        // Workgroups are small, because every invocation is interpreted.
+        // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         gpus.push(Opened {
@@ -147,13 +150,13 @@ pub(super) fn gpus() -> Vec<Opened> {
     gpus
 }
 
-/// The adapters that the library accepts in a search with default options.
+/// Returns the adapters that the library accepts in a search with default options.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
     let found = fitting(&AdapterOptions::default()).into_iter();
     found.map(|candidate| candidate.adapter).collect()
 }
 
-/// Opens a device as a program opens its own.
+/// Opens a device with wgpu alone, as a program opens its own device, and wraps it.
 pub(crate) fn request_device(
     adapter: &wgpu::Adapter,
     required_features: wgpu::Features,
@@ -167,7 +170,7 @@ pub(crate) fn request_device(
     Ok(Gpu::new(&device, &queue))
 }
 
-/// Opens a device of wgpu's noop backend with WebGPU's default limits, changed by `limits`. It runs no shader.
+/// Opens a device of wgpu's noop backend, which runs no shader. It has WebGPU's default limits, changed by `limits`.
 pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
@@ -179,8 +182,8 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a slice, an update, a gradient or a gather on buffers of the caller, and checks the bytes around the result.
-/// `dest` is the old content. Source and result begin `shift` bytes behind an aligned position in their buffers.
+/// Runs a plan that is not a scatter on buffers of the caller, and checks the bytes around the result. `dest` is the
+/// old content of the result. Source and result begin `shift` bytes behind an aligned position in their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -201,7 +204,7 @@ pub(super) fn run(
     Ok((bytes, pending.map(|pending| pending.wait()).transpose()?))
 }
 
-/// Runs a scatter as [`run`] runs other plans. Even if the report is an error, there is a result.
+/// Runs a scatter as [`run`] runs other plans. Returns the bytes of the result even if the report is an error.
 pub(super) fn run_scatter(
     gpu: &Gpu,
     plan: &Plan,
@@ -234,7 +237,7 @@ fn run_with(
         wgpu::BufferSlice<'_>,
     ) -> Result<Option<Pending<Report>>, Error>,
 ) -> Result<(Vec<u8>, Option<Pending<Report>>), Error> {
-    // The source has at least 1 byte, because an empty source needs a position too.
+    // The buffer has at least 1 byte for the source, because an empty source needs a position too.
     let source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
     let dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -244,14 +247,15 @@ fn run_with(
     Ok((written, pending))
 }
 
-/// The byte around the source and the indices. The sizes of a plan choose one of two bytes, so that a result that
-/// depends on the byte is wrong in some cases. A case has the same byte in each run.
+/// Returns the byte that fills the guards of the source and of the indices. The sizes of a plan choose one of two
+/// bytes, so that a result that depends on the guards is wrong in some cases. A case has the same byte in each run.
 fn around(plan: &Plan, shift: usize) -> u8 {
     let sizes = plan.source_bytes() / 2 + plan.result_bytes() + shift;
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
 }
 
-/// An argument of a plan within a longer buffer, between guards filled with the byte `pattern`.
+/// An argument of a plan: `length` bytes from byte `begin` on of a longer buffer, between guards that are filled with
+/// the byte `pattern`.
 struct Guarded {
     buffer: wgpu::Buffer,
     begin: usize,
@@ -260,9 +264,9 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// Puts `contents`, with room for at least `least` bytes, `shift` bytes behind the first guard. That guard has at
-    /// least the alignment of bindings, so a binding begins at the contents or, if they are shifted, with bytes of the
-    /// pattern.
+    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` with room for at least `least` bytes,
+    /// and a second guard. The first guard is at least as long as the alignment of bindings. A binding can thus begin
+    /// at its end, and then holds no byte of it.
     fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = aligned.max(GUARD_BYTES) + shift;
@@ -326,7 +330,7 @@ fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndic
     }
 }
 
-/// A write just before or just behind a result is noticed.
+/// A write just before or just behind a result makes the check panic.
 #[test]
 fn bytes_around_a_result_are_checked() {
     let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();

@@ -1,9 +1,9 @@
-//! Runs one case on every device of the machine and compares with the naive reference.
+//! Runs one case on every device of the machine, and compares the results with those of the naive reference.
 //!
-//! The devices are the CPU path and, for each adapter, up to four: one with all its features, one with WebGPU's default
-//! limits, and two with limits so low that small data is cut into many windows. On GPUs, unless a plan runs on tensors,
-//! results are written to longer buffers that are filled with a pattern. A byte that is left unwritten, or written
-//! outside of the result, is then a difference.
+//! The devices are the CPU path and up to four for each adapter: one with the adapter's own limits, one with WebGPU's
+//! default limits, and two with limits so low that even small data is cut into many windows. On GPUs, unless a plan
+//! runs on tensors, the result is a part of a longer buffer that is filled with a pattern. A byte of the result that is
+//! not written, and a byte outside of it that is written, are then noticed.
 
 mod call;
 mod combine;
@@ -38,7 +38,7 @@ use wgslice::{
 };
 use wgslice_vectors::spec_of;
 
-/// One type for each element size.
+/// One type for each element size, from 1 to 16 bytes.
 pub(crate) const SIZES: [DType; 5] = [
     DType::U8,
     DType::F16,
@@ -52,13 +52,13 @@ pub(crate) const SIZES: [DType; 5] = [
 pub(crate) enum Sizes {
     /// Every size on every device.
     All,
-    /// One size on each device. The sizes take turns over the devices, from one that the case's number chooses.
+    /// One size on each device. Successive devices have successive sizes, and the case's number chooses the first.
     InTurn(usize),
 }
 
 impl Sizes {
-    /// The sizes for a test of rows of every length, for this length in elements. Long rows differ only in how often
-    /// loops run, which does not depend on the size.
+    /// Returns the sizes for rows of this many elements, in tests of many row lengths. Rows of more than 16 elements
+    /// run at one size on each device, because they differ only in how often loops run.
     pub(crate) fn of_length(length: usize) -> Self {
         match length {
             ..=16 => Self::All,
@@ -66,7 +66,7 @@ impl Sizes {
         }
     }
 
-    /// The devices on which a case runs at a size.
+    /// Returns the devices on which a case runs at this size.
     fn devices(self, dtype: DType) -> impl Iterator<Item = &'static Device> {
         let runs = move |place: usize| match self {
             Self::All => true,
@@ -84,7 +84,7 @@ pub(crate) struct Device {
     pub(crate) backend: Backend,
     /// Whether plans run on tensors rather than on the caller's buffers.
     by_tensors: bool,
-    /// The device's number among those of its adapter, and how many these are: 1, 2 or 4.
+    /// The device's number among the devices of its adapter, from 0, and the number of these devices: 1, 2 or 4.
     of_adapter: (usize, usize),
 }
 
@@ -105,7 +105,7 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
     let all = [cpu].into_iter().chain(gpus);
-    // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always kept, as the first.
+    // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always the first of them.
     let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
     let kept: Vec<Device> = all
         .filter(|device| device.name == "CPU" || device.name.contains(&only))
@@ -117,10 +117,10 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     kept
 });
 
-/// The number of turns in which [`in_turn`] takes the devices of an adapter: the most devices that an adapter has.
+/// The number of turns in which [`in_turn`] goes through the devices of an adapter, which has at most as many devices.
 const TURNS: usize = 4;
 
-/// The devices of each turn.
+/// The devices of each turn: the CPU, and one device of each adapter.
 static IN_TURN: LazyLock<[Vec<Device>; TURNS]> = LazyLock::new(|| {
     std::array::from_fn(|turn| {
         let devices = DEVICES.iter().filter(|device| {
@@ -132,11 +132,11 @@ static IN_TURN: LazyLock<[Vec<Device>; TURNS]> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The turn of this thread; `None` if it tests all devices.
+    /// The current turn of this thread. `None` if the thread tests all devices.
     static TURN: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The CPU, then every GPU; within [`in_turn`] one device of each adapter.
+/// Returns the CPU, followed by every GPU or, within [`in_turn`], by one device of each adapter.
 pub(crate) fn devices() -> &'static [Device] {
     match TURN.get() {
         Some(turn) => &IN_TURN[turn],
@@ -144,11 +144,11 @@ pub(crate) fn devices() -> &'static [Device] {
     }
 }
 
-/// Checks a case on one device of each adapter, by the number of the case, so that all devices are tested with equally
-/// many cases. `check` must not panic.
+/// Calls `check` so that [`devices`] has only one device of each adapter, which the number of the case chooses. Over
+/// many cases, each device gets an equal share. `check` must not panic.
 pub(crate) fn in_turn<T>(number: usize, check: impl FnOnce() -> T) -> T {
-    // A case also chooses other things by the remainders of its number. The additional terms keep a device from always
-    // getting the same of these.
+    // Remainders of a case's number also choose other things, such as its policy. The additional terms vary these
+    // choices on each device.
     let turn = (number + number / TURNS + number / (TURNS * TURNS)) % TURNS;
     TURN.set(Some(turn));
     let result = check();
@@ -156,14 +156,15 @@ pub(crate) fn in_turn<T>(number: usize, check: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Every GPU on which plans run on the caller's buffers.
+/// Returns every GPU on which plans run on the caller's buffers.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
     let buffers = DEVICES.iter().filter(|device| !device.by_tensors);
     buffers.filter_map(|device| device.backend.gpu())
 }
 
-/// The most bytes of source and result that a case has on a strict device, which moves one or two megabytes per second.
+/// The largest sum of source and result, in bytes, of a case that runs on a strict device. Such a device moves only one
+/// or two megabytes per second.
 const STRICT_BYTES: usize = 128 << 10;
 
 /// The byte that fills results before a plan writes them.
@@ -171,7 +172,7 @@ const UNWRITTEN: u8 = 0xa5;
 #[cfg(feature = "gpu")]
 const GUARD_BYTES: usize = 64;
 
-/// `count` elements that mostly differ, even in their lowest bytes, and are 0 at no element size.
+/// Returns `count` elements that mostly differ, even in their lowest bytes. None of them is 0 at any element size.
 pub(crate) fn elements(count: usize) -> Vec<u128> {
     const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     (0..count as u128)
@@ -179,7 +180,7 @@ pub(crate) fn elements(count: usize) -> Vec<u128> {
         .collect()
 }
 
-/// The lowest `size` bytes of each element, little endian.
+/// Returns the lowest `size` bytes of each element, in little-endian order.
 pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements.len() * size);
     for element in elements {
@@ -189,22 +190,23 @@ pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
 }
 
 impl Device {
-    /// Whether the device's limits are so low that even small data is cut into many windows.
+    /// Returns whether the device's limits are so low that even small data is cut into many windows.
     pub(crate) fn is_tiny(&self) -> bool {
         ["Tiny", "Parts"]
             .iter()
             .any(|kind| self.name.ends_with(kind))
     }
 
-    /// Whether a case with this many bytes of source and result runs here. The number of tiny windows grows with the
-    /// product of both, so tiny devices run small data only, as do devices that interpret shaders.
+    /// Returns whether a case with this many bytes of source and of result runs here. Devices with low limits run only
+    /// small data, because their number of windows grows with the product of the two. Devices that interpret shaders
+    /// run only small data too.
     pub(crate) fn takes(&self, source: usize, result: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
         let fits = !is_strict || source + result <= STRICT_BYTES;
         fits && (!self.is_tiny() || (source / 512 + 1) * (result / 512 + 1) <= 100)
     }
 
-    /// Runs a slice on bytes.
+    /// Runs a slice of an array with these bytes, and returns the bytes of the result.
     pub(crate) fn slice(
         &self,
         dtype: DType,
@@ -231,7 +233,7 @@ impl Device {
         self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// Runs a plan as [`Device::run`] does, on a result with the old content `dest`. On a GPU, source and result begin
+    /// Runs a plan as [`Device::run`] does. The result has the old content `dest`. On a GPU, source and result begin
     /// `shift` bytes behind an aligned position in their buffers.
     fn run_on(
         &self,
@@ -256,7 +258,7 @@ impl Device {
     }
 }
 
-/// Checks that bytes are equal. If not, panics with the first different element, of `size` bytes.
+/// Checks that bytes are equal. If they differ, panics with the first element that does. Elements have `size` bytes.
 #[track_caller]
 fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
     if expected == got {
@@ -277,7 +279,7 @@ fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> Stri
     );
 }
 
-/// The reference's result of a slice.
+/// Returns the reference's result of a slice.
 pub(crate) fn naive_slice(
     input: &[u128],
     shape: &[usize],

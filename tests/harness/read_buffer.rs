@@ -2,7 +2,7 @@
 
 use wgslice::Gpu;
 
-/// The bytes of a buffer.
+/// Returns the bytes of a buffer, which must have the usage `COPY_SRC`.
 pub(crate) fn read_buffer(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<u8> {
     let staging = gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,

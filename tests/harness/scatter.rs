@@ -1,4 +1,4 @@
-//! Scatters, on every device, into zeros and in place.
+//! Runs scatters on every device, into zeros and in place.
 
 use super::{
     Device, SIZES, UNWRITTEN, assert_same,
@@ -24,8 +24,8 @@ pub(crate) struct ScatterCase<'a> {
     pub(crate) options: ScatterOptions,
 }
 
-/// Checks a scatter against the reference: updates with elements of every size, other combinations with integers of 1,
-/// 2, 4 and 8 bytes.
+/// Checks a scatter against the reference. Updates are checked with elements of every size, and other combinations with
+/// integers of 1, 2, 4 and 8 bytes.
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.options.combine {
@@ -42,7 +42,7 @@ pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     }
 }
 
-/// Checks a scatter of elements of one type, which are in the lowest bytes of the integers.
+/// Checks a scatter of elements of one type. The elements are given as the lowest bytes of integers.
 #[track_caller]
 pub(crate) fn check_scatter_of(
     case: ScatterCase<'_>,
@@ -61,7 +61,7 @@ pub(crate) fn check_scatter_of(
     scatter_everywhere(case, dtype, &bytes(input), &bytes(updates), expected);
 }
 
-/// The reference's result of a scatter.
+/// Returns the reference's result of a scatter.
 pub(crate) fn naive_scatter<T: Clone + Default>(
     case: ScatterCase<'_>,
     input: &[T],
@@ -105,7 +105,7 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
 }
 
 /// Runs a scatter of elements of one type on every device, and compares the result and the report with `expected`: the
-/// result's bytes and the numbers of the out-of-range tuples.
+/// result's bytes and the positions of the out-of-range tuples among all tuples.
 #[track_caller]
 pub(crate) fn scatter_everywhere(
     case: ScatterCase<'_>,
@@ -129,7 +129,7 @@ pub(crate) fn scatter_everywhere(
         narrow.as_deref().ok().map(Indices::I32),
         unsigned.as_deref().ok().map(Indices::U32),
     ];
-    // Every shader takes time and memory to compile, so index types alternate.
+    // Every shader takes time and memory to compile, so the case runs with one of the index types.
     let all: Vec<_> = all.into_iter().flatten().collect();
     let turn = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
     let indices = all[turn % all.len()];

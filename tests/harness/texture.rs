@@ -1,4 +1,4 @@
-//! Textures with known contents, and selections from them by plain loops.
+//! Makes textures with known contents, and computes selections from them by plain loops.
 
 use super::{devices, read_buffer::read_buffer};
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
@@ -9,8 +9,8 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// Every GPU of the harness but the strict ones, which have no textures, and a device with the 16-bit norm formats if
-/// an adapter has them.
+/// Returns every GPU of the harness except the strict ones, which have no textures. If an adapter has the 16-bit norm
+/// formats, a device with these formats is added.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = devices()
         .iter()
@@ -99,8 +99,8 @@ impl Image {
         image
     }
 
-    /// The content of a level of the texture, read with wgpu alone: layer by layer, or row by row if the device's
-    /// buffers are too small.
+    /// Reads a level of the texture back with wgpu alone: layer by layer, or row by row if a layer is too large for the
+    /// device's buffers.
     pub(crate) fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
         let [layers, height, width, channels] = self.shapes[level];
         let bytes = width * channels * self.element;
@@ -171,7 +171,8 @@ pub(crate) fn texture(
     })
 }
 
-/// `count` bytes that differ from their neighbours. The sequence shifts every 251 bytes, so that few rows are alike.
+/// Returns `count` bytes that differ from their neighbours. Every 251 bytes the sequence is shifted, so that few rows
+/// are alike.
 pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
     let byte = |i: usize| (i * step + i / 251 * 3 + step).to_le_bytes()[0];
     (0..count).map(byte).collect()
@@ -181,7 +182,7 @@ fn word(number: usize) -> u32 {
     number.try_into().expect("textures of tests are small")
 }
 
-/// Positions along a dimension: `Walk(first, step, count)` is `first`, `first + step`, … `count` of them.
+/// Positions along a dimension. `Walk(first, step, count)` is the `count` positions `first`, `first + step` and so on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk(pub(crate) usize, pub(crate) isize, pub(crate) usize);
 
@@ -200,7 +201,7 @@ impl Walk {
     }
 }
 
-/// A selection from a mip level: which channels, which positions along each dimension, and the order of dimensions.
+/// A selection from a mip level: its channels, the positions along each dimension, and the order of dimensions.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) level: usize,
@@ -219,8 +220,8 @@ impl Case {
         sliced.transpose(&self.permutation).unwrap()
     }
 
-    /// Calls `each` for every element of the tensor, in order, with its number in the tensor and its number in the
-    /// level.
+    /// Calls `each` for every element of the tensor, in order, with the element's index in the tensor and its index in
+    /// the level.
     fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
         let mut number = 0;
@@ -244,7 +245,7 @@ impl Case {
     }
 }
 
-/// Whether the device is one of OpenGL, where wgpu does not copy such a texture to a buffer: see
+/// Returns whether the device uses OpenGL and the texture is of a kind that wgpu cannot copy to a buffer there: see
 /// `Texels::check_readable`.
 fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     let size = texture.size();
@@ -254,7 +255,7 @@ fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
 }
 
-/// Checks a selection: reads it to a tensor, and writes another tensor to it.
+/// Checks that a selection is read to a tensor, and that another tensor is written to it.
 #[track_caller]
 pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
     let what = format!("{gpu}: {:?} {case:?}", image.texture.format());

@@ -1,10 +1,10 @@
-//! Copies of views on every device.
+//! Copies views on every device.
 
 use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use wgslice::{SliceSpec, Tensor, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
-/// A slice from text such as `1:, ::-1`.
+/// Parses a slice from a text such as `1:, ::-1`.
 pub(crate) fn slice(text: &str) -> Step {
     let spec: SliceSpec = text.parse().unwrap();
     Step::Slice(TfStridedSlice::try_from(&spec).unwrap())
@@ -56,7 +56,8 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // Tensors begin where bindings begin. Here, source and result begin 1 and 7 elements further on.
+                // Tensors begin where bindings begin. Here, source and result begin 1 element, and then 7 elements,
+                // further on.
                 for shift in [dtype.size(), 7 * dtype.size()] {
                     let before = vec![UNWRITTEN; expected.len()];
                     let got = device.run_on(&plan, &source, None, &before, shift);

@@ -1,4 +1,4 @@
-//! Updates, gradients and blocks on every device.
+//! Runs updates, gradients and blocks on every device.
 
 use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use wgslice::{
 };
 use wgslice_vectors::spec_of;
 
-/// The reference's result of an operation.
+/// The elements of the reference's result, or its error.
 type Expected = Result<Vec<u128>, ReferenceError>;
 
 /// Checks an update in place against the reference.
@@ -115,7 +115,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     }
 }
 
-/// The plan, the slice and the expected elements. `None` if both sides report the same error.
+/// Returns the plan, the slice and the expected elements. `None` if library and reference report the same error.
 #[track_caller]
 fn planned<'a>(
     encoded: &TfStridedSlice,
@@ -148,7 +148,7 @@ impl Device {
             let mut updated = kept.clone();
             updated.slice_update(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
-            // After the first update the tensor has memory of its own, in which the second one writes.
+            // The first update gives the tensor memory that it does not share. The second update writes to this memory.
             updated.slice_update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
@@ -174,8 +174,8 @@ impl Device {
         )
     }
 
-    /// Runs a plan at an aligned position of buffers and, on a GPU, also one element further on, where larger units are
-    /// misaligned.
+    /// Runs a plan at an aligned position of its buffers. On a GPU, also runs the plan one element further on, where
+    /// larger units are misaligned, and checks that the results are equal.
     fn run_at_two_places(
         &self,
         plan: &Plan,

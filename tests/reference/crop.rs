@@ -1,9 +1,9 @@
-//! `crop`: boxes that lie inside, against a strided slice for each, and boxes that do not.
+//! `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
 
 use super::arange;
 use wgslice::reference::{Boxes, Spec, crop, strided_slice};
 
-/// Each box is a strided slice of its item, and a flipped box is a strided slice of the box before it was flipped.
+/// Each box is a strided slice of its item. A flipped box is a strided slice of the box that is not flipped.
 #[test]
 fn boxes_inside_are_strided_slices() {
     let (shape, item_shape) = ([2, 7, 6, 2], [7, 6, 2]);
@@ -27,8 +27,8 @@ fn boxes_inside_are_strided_slices() {
     for n in 0..3 {
         let item = &values[if items[n] == 1 { 84 } else { 0 }..][..84];
         let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
-        // The slice must end behind the last element of the box and before the next one. An end below 0 would count
-        // from the last position, so it becomes i64::MIN.
+        // The slice must end behind the last element of the box, by one position. Where that would be -1, which counts
+        // from the end of the dimension, the end is i64::MIN.
         let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {
             last if strides[d] > 0 => last + 1,
             0 => i64::MIN,

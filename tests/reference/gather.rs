@@ -83,7 +83,7 @@ fn batch_dimensions_are_shared() {
             2,
             "(2,3) [3,6,9,12,17,22]",
         ),
-        // All dimensions of the indices are batch dimensions, so the result lacks the axis.
+        // All dimensions of the indices are batch dimensions, so the result has no dimension in place of the axis.
         (X234, &[2], "[2,0]", 1, 1, "(2,4) [8,9,10,11,12,13,14,15]"),
     ]);
 }
@@ -165,7 +165,7 @@ fn the_first_broken_rule_is_reported() {
             1,
             "batch_shape: params.shape[0]: 2 should be equal to indices.shape[0]: 3",
         ),
-        // Batch dimensions must be equal. An equal number of elements is not enough.
+        // The batch dimensions must be equal one by one. An equal product is not enough.
         (
             X234,
             &[3, 2],
@@ -204,7 +204,8 @@ fn bad_indices_are_zero_wherever_they_are_used() {
     ]);
 }
 
-/// Unlike `gather_nd`, `gather` accepts empty params. If the result is empty too, no index is looked at.
+/// Unlike `gather_nd`, `gather` accepts empty params. If the result is empty too, the values of indices are not
+/// checked.
 #[test]
 fn the_indices_of_an_empty_result_are_not_looked_at() {
     check(&[
@@ -227,7 +228,7 @@ fn indices_may_wrap_and_clamp() {
     );
     check_with(CLAMP, &[(X5, &[4], "[0,7,-3,-6]", 0, 0, "(4,) [0,4,0,0]")]);
     check_with(both, &[(X5, &[4], "[0,7,-3,-6]", 0, 0, "(4,) [0,4,2,0]")]);
-    // A dimension of size 0 has no nearest end.
+    // A dimension of size 0 has no position to clamp to.
     check_with(both, &[(&[0, 2], &[1], "[0]", 0, 0, "(1,2) [0,0] bad [0]")]);
 }
 
@@ -260,7 +261,7 @@ fn a_batch_is_looked_up_by_its_own_indices() {
             "[0]",
             "batch_dims: Expected batch_dims in the range [0, 0], but got -1",
         ),
-        // The rank of params is checked first, as in TensorFlow.
+        // The rank of params is checked before other rules, as in TensorFlow.
         (
             &[],
             &[],

@@ -125,7 +125,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow's kernels take index rows of up to 7 entries. The reference has no limit.
+/// TensorFlow's kernels accept index rows of up to 7 entries. The reference has no limit.
 #[test]
 fn any_depth_and_rank() {
     check(&[
@@ -214,7 +214,7 @@ fn indices_may_wrap_and_clamp() {
         gather_with(CLAMP, X34, &[3, 1], "[-1,9,1]", 1),
         "(3,) [0,7,9]"
     );
-    // TensorFlow's rule for empty params applies before any index is read.
+    // TensorFlow's rule for empty params is checked before any index.
     assert!(gather_with(both, &[3, 0], &[1, 1], "[0]", 0).starts_with("empty_params: "));
 }
 
@@ -259,7 +259,7 @@ fn batch_dimensions_are_shared() {
             1,
             &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
         ),
-        // TensorFlow silently reshapes these batch dimensions.
+        // TensorFlow reshapes these batch dimensions without an error.
         (
             X234,
             &[3, 2, 1],
@@ -284,7 +284,7 @@ fn batch_dimensions_are_shared() {
     ]);
 }
 
-/// The examples of TensorFlow's documentation.
+/// The examples of TensorFlow's documentation, whose params are strings.
 #[test]
 fn strings() {
     let p2: (&[usize], &[&str]) = (&[2, 2], &["a", "b", "c", "d"]);

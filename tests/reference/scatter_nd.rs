@@ -12,7 +12,7 @@ fn replace(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-/// Writes the result of a scatter as `gathered` writes that of a gather.
+/// Formats the result of a scatter as `gathered` formats the result of a gather.
 fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
     gathered(result.map(|made| Gathered {
         shape: shape.to_vec(),
@@ -51,7 +51,7 @@ fn check(rows: &[Row<'_>]) {
     check_with(Indexing::default(), rows);
 }
 
-/// Runs `tensor_scatter_nd` on 0, 10, 20 …, with one update for each index.
+/// Runs `tensor_scatter_nd` on the `count` values 0, 10, 20 and so on, with one update for each index.
 fn scatter_into(
     count: usize,
     indices: &str,
@@ -141,7 +141,7 @@ fn the_first_broken_rule_is_reported() {
             "updates_shape: Dimensions [2,1) of input[shape=[3]] must match dimensions [1,1) of \
              updates[shape=[2]]",
         ),
-        // The updates have the wrong shape, too. `scatter_nd` reports this before the empty output.
+        // The output is empty, and the updates have a wrong shape. `scatter_nd` reports the shape.
         (
             &[0, 3],
             &[2, 1],
@@ -154,7 +154,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow refuses a single tuple without a leading dimension, whatever the updates are.
+/// TensorFlow refuses indices that are a single tuple without a leading dimension, whatever the shape of the updates.
 #[test]
 fn a_single_row_needs_an_axis() {
     for (shape, updates_shape, updates) in [
@@ -175,7 +175,8 @@ fn a_single_row_needs_an_axis() {
     }
 }
 
-/// Updates of a lower rank than the leading dimensions of the indices crash TensorFlow.
+/// The updates have fewer dimensions than the indices have leading dimensions. TensorFlow crashes, and the reference
+/// reports an error.
 #[test]
 fn updates_of_too_low_a_rank() {
     let indices = [0; 18];
@@ -252,7 +253,7 @@ fn indices_may_wrap_and_clamp() {
     }
 }
 
-/// TensorFlow's kernels take index rows of 1 to 7 entries. The reference takes any number.
+/// TensorFlow's kernels accept index rows of 1 to 7 entries. The reference accepts any number of entries.
 #[test]
 fn any_depth() {
     check(&[
@@ -352,7 +353,7 @@ fn sums_of_every_kind() {
     assert!(sum(&[true, true], |a, b| *a |= b));
     let words = ["a".to_owned(), "b".to_owned()];
     assert_eq!(sum(&words, |a, b| a.push_str(b)), "ab");
-    // The order of addition is strictly that of the rows.
+    // Updates are added in the order of their rows.
     assert_eq!(sum(&[1e8f32, 1.0, -1e8], |a, b| *a += b), 0.0);
     assert_eq!(sum(&[1e8f32, -1e8, 1.0], |a, b| *a += b), 1.0);
     // The sum begins at 0, and 0 + -0 is 0.

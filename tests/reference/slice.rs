@@ -75,7 +75,7 @@ fn the_first_broken_rule_is_reported() {
         (X5, "[0]", "[-2]", &size(5, -2)),
         (&[0], "[0]", "[1]", &empty(0, 1)),
         (&[0], "[1]", "[-1]", &empty(1, -1)),
-        // Dimensions are checked one by one: the size of the first comes before the begin of the second.
+        // Dimensions are checked one by one: the size in the first before the begin in the second.
         (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
         (
             &[5, 5],
@@ -86,7 +86,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// The sum of such a begin and size overflows in TensorFlow, which then tries to allocate the result.
+/// In TensorFlow the sum of such a begin and size overflows. TensorFlow then tries to allocate the result.
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {
@@ -107,7 +107,7 @@ fn extreme_values() {
     }
 }
 
-/// TensorFlow's kernel takes up to 8 dimensions.
+/// TensorFlow's kernel accepts up to 8 dimensions. The reference accepts any number.
 #[test]
 fn any_rank() {
     check(&[(

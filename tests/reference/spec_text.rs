@@ -1,11 +1,12 @@
-//! Specs as text: as Python writes them (`1:4, ..., None`), or as the operation takes them
-//! (`b=[1,0] e=[4,0] s=[1,1] el=2`).
+//! Reads specs from text: in Python's notation (`1:4, ..., None`), or as the arguments of the operation (`b=[1,0]
+//! e=[4,0] s=[1,1] el=2`).
 
 use wgslice::reference::Spec;
 
 use super::integers;
 
-/// A spec that owns its vectors: begin, end and strides. The masks are begin, end, ellipsis, new axis and shrink axis.
+/// A spec that owns its vectors. These are begin, end and strides, and the masks are begin, end, ellipsis, new axis and
+/// shrink axis, each in this order.
 #[derive(Default)]
 pub(crate) struct Owned {
     vectors: [Vec<i64>; 3],

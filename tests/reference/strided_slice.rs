@@ -1,4 +1,4 @@
-//! `strided_slice`, by specs as text.
+//! `strided_slice`, with specs given as text.
 
 use wgslice::reference::{self, Spec};
 
@@ -195,7 +195,7 @@ fn ranges_are_pythons() {
 
 #[test]
 fn masks_open_a_range_in_the_direction_of_its_stride() {
-    // Columns: no mask, end_mask, begin_mask, both.
+    // The stride, and the values with no mask, with `end_mask`, with `begin_mask` and with both masks.
     let rows = [
         (1, ["[1,2]", "[1,2,3,4]", "[0,1,2]", "[0,1,2,3,4]"]),
         (2, ["[1]", "[1,3]", "[0,2]", "[0,2,4]"]),
@@ -216,7 +216,7 @@ fn masks_open_a_range_in_the_direction_of_its_stride() {
     }
 }
 
-/// A begin mask of 2^31 is refused by TensorFlow's attribute type, and cannot be written here.
+/// A begin mask of 2^31 does not fit in the type of TensorFlow's attribute, nor in the type of the mask here.
 #[test]
 fn mask_bits_beyond_the_spec_mean_nothing() {
     for mask in [-1, i32::MAX] {
@@ -281,7 +281,7 @@ fn empty_and_scalar_inputs() {
         (&[], ":", "scalar_input: Attempting to slice scalar input."),
         (&[], "0", "scalar_input: Attempting to slice scalar input."),
     ]);
-    // Sizes beyond any memory, in an array without elements.
+    // An array without elements may have sizes that no memory could hold.
     check(&[(
         &[0, usize::MAX, 4],
         ":, ::-2",
@@ -354,7 +354,7 @@ fn any_rank() {
             "(2,1,1,1,1,1,1) [3,6]",
         ),
     ]);
-    // Rank 40, for which a 32-bit mask with a bit for each dimension would be too short.
+    // Rank 40 is more than the 32 bits of a mask, which thus cannot have a bit for each dimension.
     let mut shape = vec![1; 40];
     shape[0] = 4;
     shape[39] = 2;

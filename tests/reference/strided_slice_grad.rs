@@ -1,4 +1,4 @@
-//! `strided_slice_grad`: every value returns to the position that the slice read.
+//! `strided_slice_grad`: every value of `dy` goes to the position that the slice reads.
 
 use wgslice::reference::{self, Spec};
 
@@ -84,7 +84,7 @@ fn dy_has_the_shape_of_the_slice() {
             "[1]",
             "dy_shape: shape of dy was [] instead of [0]",
         ),
-        // The rules of the spec are checked first.
+        // The rules of the spec are checked before the shape of dy.
         (
             X5,
             "b=[0] e=[5] s=[0]",
@@ -102,7 +102,7 @@ fn dy_has_the_shape_of_the_slice() {
     ]);
 }
 
-/// For a rank this high TensorFlow returns unwritten memory.
+/// For a rank above 8 TensorFlow returns unwritten memory.
 #[test]
 fn any_rank() {
     check(&[(

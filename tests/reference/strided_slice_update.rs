@@ -22,7 +22,7 @@ fn check(rows: &[Row<'_>]) {
 
 const X5: &[usize] = &[5];
 const X34: &[usize] = &[3, 4];
-/// Every row and every column, with a new axis between them.
+/// A spec that selects the whole of a matrix, with a new axis between rows and columns.
 const NEW: &str = ":, None";
 
 #[test]
@@ -101,7 +101,7 @@ fn values_that_fit_nowhere() {
     }
 }
 
-/// An empty slice accepts a value of any shape, and replaces nothing.
+/// An empty slice accepts a value of any shape, and no element is replaced.
 #[test]
 fn an_empty_slice_takes_any_value() {
     let same = "(5,) [0,1,2,3,4]";
@@ -111,7 +111,7 @@ fn an_empty_slice_takes_any_value() {
         (X5, "3:1", &[7, 7, 7], &many, same),
         (X5, "3:1", &[0], "[]", same),
         (&[2, 0], "1", &[5], "[1,2,3,4,5]", "(2,0) []"),
-        // The rules of the spec still apply.
+        // The rules of the spec still apply if the value is not used.
         (
             X5,
             "b=[0] e=[5] s=[0]",
@@ -122,7 +122,7 @@ fn an_empty_slice_takes_any_value() {
     ]);
 }
 
-/// TensorFlow refuses more than 8 dimensions, even if the slice is the whole input.
+/// TensorFlow refuses more than 8 dimensions, even if the slice is the whole input. The reference accepts any number.
 #[test]
 fn any_rank() {
     let shape = [1, 1, 1, 1, 1, 1, 1, 1, 3];

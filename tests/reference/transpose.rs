@@ -1,4 +1,4 @@
-//! `transpose`: reorders axes.
+//! `transpose`: the order of axes, and refused permutations.
 
 use wgslice::reference;
 
@@ -18,7 +18,8 @@ fn axes_move() {
         (&[3], &[0], "(3,) [0,1,2]"),
         (&[2, 3], &[0, 1], "(2,3) [0,1,2,3,4,5]"),
         (&[2, 3], &[1, 0], "(3,2) [0,3,1,4,2,5]"),
-        // Axis i of the result is axis perm[i], tested with a perm that is not its own inverse.
+        // Axis i of the result is axis perm[i] of the input. This `perm` is not its own inverse, so that the inverse
+        // would give another result.
         (
             &[2, 3, 4],
             &[1, 2, 0],

@@ -1,6 +1,6 @@
-//! Many threads use devices that they share: results equal the CPU's, and a lost device is an error in every thread.
+//! Many threads share devices. Results equal the CPU's, and a lost device is an error in every thread.
 //!
-//! Each test takes at least `WGSLICE_STRESS_SECONDS`, 2 by default, or half of that.
+//! Each test takes at least as many seconds as `WGSLICE_STRESS_SECONDS` says, 2 by default, or half as many.
 
 mod worker;
 
@@ -19,16 +19,16 @@ fn duration() -> Duration {
     Duration::from_secs(seconds.map_or(2, |text| text.parse().expect("seconds")))
 }
 
-/// About the most bytes of a matrix that a worker uploads.
+/// The approximate largest size in bytes of a matrix that a worker uploads.
 const MOST: usize = 64 << 10;
 
 fn own(adapter: &wgpu::Adapter) -> Gpu {
     pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
 }
 
-/// Three devices of each adapter: two alike, and one with WebGPU's default limits and no features, treated as a
-/// hardware GPU. Also a device of the interpreter of shaders, which reports races and other faults. The number beside a
-/// device is about the most bytes of a matrix that a worker uploads to it.
+/// Opens three devices of each adapter: two equal ones, and one with WebGPU's default limits and no features, which is
+/// treated as a hardware GPU. Also opens a strict device, which reports races and other faults. Returns each device
+/// with the approximate largest size in bytes of a matrix that a worker uploads to it.
 fn devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
@@ -73,7 +73,7 @@ fn threads_share_devices() {
     println!("{acts} acts on {} devices", devices.len());
 }
 
-/// Destroys a device while threads are at any point of their work on it.
+/// Destroys a device while threads work on it, whatever they are doing at that moment.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;
@@ -83,7 +83,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
         let mut losses = 0;
         while losses < 2 || Instant::now() < end {
             let gpu = own(&adapter);
-            // Calls that workers make to wgpu directly report their errors here.
+            // This handler gets the errors of calls that workers make to wgpu directly, and ignores them.
             gpu.device()
                 .on_uncaptured_error(std::sync::Arc::new(|_| {}));
             let (sender, receiver) = channel();
@@ -96,7 +96,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
                             break error;
                         }
                     };
-                    // A lost device stays lost.
+                    // A lost device stays lost, so one of 20 further calls must fail too.
                     let again = (0..20).find_map(|_| worker.act().err());
                     sender.send((error, again)).unwrap();
                 });
@@ -120,7 +120,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
     }
 }
 
-/// Tensors, views and reports keep the parts of the device that they need.
+/// Tensors, views and reports keep alive the parts of the device that they need.
 #[test]
 fn values_are_dropped_in_any_order() {
     let end = Instant::now() + duration() / 2;
@@ -156,7 +156,7 @@ fn values_are_dropped_in_any_order() {
             }
             let (read, report) = read.join().unwrap();
             assert_eq!((read, report.out_of_range), (vec![0, 4], 1));
-            // The view keeps its device.
+            // The view still works, because it keeps its device alive.
             assert_eq!(
                 view.to_tensor().unwrap().to_vec::<u32>().unwrap(),
                 [4, 3, 2, 1]

@@ -1,4 +1,4 @@
-//! The work of a thread on a device that other threads use at the same time. Each result is compared with the CPU's.
+//! The work of a thread on a device that other threads use at the same time. Results are compared with the CPU's.
 
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
@@ -9,7 +9,7 @@ use wgslice::{
 };
 use wgslice_vectors::{Call, kind, random, run};
 
-/// The most values that the threads of a device keep for each other.
+/// The largest number of values that the threads of a device keep for each other.
 const KEPT: usize = 24;
 
 /// The number of random cases: enough to need most kernels, but so few that all these kernels are compiled soon.
@@ -39,7 +39,8 @@ impl Shared {
         }
     }
 
-    /// Keeps a value. If more than [`KEPT`] are then kept, takes a random one out, which another thread may have made.
+    /// Keeps a value. If more than [`KEPT`] values are then kept, takes out and returns a random one, which another
+    /// thread may have made.
     fn swap(&self, value: Kept, random: &mut Random) -> Option<Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
@@ -70,7 +71,8 @@ impl Random {
 pub(crate) struct Worker<'a> {
     shared: &'a Shared,
     random: Random,
-    /// About the most bytes of a matrix that the worker uploads. Low for an interpreter of shaders, which is slow.
+    /// The approximate largest size in bytes of a matrix that the worker uploads. It is small on a strict device, which
+    /// is slow.
     most: usize,
     /// The number of the worker's last random case, below [`CASES`].
     number: usize,
@@ -87,13 +89,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs every random case once, so that none of the kernels that they need is compiled later.
+    /// Runs every random case once, so that no kernel that the cases need is compiled later.
     #[allow(dead_code, reason = "a short test has no time for it")]
     pub(crate) fn warm_up(&mut self) -> Result<(), Error> {
         (0..CASES).try_for_each(|_| self.any_case())
     }
 
-    /// Does one random thing. All errors are those of the device.
+    /// Does one random kind of work. All errors are errors of the device.
     ///
     /// # Panics
     ///
@@ -124,7 +126,7 @@ impl<'a> Worker<'a> {
                 let same = cpu.shape == device.shape && cpu.values == device.values;
                 assert!(same && cpu.bad == device.bad, "{}", case.to_line());
             }
-            // The device has limits that the CPU lacks, such as the one on the length of tuples.
+            // The device has limits that the CPU does not have, such as the limit on the length of tuples.
             (_, Err(Error::DeviceLimit { .. } | Error::DTypeOnDevice { .. })) => {}
             (_, Err(error)) if error.is_device_error() => return Err(error),
             (Err(cpu), Err(device)) => {
@@ -156,7 +158,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Records a slice in an encoder of its own. If `prepared`, the plan is prepared first.
+    /// Records a slice into a new encoder. If `prepared`, the plan is prepared first.
     fn encode(&mut self, prepared: bool) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
@@ -238,7 +240,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Tensor(Box::new(sliced), expected))
     }
 
-    /// Keeps a value. If another value is taken out for it, uses or drops that one.
+    /// Keeps a value. If a value is taken out in exchange, uses that value or drops it.
     fn keep(&mut self, value: Kept) -> Result<(), Error> {
         let other = self.shared.swap(value, &mut self.random);
         if self.random.below(3) == 0 {

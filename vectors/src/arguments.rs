@@ -1,4 +1,4 @@
-//! The arguments of a case, by their names and types.
+//! Reads the arguments of a case by name, each as the type that its operation needs.
 
 use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use wgslice::{reference::Indexing, spec::TfStridedSlice};
 /// The arguments of a case, and the line number for error messages about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// The line number that error messages name: the case's.
+    /// The case's line number, which error messages name.
     pub line: usize,
     /// The arguments, by name.
     pub args: &'a Map<String, Value>,
@@ -81,7 +81,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// Returns the steps of a view. A missing argument gives no steps.
+    /// Returns the steps of a view. The list is empty if the argument is missing.
     ///
     /// # Errors
     ///
@@ -112,7 +112,8 @@ impl Arguments<'_> {
             .collect()
     }
 
-    /// Returns the policies of indices, from the optional arguments `"negative": "wrap"` and `"out_of_range": "clamp"`.
+    /// Returns the policies for indices, read from the optional arguments `"negative": "wrap"` and `"out_of_range":
+    /// "clamp"`.
     ///
     /// # Errors
     ///
@@ -124,7 +125,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// Whether the optional argument `name` is given. Its only valid value is `word`; any other value is an error.
+    /// Returns whether the optional argument `name` is given. Any value of it other than `word` is an error.
     pub(crate) fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
         match self.args.get(name) {
             None => Ok(false),

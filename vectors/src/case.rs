@@ -1,7 +1,7 @@
-//! Vector files: the call and the expected result of each line.
+//! Reads and writes vector files. Each line of a file holds a call and its expected result.
 //!
-//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error with its line number.
-//! Unknown keys are ignored, so that files may have additional ones.
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error, which
+//! names the line number. Unknown keys are ignored, so that files may have additional ones.
 
 use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Tensor {
     pub data: Vec<i64>,
 }
 
-/// The expected result of an operation.
+/// The expected outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     /// The call returns this result.
@@ -28,10 +28,11 @@ pub enum Expectation {
         kind: String,
         /// The message of TensorFlow, or of the reference for a random case. Empty if the line has none.
         message: String,
-        /// The result of a gather in which out-of-range tuples give zeros. `None` if there is none or it is unknown.
+        /// The result of the same gather where out-of-range tuples give zeros. `None` for another operation or error,
+        /// or if the line does not have it.
         zero_fill: Option<Tensor>,
-        /// The result of a scatter that drops the rows of out-of-range tuples. `None` if there is none or it is
-        /// unknown.
+        /// The result of the same scatter where the rows of out-of-range tuples are dropped. `None` for another
+        /// operation or error, or if the line does not have it.
         ignore: Option<Tensor>,
     },
 }
@@ -39,21 +40,21 @@ pub enum Expectation {
 /// One line of a vector file, or a random case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
+    /// The line number in the file, from 1. For a random case, the case's number in the seed's sequence, from 0.
     pub line: usize,
-    /// The operation.
+    /// The operation that the case calls.
     pub op: Operation,
-    /// TensorFlow's name of the element type. It is not used to run the case: each variant has a type of its own.
+    /// TensorFlow's name of the element type. Runs of the case do not use it: each variant names its own type.
     pub dtype: String,
-    /// The expected result.
+    /// The expected outcome of the call.
     pub expected: Expectation,
-    /// The tensors, by name.
+    /// The operation's tensors, by name, such as `params` and `indices`.
     pub tensors: BTreeMap<String, Tensor>,
-    /// The other arguments, by name.
+    /// The arguments that are not tensors, by name, such as `axis`.
     pub args: Map<String, Value>,
 }
 
-/// A line that is not a case, or a case without something that its operation needs.
+/// The reason why a line is not a case, or why a case does not have valid arguments for its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
     /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
@@ -157,7 +158,7 @@ impl Case {
             .ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
     }
 
-    /// The arguments that are not tensors.
+    /// Returns the arguments that are not tensors.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments {
             line: self.line,
@@ -196,7 +197,8 @@ struct RawCase {
 }
 
 fn parse_line(text: &str, line: usize) -> Result<Case, String> {
-    // The parser sees each line as a document of its own. Its line number, always 1, would mislead.
+    // The parser gets each line as a separate document, so its messages name line 1. That number is removed, because it
+    // would mislead.
     let raw: RawCase = serde_json::from_str(text).map_err(|e| {
         let (reason, column) = (e.to_string(), e.column());
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
@@ -229,8 +231,8 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     })
 }
 
-/// The most elements that a tensor of a file may have. Otherwise a short line with `"arange"` could request any amount
-/// of memory.
+/// The largest number of elements of a tensor in a vector file. Without this limit, a short line with `"arange"` could
+/// request any amount of memory.
 const MAX_ELEMENTS: usize = 1 << 24;
 
 fn resolve(name: &str, raw: RawTensor) -> Result<Tensor, String> {

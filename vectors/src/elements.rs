@@ -1,4 +1,4 @@
-//! Converts values to elements of any width, in two's complement and little endian, and back.
+//! Converts values to the bytes of elements of 1 to 16 bytes, in two's complement and little endian, and back.
 
 use wgslice::DType;
 
@@ -11,7 +11,7 @@ pub(crate) const WIDTHS: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// The bytes of `values`, or `None` if a value does not fit in an element.
+/// Returns the bytes of `values` as elements of this type's size, or `None` if a value does not fit in an element.
 pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     let width = dtype.size();
     let mut bytes = Vec::with_capacity(values.len() * width);
@@ -25,7 +25,7 @@ pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The values of `bytes`.
+/// Returns the value of each element in `bytes`, read as a signed integer of this type's size.
 pub(crate) fn decode(bytes: &[u8], dtype: DType) -> Vec<i128> {
     bytes.chunks_exact(dtype.size()).map(decode_one).collect()
 }

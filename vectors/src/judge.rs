@@ -11,16 +11,16 @@ use wgslice::{Backend, Error, options::OutOfRange};
 /// The first variant of a case that gave a wrong result.
 #[derive(Debug, serde::Serialize)]
 pub struct Difference {
-    /// The variant, as text.
+    /// The variant that gave the result, as text.
     pub variant: String,
     /// How the result differs from the expected one.
     pub problem: String,
 }
 
-/// The tags of errors that mark limits of TensorFlow. wgslice does not have these limits.
+/// The tags of errors by which TensorFlow reports limits that wgslice does not have.
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
-/// Runs a case on a device in every way, until one gives a wrong result.
+/// Runs a case on a device in each of its variants, until one gives a wrong result.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), D
     Ok(())
 }
 
-/// Runs a case on a device in one way.
+/// Runs a case on a device in one variant, and compares the result with the expected one.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn check(
     )
 }
 
-/// Compares the result of running a case on a device in one way with the expected result.
+/// Compares `found`, the result of a case on a device in one variant, with the expected result.
 ///
 /// # Errors
 ///
@@ -78,8 +78,8 @@ pub fn judge(
     }
 }
 
-/// Whether a shape was rightly refused because it is too large for 32-bit addresses: its sizes other than 0 have a
-/// product of at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false where addresses are longer.
+/// Returns whether a shape was rightly refused as too large for 32-bit addresses. The product of its sizes other than 0
+/// must be at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false where addresses are longer.
 fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
     let Err(Error::ShapeTooLarge { shape }) = found else {
         return false;
@@ -94,7 +94,8 @@ fn as_expected(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    // Clamping counts too: no index can be clamped into an empty dimension, so the index stays out of range.
+    // True where an out-of-range tuple does not make the call an error. This includes clamping, because an index into
+    // an empty dimension cannot be clamped and stays out of range.
     let zeros = variant
         .indices
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);
@@ -183,9 +184,8 @@ fn as_expected(
     }
 }
 
-/// Judges a case that exceeds only a limit of TensorFlow. The CPU must run the case, and a device must either give the
-/// same result or name its own limit. If the CPU reports an out-of-range index, the device must report this or its own
-/// limit.
+/// Judges a case that only a limit of TensorFlow makes an error. The CPU must return a result or report an out-of-range
+/// index. The device must do the same, or report a limit of its own.
 fn lifted(
     call: &Call<'_>,
     device: &Backend,

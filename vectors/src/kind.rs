@@ -1,11 +1,11 @@
-//! The tags that vector files have for errors.
+//! The tags by which vector files name errors.
 
 use wgslice::{
     Error,
     error::{CropError, GatherError, ScatterError, SpecError, ViewError},
 };
 
-/// The tag that vector files use for an error, or `other` if they have none for it.
+/// Returns the tag that vector files use for an error, or `other` if they have no tag for it.
 pub fn kind(error: &Error) -> &'static str {
     match error {
         Error::Spec(error) => match error {

@@ -1,5 +1,6 @@
-//! Cases of wgslice's operations, for its tests, the command's `verify` and the counts of `hardware/`. Cases are read
-//! from golden vectors or generated at random, answered by the naive reference, run on a device, judged, and reduced.
+//! Test cases for wgslice's operations. The library's tests, the command's `verify` and the counts of `hardware/` use
+//! them. Cases are read from golden vectors, or drawn at random and answered by the naive reference. They are run on a
+//! device and judged, and failing cases can be reduced.
 //!
 //! A line of a vector file holds one case; `tests/vectors/README.md` describes its keys.
 //!
@@ -24,11 +25,11 @@
 //! | file | decides |
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
-//! | `ops` | the operations and their arguments, a file for each |
+//! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |
 //! | `step` | the steps of a view |
 //! | `oracle` | the answer of the naive reference |
 //! | `variant` | the ways in which a call can be run |
-//! | `elements` | conversion of values to elements of a width, and back |
+//! | `elements` | conversion of values to elements of 1 to 16 bytes, and back |
 //! | `kind` | the tags of errors in vector files |
 //! | `judge` | comparison of results with expectations |
 //! | `random` | random cases, and the reduction of failing ones |

@@ -7,21 +7,21 @@ use crate::{
 };
 use wgslice::reference::{Gathered, ReferenceError, Scattered};
 
-/// What the reference makes of a case.
+/// The reference's answer to a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A result. Rows of out-of-range tuples are zeros in a gather, and are left out in a scatter.
     Tensor {
         /// The result's shape and values.
         tensor: Tensor,
-        /// The number of out-of-range index tuples.
+        /// The number of out-of-range index tuples. 0 for operations without index tuples.
         bad_rows: usize,
     },
-    /// The operation is an error.
+    /// The reference refuses the call with this error.
     Error(ReferenceError),
 }
 
-/// The reference's answer to a case.
+/// Returns the reference's answer to a case.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     Ok(call.answer().unwrap_or_else(Answer::Error))
 }
 
-/// The reference's answer, in the form that a vector file expects.
+/// Returns the reference's answer as the expected result in a vector file.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     })
 }
 
-/// A tensor after the steps of a view.
+/// Returns the tensor that the steps of a view select from `source`, by the reference.
 pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
     let whole = (source.shape.clone(), source.data.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
@@ -73,7 +73,7 @@ pub(crate) fn add(sum: &mut i64, value: &i64) {
     *sum = sum.wrapping_add(*value);
 }
 
-/// An answer without out-of-range tuples.
+/// Returns the answer for a result without out-of-range tuples.
 pub(crate) fn good(tensor: impl Into<Tensor>) -> Answer {
     Answer::Tensor {
         tensor: tensor.into(),

@@ -1,4 +1,4 @@
-//! One step of a view, by the library and by the reference.
+//! The steps of a view, and how the library and the reference apply one.
 
 use wgslice::{
     Error, SliceSpec, TensorView, View,
@@ -9,16 +9,16 @@ use wgslice::{
 /// One step of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A slice.
+    /// A slice, in TensorFlow's encoding.
     Slice(TfStridedSlice),
-    /// A transpose: the dimensions of the source in their new order.
+    /// A transpose. The list is the source's dimensions in their new order.
     Transpose(Vec<usize>),
     /// A broadcast to this shape.
     Broadcast(Vec<usize>),
 }
 
 impl Step {
-    /// The view after the step.
+    /// Returns the view after the step.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Step {
         }
     }
 
-    /// The view of a tensor after the step.
+    /// Returns the view of a tensor after the step.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Step {
         }
     }
 
-    /// The reference's result of the step on a shape and its values.
+    /// Returns the reference's result of the step, for a shape and its values.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Step {
     }
 }
 
-/// A slice in the form of the reference.
+/// Returns a slice in the form that the reference takes.
 pub fn spec_of(encoded: &TfStridedSlice) -> Spec<'_> {
     let TfStridedSlice {
         ref begin,

@@ -1,4 +1,4 @@
-//! The variants in which a call can run, and runs of a call in one of them.
+//! The variants of a call, and runs of a call in one variant.
 
 use crate::{
     case::{Case, Expectation, Tensor},
@@ -13,12 +13,13 @@ use wgslice::{
     reference::Indexing,
 };
 
-/// One way to run a case: the types of its elements and indices, and a policy.
+/// One way to run a case: the type of its elements, and for a gather, crop or scatter the index type and a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The type of the elements.
+    /// The type of the elements: one type stands for each element size.
     pub dtype: DType,
-    /// The index type and the policy for out-of-range tuples of a gather or a scatter. `None` for other operations.
+    /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
+    /// operations.
     pub indices: Option<(DType, OutOfRange)>,
 }
 
@@ -33,8 +34,9 @@ pub struct Outcome {
     pub bad: usize,
 }
 
-/// Every way to run a case: each width that holds its values, except 16 bytes where values are added, each index type
-/// that holds its indices, and each policy for out-of-range indices that the case leaves open.
+/// Returns every way to run a case, which combines three choices: an element width that holds the values (not 16 bytes
+/// if values are added), an index type that holds the indices, and a policy for out-of-range indices that the case
+/// allows.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -75,10 +77,10 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     dtypes.flat_map(each).collect()
 }
 
-/// A call that was handed to a device, which may not have run it yet.
+/// A call that has been given to a device. The device may not have run it yet.
 #[derive(Debug)]
 pub struct Started {
-    /// The result.
+    /// The result, a tensor on the device.
     pub result: wgslice::Tensor,
     /// The report on the index tuples. `None` for a call without them.
     pub report: Option<Pending<Report>>,
@@ -119,7 +121,7 @@ impl From<wgslice::Tensor> for Started {
 }
 
 impl Outcome {
-    /// The outcome of a run, from its result, the result's bytes, and the report if there is one.
+    /// Makes the outcome of a run from its result, the result's bytes, and the report if there is one.
     pub fn new(result: &wgslice::Tensor, bytes: &[u8], report: Option<&Report>) -> Self {
         Self {
             shape: result.shape().to_vec(),
@@ -129,7 +131,7 @@ impl Outcome {
     }
 }
 
-/// A device, and the way in which a call runs there.
+/// A device, and the variant in which a call runs there.
 pub(crate) struct Run<'a> {
     device: &'a Backend,
     variant: &'a Variant,
@@ -177,7 +179,7 @@ impl Run<'_> {
         }
     }
 
-    /// The options of a gather with the policies of the variant and the case. The other options are the defaults.
+    /// Returns the options of a gather with the policies of the variant and the case, and defaults for the rest.
     pub(crate) fn gather(&self, indexing: Indexing) -> GatherOptions {
         GatherOptions {
             out_of_range: self.policy(),
@@ -197,7 +199,8 @@ impl Run<'_> {
         Ok(Started::new(tensor, report))
     }
 
-    /// The options of a scatter with the policies of the variant and the case. The order is the default.
+    /// Returns the options of a scatter with this combination and the policies of the variant and the case. The order
+    /// is the default.
     pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
         ScatterOptions {
             combine,
@@ -208,8 +211,8 @@ impl Run<'_> {
     }
 }
 
-/// The bytes of indices in the machine's byte order, because the library reads indices as numbers. `None` if an index
-/// does not fit.
+/// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers. `None` if an
+/// index does not fit in the type.
 fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
     fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
         bytes

@@ -20,7 +20,8 @@ pub struct PageArray {
 
 #[wasm_bindgen]
 impl PageArray {
-    /// A picture of a canvas's pixels, height × width × channels. It has no alpha channel if all pixels are opaque.
+    /// Uploads the pixels of a canvas as a picture of height × width × channels. If all pixels are opaque, the picture
+    /// has no alpha channel.
     pub fn picture(
         device: &Device,
         rgba: &[u8],
@@ -40,7 +41,7 @@ impl PageArray {
         Ok(Self { tensor })
     }
 
-    /// A small table in which the value at row r and column c is 10 r + c.
+    /// Makes a table in which the value at row r and column c is 10 r + c.
     pub fn table(device: &Device, rows: usize, columns: usize) -> Result<Self, JsError> {
         let value =
             |row: usize, column: usize| i32::try_from(10 * row + column).unwrap_or(i32::MAX);
@@ -51,7 +52,7 @@ impl PageArray {
         Ok(Self { tensor })
     }
 
-    /// The array's shape.
+    /// Returns the array's shape.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> Vec<usize> {
         self.tensor.shape().to_vec()
@@ -62,14 +63,14 @@ impl PageArray {
         read(&self.tensor).await
     }
 
-    /// A slice, written as in Python, whose dimensions are then transposed to `order` unless that is empty. Both
-    /// together are one pass over the data.
+    /// Slices the array and reads the result back. `spec` is written as in Python. Unless `order` is empty, the
+    /// dimensions of the slice are transposed to this order. Slice and transpose together take one pass over the data.
     pub async fn slice(&self, spec: String, order: String) -> Result<Shown, JsError> {
         let view = self.view(&spec, &order)?;
         read(&view.to_tensor()?).await
     }
 
-    /// What the device does for this slice.
+    /// Describes what the device does for such a slice.
     pub fn explain(&self, spec: &str, order: &str) -> Result<String, JsError> {
         let view = self.view(spec, order)?;
         let plan = view.view().plan(self.tensor.dtype());
@@ -114,8 +115,8 @@ impl PageArray {
             return Ok(view);
         }
         let order = integers(order)?;
-        // A negative number, or one beyond the address space, becomes a number that no dimension has, which the
-        // transpose reports.
+        // A negative number, or one that does not fit `usize`, becomes `usize::MAX`. No dimension has this number, so
+        // the transpose returns an error.
         let order: Vec<usize> = order
             .into_iter()
             .map(|dimension| usize::try_from(dimension).unwrap_or(usize::MAX))
@@ -142,30 +143,30 @@ pub struct Gathered {
 
 #[wasm_bindgen]
 impl Gathered {
-    /// The result. A second call returns an empty one.
+    /// Returns the result. A second call returns an empty result.
     pub fn take_result(&mut self) -> Shown {
         std::mem::take(&mut self.shown)
     }
 
-    /// The number of tuples.
+    /// Returns the number of tuples.
     #[wasm_bindgen(getter)]
     pub fn tuples(&self) -> usize {
         self.report.tuples
     }
 
-    /// The number of tuples out of range.
+    /// Returns the number of tuples out of range.
     #[wasm_bindgen(getter)]
     pub fn out_of_range(&self) -> usize {
         self.report.out_of_range
     }
 
-    /// The number of the first tuple out of range, from 0. `undefined` if there is none.
+    /// Returns the number of the first tuple out of range, from 0. `undefined` if all are in range.
     #[wasm_bindgen(getter)]
     pub fn first(&self) -> Option<usize> {
         self.report.first.as_ref().map(|first| first.tuple)
     }
 
-    /// The indices of the first tuple out of range. `undefined` if there is none.
+    /// Returns the indices of the first tuple out of range, as text. `undefined` if all are in range.
     #[wasm_bindgen(getter)]
     pub fn first_indices(&self) -> Option<String> {
         self.report

@@ -29,13 +29,13 @@ pub async fn random_case(device: &Device, seed: u64, number: usize) -> Result<Ve
     verdict(&device.backend, &case, ways).await
 }
 
-/// Case `number` of a seed, as a line of a vector file.
+/// Returns case `number` of a seed, as a line of a vector file.
 #[wasm_bindgen]
 pub fn random_line(seed: u64, number: usize) -> Result<String, JsError> {
     Ok(answered(case(seed, number))?.to_line())
 }
 
-/// The cases of a vector file, one for each line.
+/// The cases of a vector file, one for each line that is not empty.
 #[wasm_bindgen]
 pub struct Vectors {
     cases: Vec<Case>,
@@ -43,7 +43,7 @@ pub struct Vectors {
 
 #[wasm_bindgen]
 impl Vectors {
-    /// Reads a file. A line that is not a case is an error, as is a file without cases.
+    /// Reads the text of a file. A line that is not a case is an error, as is a file without cases.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
         let cases = parse(text)
@@ -59,13 +59,13 @@ impl Vectors {
         }
     }
 
-    /// The number of lines.
+    /// Returns the number of cases.
     #[wasm_bindgen(getter)]
     pub fn length(&self) -> usize {
         self.cases.len()
     }
 
-    /// Runs a line in every way, until a result is wrong.
+    /// Runs case `at`, counted from 0, in every way until a result is wrong.
     pub async fn run(&self, device: &Device, at: usize) -> Result<Verdict, JsError> {
         let case = self
             .cases
@@ -106,7 +106,7 @@ async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Out
     ))
 }
 
-/// The bytes of a tensor. Its element type must be one that cases have.
+/// Reads the bytes of a tensor, whose element type must be one that cases have: a signed integer or complex128.
 async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
     match tensor.dtype() {
         DType::I8 => read::<i8, 1>(tensor, i8::to_le_bytes).await,

@@ -11,24 +11,25 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// The browser's GPU, by WebGPU. A software adapter is accepted too, since people want to see the shaders run.
+    /// Opens the browser's GPU, by WebGPU. A software adapter is accepted too, since people want to see the shaders
+    /// run.
     pub async fn webgpu() -> Result<Self, JsError> {
         let backend = Backend::open_gpu_async(&AdapterOptions::default()).await?;
         Ok(Self::new(backend))
     }
 
-    /// The CPU, in WebAssembly.
+    /// Returns the CPU, on which the library runs in WebAssembly.
     pub fn cpu() -> Self {
         Self::new(Backend::cpu())
     }
 
-    /// Whether the device is the CPU.
+    /// Returns whether the device is the CPU.
     #[wasm_bindgen(getter)]
     pub fn is_cpu(&self) -> bool {
         self.backend.is_cpu()
     }
 
-    /// The device's name and kind, in the library's words.
+    /// Returns the device's name and kind, in the library's words.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {
         self.backend.to_string()

@@ -1,4 +1,4 @@
-//! The Rust side of the page: wgslice behind the few calls that `www` makes. Errors reach the page as exceptions with the
+//! The Rust side of the page: the calls by which `www` uses wgslice. Errors reach the page as exceptions with the
 //! library's messages.
 //!
 //! | file | decides |
@@ -26,7 +26,7 @@ extern "C" {
     fn log_error(message: &str);
 }
 
-/// Writes the message of a panic to the browser's console, which would otherwise only show "unreachable executed".
+/// Makes a panic write its message to the browser's console, which would otherwise only show "unreachable executed".
 #[wasm_bindgen(start)]
 fn start() {
     panic::set_hook(Box::new(|panic| log_error(&panic.to_string())));

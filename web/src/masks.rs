@@ -18,7 +18,7 @@ pub struct Masks {
     pub shrink_axis_mask: i32,
 }
 
-/// The vectors and masks of a slice that is written as in Python.
+/// Returns the vectors and masks of a slice that is written as in Python.
 #[wasm_bindgen]
 pub fn masks(spec: &str) -> Result<Masks, JsError> {
     let spec: SliceSpec = spec.parse()?;

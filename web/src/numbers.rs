@@ -1,4 +1,4 @@
-//! Integers that are typed in: index tuples, and the order of dimensions.
+//! Reads integers that the user types: index tuples, and the order of dimensions.
 
 use std::fmt;
 

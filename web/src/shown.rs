@@ -20,18 +20,18 @@ pub struct Shown {
     picture: Option<[usize; 3]>,
 }
 
-/// The longest side in pixels of a canvas that all browsers support.
+/// The longest side of a picture, in pixels. Browsers limit the sides of a canvas, but support this length.
 const LONGEST: usize = 8192;
 
 #[wasm_bindgen]
 impl Shown {
-    /// The shape of the result.
+    /// Returns the shape of the result.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> Vec<usize> {
         self.shape.clone()
     }
 
-    /// The element type.
+    /// Returns the name of the element type.
     #[wasm_bindgen(getter)]
     pub fn dtype(&self) -> String {
         match self.values {
@@ -40,19 +40,19 @@ impl Shown {
         }
     }
 
-    /// The height of the picture. `undefined` if there is none.
+    /// Returns the height of the picture in pixels. `undefined` if the result is not a picture.
     #[wasm_bindgen(getter)]
     pub fn height(&self) -> Option<usize> {
         self.picture.map(|[height, ..]| height)
     }
 
-    /// The width of the picture. `undefined` if there is none.
+    /// Returns the width of the picture in pixels. `undefined` if the result is not a picture.
     #[wasm_bindgen(getter)]
     pub fn width(&self) -> Option<usize> {
         self.picture.map(|[_, width, _]| width)
     }
 
-    /// The pixels of the picture, for a canvas. Empty if there is none.
+    /// Returns the pixels of the picture, for a canvas: four bytes each. Empty if the result is not a picture.
     pub fn rgba(&self) -> Clamped<Vec<u8>> {
         let (Values::Picture(bytes), Some([_, _, channels])) = (&self.values, self.picture) else {
             return Clamped(Vec::new());
@@ -71,7 +71,8 @@ impl Shown {
         Clamped(pixels)
     }
 
-    /// The first `most` values, in nested brackets as NumPy writes them.
+    /// Returns the first `most` values, in nested brackets as NumPy writes them. A last line says how many more there
+    /// are.
     pub fn numbers(&self, most: usize) -> String {
         match &self.values {
             Values::Picture(values) => nested(values, &self.shape, most),
@@ -79,7 +80,7 @@ impl Shown {
         }
     }
 
-    /// The values of a table. Empty for a picture.
+    /// Returns the values of a table. Empty if the elements are `uint8`.
     pub fn integers(&self) -> Vec<i32> {
         match &self.values {
             Values::Picture(_) => Vec::new(),
@@ -108,10 +109,10 @@ impl Shown {
     }
 }
 
-/// The height, width and number of channels of a picture that is made of the bytes of this shape, in their order. A
-/// last dimension of size 3 or 4 is the channels if another dimension precedes it, and a last dimension of size 1 if
-/// two do. Otherwise the picture is grey. Further dimensions stack pictures below one another. `None` if a side is
-/// empty or too long.
+/// Returns the height, width and number of channels of the picture that shows an array of bytes of this shape. A last
+/// dimension of size 3 or 4 holds the channels if another dimension precedes it. A last dimension of size 1 holds the
+/// only channel if two dimensions precede it. Otherwise the last dimension is the width of a picture with one channel.
+/// Dimensions before the height stack pictures below one another. `None` if a side is empty or too long.
 fn picture(shape: &[usize]) -> Option<[usize; 3]> {
     let (outer, width, channels) = match *shape {
         [] => (&[][..], 1, 1),
@@ -124,7 +125,7 @@ fn picture(shape: &[usize]) -> Option<[usize; 3]> {
     (fits(height) && fits(width)).then_some([height, width, channels])
 }
 
-/// Up to `most` values in nested brackets, and a line with the number of values that are left out.
+/// Formats up to `most` values in nested brackets. If values are left out, a last line gives their number.
 fn nested<T: Display>(values: &[T], shape: &[usize], most: usize) -> String {
     let mut text = String::new();
     write_nested(&mut text, &mut values.iter().take(most), shape, 0);

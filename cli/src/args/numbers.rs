@@ -1,4 +1,4 @@
-//! Numbers on the command line.
+//! Parses numbers on the command line.
 
 use bytesize::ByteSize;
 use std::{num::IntErrorKind, str::FromStr};

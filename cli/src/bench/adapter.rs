@@ -28,12 +28,13 @@ pub(crate) struct Adapter {
     pub(crate) software: bool,
     pub(crate) cold: Cold,
     pub(crate) costs: CostModel,
+    /// `None` if the adapter has no timestamp queries.
     pub(crate) stamps: Option<Stamps>,
-    /// The last uncaptured error of the device that `wait` has not returned yet.
+    /// The last uncaptured error of the device, until `wait` returns it.
     last_error: Arc<Mutex<Option<String>>>,
 }
 
-/// Seconds that the steps to the first result of a tiny slice take.
+/// The seconds that each step up to the first result of a tiny slice takes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cold {
     /// The time to load the drivers and list the adapters.
@@ -50,7 +51,8 @@ impl Cold {
     }
 }
 
-/// Opens the adapters that the options allow, best first: all that fit for `All`, else at most one.
+/// Opens adapters that the options allow, best first. `All` opens every adapter that fits, and names those that fail to
+/// open on stderr. Every other choice opens at most one adapter.
 pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
     let begin = Instant::now();
     let candidates = match choice {
@@ -135,7 +137,8 @@ impl Adapter {
         })
     }
 
-    /// Waits until all submitted work is done. Returns an error that the device reported since the last call.
+    /// Waits until all submitted work is done. Fails if the device has reported an error since the last call, and
+    /// returns the last such error.
     pub(crate) fn wait(&self) -> Result<(), Problem> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         polled.map_err(|error| Problem::Device(error.to_string()))?;

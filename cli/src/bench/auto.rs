@@ -23,13 +23,15 @@ pub(crate) struct Prediction {
     pub(crate) measured: f64,
 }
 
-/// The choice for a workload. `None` unless it was measured on at least two devices and an adapter has costs.
+/// Returns the choice for a workload. `None` if no device has costs, or if fewer than two devices have a host-to-host
+/// time for the workload.
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
     use wgslice::cost::Location;
 
-    // The CPU has no costs of its own. Those of the first adapter include the rates of this CPU.
+    // The CPU has no costs of its own, so its time is estimated by the costs of the first adapter, which include the
+    // rates of this CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
@@ -74,7 +76,7 @@ fn choose(work: &Workload, devices: Vec<Prediction>) -> Option<Choice> {
     })
 }
 
-/// Serializes costs as a JSON object.
+/// Serializes costs as a JSON object, and `None` as `null`.
 #[cfg(feature = "gpu")]
 pub(crate) fn costs<S: serde::Serializer>(
     costs: &Option<wgslice::cost::CostModel>,

@@ -1,4 +1,4 @@
-//! The minimal cost of a dispatch: a shader without parameters that copies words.
+//! A minimal dispatch, to compare the cost of other dispatches with. Its shader has no parameters and copies words.
 
 use super::{adapter::Adapter, measured::Problem};
 use wgpu::{Buffer, CommandEncoder};
@@ -15,16 +15,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// The shader and its buffers.
+/// The compiled shader and its buffers, ready to be dispatched.
 #[derive(Debug)]
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
     bindings: wgpu::BindGroup,
+    /// The workgroups of a dispatch.
     groups: u32,
 }
 
 impl Bare {
-    /// `output` must be smaller than 16 MiB: a dimension of a dispatch may be limited to 65 535 workgroups.
+    /// Compiles the shader. `output` must have at most 65 535 × 256 bytes: each workgroup writes 256 bytes, and a
+    /// device may limit a dispatch to 65 535 workgroups along a dimension.
     pub(crate) fn new(adapter: &Adapter, input: &Buffer, output: &Buffer) -> Self {
         let device = &adapter.device;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

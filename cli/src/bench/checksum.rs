@@ -1,7 +1,7 @@
 //! Checks results by a checksum: the sum of all elements, where element i is multiplied by i % 97 + 1.
 //!
-//! The expected sum is computed from the formula of the data, by plain arithmetic on positions that shares no code
-//! with the library. All terms are integers, so 64-bit floating point holds sums below 2^53 exactly.
+//! The expected sum follows from the formula of the data. It is computed by plain arithmetic on positions, without the
+//! library. All terms are integers, so 64-bit floating point holds sums below 2^53 exactly.
 
 use super::{
     data,
@@ -13,7 +13,7 @@ use wgslice::DType;
 /// The weights repeat after this many elements.
 const WEIGHTS: usize = 97;
 
-/// The expected checksum of a workload, from the formula.
+/// Computes the expected checksum of a workload from the formula.
 pub(crate) fn expected(work: &Workload) -> f64 {
     let mut sum = Sum::default();
     match &work.operation {
@@ -108,7 +108,7 @@ impl Sum {
     }
 }
 
-/// The selected positions along one dimension.
+/// The positions that a slice selects along one dimension: `first + i * step` for every `i` below `count`.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
     first: i64,
@@ -127,13 +127,13 @@ fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// The row-major strides of an array.
+/// Returns the row-major strides of an array, in elements.
 fn strides(shape: &[usize]) -> Vec<i64> {
     let inner = |dim| shape[dim + 1..].iter().map(|&size| signed(size)).product();
     (0..shape.len()).map(inner).collect()
 }
 
-/// Applies Python's rule: negative bounds count from the end, and all are clamped to the dimension.
+/// Applies Python's rules: a negative bound counts from the end, and every bound is clamped to the dimension.
 fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     let length = signed(size);
     let step = step.unwrap_or(1);
@@ -161,7 +161,7 @@ fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     }
 }
 
-/// Adds the elements along these dimensions, beginning with element `at` of the data.
+/// Adds the elements along `dims` to `sum`, in the order of the result. The first is element `at` of the data.
 fn add_all(sum: &mut Sum, work: &Workload, dims: &[Dim], at: i64) {
     match dims.split_first() {
         None => sum.add(work.values.at(usize::try_from(at).unwrap_or(usize::MAX))),
@@ -182,8 +182,8 @@ pub(crate) struct Wrong {
     whose: &'static str,
 }
 
-/// Compares a result with `expected`, the checksum from the formula, and with that of the workloads file if there is
-/// one.
+/// Compares the checksum of a result with `expected`, the checksum from the formula, and with the checksum in the
+/// workloads file if there is one.
 pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<(), Wrong> {
     let found = of(result, work.values.dtype());
     let wanted = [
@@ -202,7 +202,7 @@ pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<()
     Ok(())
 }
 
-/// The checksum of the bytes of a result.
+/// Returns the checksum of a result, given as bytes.
 fn of(bytes: &[u8], dtype: DType) -> f64 {
     match dtype {
         DType::F16 => sum(bytes, |&bytes: &[u8; 2]| half(u16::from_ne_bytes(bytes))),
@@ -223,7 +223,7 @@ fn sum<const N: usize>(bytes: &[u8], value: impl Fn(&[u8; N]) -> f64) -> f64 {
     total
 }
 
-/// The value of a half-precision number.
+/// Returns the value of a half-precision number, given its bits.
 fn half(bits: u16) -> f64 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
     let magnitude = match exponent {

@@ -1,4 +1,4 @@
-//! Measuring on the CPU.
+//! Measures workloads on the CPU.
 
 use super::{
     data::{Loaded, garbage},
@@ -9,7 +9,7 @@ use super::{
 use std::{convert::Infallible, hint::black_box, num::NonZero, thread, time::Instant};
 use wgslice::{Backend, Error, Indices};
 
-/// The number of threads that the library may use.
+/// Returns the number of threads that the library may use: the parallelism that the system reports, or 1.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -43,7 +43,7 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     Ok(sheet)
 }
 
-/// Times the workload with a new output each time.
+/// Times runs of the workload on tensors, each into a new output.
 fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
     let tensors = loaded.upload(&Backend::cpu())?;
     loaded.verify(&tensors.run()?.bytes()?)?;
@@ -71,10 +71,11 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// Times memcpy from the input to all of `dest`. The input is copied repeatedly if it is shorter.
+/// Times memcpy from the input to `dest` on `threads` threads. If the input is shorter than `dest`, it is repeated.
 fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
-    // `copy_from` needs input if there is anything to copy. A workload with a result has an input.
+    // If there is anything to copy, `copy_from` needs a source that is not empty. A workload whose result is not empty
+    // has an input that is not empty.
     let part = dest.len().div_ceil(threads).max(1);
     let outcome = timed(effort, || {
         let mut parts = (0..).step_by(part).zip(dest.chunks_mut(part));
@@ -94,7 +95,7 @@ fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) ->
     }
 }
 
-/// Fills `dest` from byte `at` of the input on. After its end, the input begins again.
+/// Fills `dest` with the bytes of `source` from byte `at` on. After its end, `source` begins again.
 fn copy_from(source: &[u8], at: usize, dest: &mut [u8]) {
     let source = black_box(source);
     let begin = &source[at % source.len()..];

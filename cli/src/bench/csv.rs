@@ -1,4 +1,4 @@
-//! Writes one line per measured time, for spreadsheets.
+//! Writes one line of CSV for each quantity that was timed for a workload on a device.
 
 use super::{measured::Measured, report::Report, times::Times};
 

@@ -1,8 +1,8 @@
 //! The data of a workload, defined by a formula so that other programs can make the same bytes.
 //!
-//! Element i has the value i % modulus, where i wraps at 32 bits. Its type represents the value exactly. The
-//! coordinates of all index tuples are numbered in order: coordinate i is a hash of i, modulo the size of its
-//! dimension.
+//! Element i has the value i % modulus, where i wraps at 32 bits. The element type represents these values exactly. The
+//! coordinates of all index tuples of a gather are numbered in order: coordinate i is a hash of i, modulo the size of
+//! its dimension.
 
 use super::{
     checksum::{self, Wrong},
@@ -61,20 +61,20 @@ impl Values {
         self.dtype
     }
 
-    /// The value of element `i`.
+    /// Returns the value of element `i`.
     pub(crate) fn at(self, i: usize) -> u32 {
-        // `i` wraps to 32 bits before the remainder is taken. This makes a difference, because 2³² is a multiple of
-        // only one modulus, 2048.
+        // `i` wraps to 32 bits before the remainder is taken. The order matters, because 2048 is the only modulus that
+        // divides 2³².
         let i = i & u32::MAX as usize;
         u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
     }
 
-    /// Element `i` of the value of an update.
+    /// Returns element `i` of the value that an update writes.
     pub(crate) fn update(self, i: usize) -> u32 {
         self.at(i.wrapping_mul(7))
     }
 
-    /// The bytes of a value.
+    /// Returns the bytes of an element with this value.
     fn encode(self, value: u32) -> Vec<u8> {
         match self.dtype {
             DType::F16 => half_bits(value).to_ne_bytes().to_vec(),
@@ -84,7 +84,7 @@ impl Values {
         }
     }
 
-    /// The bytes of an array of `count` elements.
+    /// Returns the bytes of the first `count` elements.
     fn elements(self, count: usize) -> Result<Vec<u8>, OutOfMemory> {
         /// After this many elements `i` wraps, and the values begin again with zero.
         const CYCLE: usize = 1 << 32;
@@ -119,7 +119,7 @@ fn half_bits(value: u32) -> u16 {
     u16::try_from(bits).unwrap_or(u16::MAX)
 }
 
-/// Hashes a number. An index is this hash modulo the size of its dimension.
+/// Hashes a number. A gather's index is such a hash, modulo the size of its dimension.
 pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^= hash >> 16;
     hash = hash.wrapping_mul(0x7feb_352d);
@@ -128,7 +128,7 @@ pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// Coordinate `i` of the index tuples, counted through all tuples.
+/// Returns coordinate `i` of a gather's index tuples. `i` counts the coordinates of all tuples in order.
 pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     let count = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     lowbias32(count) as usize % shape[i % depth]
@@ -153,7 +153,7 @@ pub(crate) fn crop_box(shape: &[usize], sizes: &[usize], n: usize) -> (Vec<usize
 #[error("no memory left on the host for {0} bytes: choose smaller workloads with --only")]
 pub(crate) struct OutOfMemory(usize);
 
-/// An empty vector with a capacity of `bytes`.
+/// Returns an empty vector with room for `bytes` bytes.
 fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut room = Vec::new();
     let outcome = room.try_reserve_exact(bytes);
@@ -281,7 +281,8 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Memory for the result: a copy of the data if the workload changes it in place, otherwise [`garbage`].
+    /// Returns memory for the result: a copy of the input if the workload changes the input in place, otherwise
+    /// [`garbage`].
     pub(crate) fn dest(&self) -> Result<Vec<u8>, OutOfMemory> {
         let mut dest = garbage(self.work.plan.result_bytes())?;
         if self.work.plan.is_in_place() {
@@ -290,7 +291,7 @@ impl<'a> Loaded<'a> {
         Ok(dest)
     }
 
-    /// Compares the result with the expected one.
+    /// Compares the checksum of a result with the expected checksum.
     pub(crate) fn verify(&self, result: &[u8]) -> Result<(), Wrong> {
         checksum::verify(self.work, self.expected, result)
     }
@@ -305,10 +306,10 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// [`Loaded::host_to_host`] with elements moved as integers of the same size.
+    /// Does the work of [`Loaded::host_to_host`]. `T` is an unsigned integer of the size of an element.
     fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<HostResult, Error> {
         let work = self.work;
-        // A large vector is aligned for every type, and is borrowed. A small one may not be, and is then copied.
+        // Bytes that are aligned for `T` are borrowed, as those of large vectors usually are. Other bytes are copied.
         fn cast<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
             bytemuck::try_cast_slice(bytes)
                 .map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::from)
@@ -345,7 +346,7 @@ impl<'a> Loaded<'a> {
         Ok(HostResult(Box::new(Bytes(array.data))))
     }
 
-    /// The begins and the flips of all boxes of a crop. A box has `dims` of each.
+    /// Returns the begins and the flips of all boxes of a crop. A box has `dims` begins and `dims` flips.
     fn boxes(&self, dims: usize) -> (Vec<i32>, Vec<bool>) {
         let tuples = self.indices.chunks(2 * dims.max(1));
         let begins = tuples.clone().flat_map(|tuple| &tuple[..dims]);

@@ -38,7 +38,7 @@ pub(crate) struct Described {
     pub(crate) kind: Kind,
     /// Whether the device has timestamp queries.
     timestamps: bool,
-    /// Seconds until the first result in this process.
+    /// The seconds of each step up to the first result in this process. `None` if the device is the CPU.
     #[cfg(feature = "gpu")]
     pub(crate) cold: Option<adapter::Cold>,
     /// The measured costs of the device and of the CPU. `None` if the device is the CPU.
@@ -57,13 +57,13 @@ pub(crate) enum Kind {
     Gpu,
 }
 
-/// The devices to measure, each with its description. The CPU is first if it is one of them.
+/// Opens the devices to measure, and returns each with its description. The CPU is first if it is one of them.
 pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure> {
     let choice = device::choice(global, DeviceChoice::All)?;
     let gpus = gpus(global, choice)?;
     if gpus.is_empty() {
         match choice {
-            // No adapter could be opened above, so this fails, with an error that lists the adapters.
+            // No adapter could be opened above, so this call fails. Its error says why.
             DeviceChoice::Gpu => drop(device::gpu(global)?),
             DeviceChoice::All if device::named(global).is_some() => drop(device::gpu(global)?),
             DeviceChoice::All => {

@@ -1,7 +1,7 @@
 //! Measures workloads on a device.
 //!
-//! Each workload has its own pipelines, so that its first call compiles them. The driver may still have a cache of
-//! shaders that it compiled before, which the benchmark cannot control.
+//! Each workload has its own pipelines, so that its first call compiles them. The driver may still cache shaders that
+//! it compiled before. The benchmark cannot control this cache.
 
 use super::{
     adapter::Adapter,
@@ -38,7 +38,7 @@ pub(crate) fn measure(
         sheet.insert(Quantity::First, first.into());
         loaded.verify(&dest.bytes()?)?;
         if !loaded.work.plan.is_in_place() {
-            // A copy would overwrite what an update keeps.
+            // These copies fill the whole output, so they would overwrite what an update keeps.
             work.copies(&bench, effort, &mut sheet)?;
         }
         work.resident(&bench, effort, &mut sheet)?;
@@ -218,8 +218,8 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Times buffer copies of as many bytes as the result has. They come from the input, which is copied repeatedly if
-    /// it is shorter.
+    /// Times buffer copies of as many bytes as the result has. If the source buffer is shorter than the result, it is
+    /// copied repeatedly.
     fn copies(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
         let copy = |encoder: &mut CommandEncoder| {
             let (size, most) = (self.dest.size(), self.source.size());
@@ -238,9 +238,10 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Times one of many operations in a submission, and a minimal dispatch both alone and as one of as many.
+    /// Times submissions of 100 and of 1000 operations, and of 1, 100 and 1000 minimal dispatches. Each time is divided
+    /// by the number of operations or dispatches.
     fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
-        // The minimal dispatch writes to an output of its own, so that the result is kept.
+        // The minimal dispatch writes to an output of its own, so that the result of the workload stays intact.
         let output = bench.dest()?;
         let bare = Bare::new(bench.adapter, self.source, only(&output)?);
         let many = [
@@ -264,7 +265,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The buffer of a tensor. A tensor in several buffers is an error.
+/// Returns the buffer of a tensor. A tensor in several buffers is an error.
 fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers() {
         [buffer] => Ok(buffer),
@@ -275,7 +276,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     }
 }
 
-/// The time on the device by its timestamps. `None` if it has no timestamp queries.
+/// Times recorded work by the timestamps of the device. `None` if the device has no timestamp queries.
 fn on_device(
     bench: &Bench<'_>,
     effort: Effort,

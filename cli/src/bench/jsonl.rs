@@ -1,5 +1,5 @@
-//! Appends a line of JSON for each workload and mode to a file as soon as the times are known. Other programs in a
-//! comparison write their times in the same form.
+//! Appends lines of JSON to a file: one for each device, and one for each workload and mode as soon as its times are
+//! known. Other programs in a comparison write their times in the same form.
 
 use super::{
     devices::Described,
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file, if one was requested.
+/// The file that lines are appended to, with its path. `None` if the user names no file.
 #[derive(Debug)]
 pub(crate) struct Lines(Option<(PathBuf, File)>);
 
@@ -69,7 +69,7 @@ impl Lines {
         })])
     }
 
-    /// Writes whole lines, so that other programs may append to the same file.
+    /// Appends whole lines, so that other programs may append to the same file.
     fn put(&mut self, lines: impl IntoIterator<Item = Value>) -> Result<(), Failure> {
         let Some((path, file)) = &mut self.0 else {
             return Ok(());
@@ -80,10 +80,10 @@ impl Lines {
     }
 }
 
-/// Whether the last line of the file has no end, as when its writer was killed or the file was edited by hand.
+/// Returns whether the file ends within a line, as when its writer was killed or the file was edited by hand.
 fn is_within_a_line(path: &Path) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
-    // A device or a pipe has no end.
+    // A device or a pipe has no end to seek to.
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(false);
     }

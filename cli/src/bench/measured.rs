@@ -107,7 +107,8 @@ impl Quantity {
         }
     }
 
-    /// Whether the quantity is a mode: the time of a complete run, which other programs in a comparison measure too.
+    /// Returns whether the quantity is a mode: the time of a complete run, which other programs in a comparison measure
+    /// too.
     pub(crate) fn is_mode(self) -> bool {
         matches!(
             self,
@@ -116,7 +117,7 @@ impl Quantity {
     }
 }
 
-/// The times of a workload on a device.
+/// The times of a workload on a device, by quantity.
 pub(crate) type Sheet = BTreeMap<Quantity, Times>;
 
 /// A workload that was measured on a device with a correct result.
@@ -128,7 +129,7 @@ pub(crate) struct Measured {
     pub(crate) dtype: &'static str,
     pub(crate) shape: Vec<usize>,
     pub(crate) result_shape: Vec<usize>,
-    /// Bytes read plus written.
+    /// The bytes read plus the bytes written.
     pub(crate) bytes: usize,
     pub(crate) device: String,
     pub(crate) peer: String,
@@ -137,7 +138,8 @@ pub(crate) struct Measured {
     /// if the system does not report it.
     pub(crate) peak_memory: Option<u64>,
     pub(crate) gb_per_second: f64,
-    /// The rate in percent of that at which the device copies the same number of bytes. `None` if no copy was timed.
+    /// The workload's rate, as a percentage of the rate at which the device copies the same number of bytes. `None` if
+    /// no copy was timed.
     pub(crate) percent_of_copy: Option<f64>,
     pub(crate) seconds: Sheet,
 }
@@ -149,7 +151,7 @@ pub(crate) struct Failed {
     pub(crate) device: String,
     pub(crate) peer: String,
     pub(crate) error: String,
-    /// Whether the result was wrong. Otherwise there was none.
+    /// Whether the result was wrong. Otherwise an error ended the measurement.
     pub(crate) wrong: bool,
 }
 
@@ -210,7 +212,7 @@ impl Measured {
         format!("{} {}", self.workload, self.what)
     }
 
-    /// The time in which the device copies the same number of bytes, in seconds.
+    /// Returns the time in seconds in which the device copies the same number of bytes. `None` if no copy was timed.
     pub(crate) fn copy(&self) -> Option<f64> {
         copy(&self.seconds)
     }
@@ -220,7 +222,7 @@ impl Measured {
     }
 }
 
-/// The median time in seconds of the fastest way to copy the same number of bytes.
+/// Returns the median time in seconds of the fastest way to copy the same number of bytes, by the clock of the host.
 fn copy(seconds: &Sheet) -> Option<f64> {
     let copies = [Quantity::CopyOne, Quantity::CopyAll, Quantity::CopyBuffer];
     let medians = copies

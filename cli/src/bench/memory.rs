@@ -2,13 +2,13 @@
 
 use std::fs;
 
-/// Resets the peak. If the system does not allow it, the peak counts from the start of the process.
+/// Resets the peak. If the system does not allow a reset, the peak counts from the start of the process.
 pub(crate) fn forget_peak() {
-    // The documented way to reset the peak of resident memory. A failure does no harm.
+    // By the manual page proc(5), this resets the peak of resident memory. A failure does no harm.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The peak in bytes. `None` if the system does not report it.
+/// Returns the peak of resident memory in bytes. `None` if the system does not report it.
 pub(crate) fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     parse(&status)

@@ -190,8 +190,8 @@ fn measure(
     Ok(())
 }
 
-/// Measures the swept operations. A device that fails at a size is not measured at larger ones, unless it failed by a
-/// wrong result.
+/// Measures the operations of the sweep at each size. If a device fails at a size other than by a wrong result, it is
+/// not measured at larger sizes of the same operation.
 fn sweep_over(
     sizes: &[usize],
     devices: &[Device],
@@ -233,7 +233,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     workload::only(all, &args.only).map_err(Failure::usage)
 }
 
-/// The exit code. A wrong result takes precedence over a missing one.
+/// Returns the exit code. A wrong result takes precedence over a measurement that failed.
 fn verdict(report: &Report) -> ExitCode {
     let failures = &report.failures;
     if failures.iter().any(|failed| failed.wrong) {

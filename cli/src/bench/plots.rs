@@ -20,7 +20,7 @@ type Picture = Result<String, Box<dyn std::error::Error>>;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Colours that are distinguishable with any colour vision (Okabe and Ito).
+/// Colours by Okabe and Ito, chosen to stay distinct for readers with colour blindness.
 const DEVICES: [RGBColor; 4] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -28,7 +28,7 @@ const DEVICES: [RGBColor; 4] = [
     RGBColor(204, 121, 167),
 ];
 
-/// The stages of work on a device, in their order.
+/// The stages of work on a device, in their order, and the colour of each.
 pub(super) const STAGES: [(Quantity, RGBColor); 4] = [
     (Quantity::Upload, RGBColor(86, 180, 233)),
     (Quantity::Encode, RGBColor(90, 90, 90)),
@@ -45,27 +45,27 @@ pub(super) fn colour(at: usize) -> RGBColor {
     DEVICES[at % DEVICES.len()]
 }
 
-/// The rate in GB/s.
+/// Returns the rate in GB/s, where a GB has 10⁹ bytes.
 fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
 
-/// The rate from host memory to new host memory, in GB/s.
+/// Returns the rate from host memory to new host memory, in GB/s. `None` if it was not measured.
 fn on_host(at: &Measured) -> Option<f64> {
     let seconds = at.median(Quantity::E2e).or(at.median(Quantity::Fresh));
     Some(rate(at.bytes, seconds?))
 }
 
-/// The rate at which the device copies the same number of bytes, in GB/s.
+/// Returns the rate at which the device copies the same number of bytes, in GB/s. `None` if no copy was timed.
 fn roof(at: &Measured) -> Option<f64> {
     Some(rate(at.bytes, at.copy()?))
 }
 
-/// The lines of a device in [`by_size`].
+/// The lines that [`by_size`] draws for each device: resident data, from host to host, and the roof.
 const LINES: [fn(&Measured) -> Option<f64>; 3] = [|at| Some(at.gb_per_second), on_host, roof];
 
-/// GB/s by the size of the result. Thick lines are resident data, thin lines are from host memory to new host memory.
-/// Dashed lines are the roof: the rate at which the device copies.
+/// Plots GB/s by the size of the result. Thick lines show resident data, and thin lines show data from host memory to
+/// new host memory. Dashed lines show the roof: the rate at which the device copies.
 pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
     let points = report.sweep.iter().filter(|at| at.workload == shape);
     let points: Vec<&Measured> = points.collect();
@@ -115,7 +115,7 @@ pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
     Ok(svg)
 }
 
-/// The range from slightly below the minimum to slightly above the maximum, so that no line touches the frame.
+/// Returns the range from slightly below the minimum to slightly above the maximum, so that no line touches the frame.
 fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(least, most), value| {
         (least.min(value), most.max(value))
@@ -123,7 +123,7 @@ fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     0.8 * least..1.25 * most
 }
 
-/// A bar for each workload and device: GB/s of resident data, with a mark at the device's copy rate, the roof.
+/// Plots a bar for each workload and device: GB/s of resident data, with a mark at the device's copy rate, the roof.
 pub(super) fn throughput(report: &Report) -> Picture {
     let rows = rows(&report.results);
     let rates = report
@@ -168,7 +168,7 @@ pub(super) fn throughput(report: &Report) -> Picture {
     Ok(svg)
 }
 
-/// The stages of the time of each workload on a device, as shares of the total, which is at the right.
+/// Plots the stages of each workload on a device as shares of their total time, which stands at the right.
 pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     let results: Vec<&Measured> = report.of(device).collect();
     let height = 26;
@@ -199,7 +199,7 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     Ok(svg)
 }
 
-/// The left and the right end of the bars, in pixels.
+/// The x coordinates, in pixels, where bars begin and where the longest may end.
 const LEFT: i32 = 190;
 const RIGHT: i32 = 870;
 const TOP: i32 = 10;
@@ -210,14 +210,14 @@ fn stacked(height: i32, count: usize) -> i32 {
     height.saturating_mul(count)
 }
 
-/// The labels of the workloads. The results of a workload follow one another, so each label is there once.
+/// The labels of the workloads. The results of a workload follow one another, so each label remains once.
 fn rows(results: &[Measured]) -> Vec<String> {
     let mut rows: Vec<String> = results.iter().map(Measured::label).collect();
     rows.dedup();
     rows
 }
 
-/// Four to ten round values from zero up to `most`, and their labels. If `most` is zero, only zero.
+/// Returns four to ten round values from zero up to `most`, and their labels. If `most` is zero, returns only zero.
 fn ticks(most: f64) -> Vec<(f64, String)> {
     let rough = most / 9.0;
     let decade = 10f64.powf(rough.log10().floor());

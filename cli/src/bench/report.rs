@@ -27,12 +27,12 @@ pub(crate) struct Report {
     pub(crate) failures: Vec<Failed>,
     /// The measurements of operations at growing sizes.
     pub(crate) sweep: Vec<Measured>,
-    /// Why a device was not measured at larger sizes.
+    /// The failures after which a device was not measured at larger sizes of an operation.
     pub(crate) stopped: Vec<Failed>,
     pub(crate) crossovers: Vec<Crossover>,
-    /// The device that the costs choose for each workload, if there are several devices.
+    /// The device that the costs choose for each workload. Workloads that fewer than two devices ran are left out.
     pub(crate) choices: Vec<Choice>,
-    /// The meaning of the names of the times.
+    /// The meaning of each quantity, by its name.
     quantities: BTreeMap<&'static str, &'static str>,
 }
 
@@ -69,14 +69,14 @@ impl Report {
         }
     }
 
-    /// The results of a device.
+    /// Returns the results of a device, without those of the sweep.
     pub(crate) fn of<'a>(&'a self, device: &'a Described) -> impl Iterator<Item = &'a Measured> {
         let results = self.results.iter();
         results.filter(|measured| measured.peer == device.peer)
     }
 }
 
-/// The name of the processor, on Linux.
+/// Returns the name of the processor. `None` if the system has no `/proc/cpuinfo` that names it.
 fn processor() -> Option<String> {
     let info = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
@@ -84,8 +84,8 @@ fn processor() -> Option<String> {
         .map(|(_, name)| name.trim().to_owned())
 }
 
-/// The date `days` days after 1 January 1970, as in 2026-11-21. If years begin on 1 March, a leap day is the last day
-/// of its year, so days are counted from 1 March of the year 0.
+/// Formats the date `days` days after 1 January 1970, as in 2026-11-21. The days are counted from 1 March of the year
+/// 0, because a leap day is the last day of a year that begins on 1 March.
 fn date(days: u64) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     const DAYS_BEFORE_1970: u64 = 719_468;

@@ -1,4 +1,4 @@
-//! Time on the device: timestamps before and after the work.
+//! Times work on the device, by timestamps before and after it.
 
 use super::{adapter::Adapter, measured::Problem};
 use std::time::Duration;

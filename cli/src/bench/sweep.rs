@@ -20,22 +20,22 @@ use wgslice::Error;
 const SMALLEST: usize = 64 << 10;
 const GROWTH: usize = 4;
 
-/// The runs of each measurement. Large sizes take long, so their number of runs is limited by time.
+/// The number of runs of each measurement. Runs at large sizes take long, so a time limit ends them earlier.
 pub(crate) const EFFORT: Effort = Effort {
     reps: 9,
     patience: Duration::from_millis(300),
 };
 
-/// The swept operations, by the names of their workloads.
+/// The operations of the sweep, by the names of their workloads.
 pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
 
-/// The sizes in bytes of the swept results, up to `most`.
+/// Returns the sizes of the sweep's results in bytes, up to `most`.
 pub(crate) fn sizes(most: usize) -> impl Iterator<Item = usize> {
     let next = |&size: &usize| size.checked_mul(GROWTH);
     std::iter::successors(Some(SMALLEST), next).take_while(move |&size| size <= most)
 }
 
-/// The workload with a result of `size` bytes.
+/// Makes the workload named `shape`, with a result of `size` bytes.
 pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
     const F32: usize = 4;
     let (what, dims, operation) = if shape == "crop" {
@@ -53,16 +53,16 @@ pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
     Ok(workload)
 }
 
-/// The size from which a device is faster than the CPU.
+/// The size of the result from which a device is faster than the CPU at an operation.
 #[derive(Debug, Serialize)]
 pub(crate) struct Crossover {
     shape: &'static str,
     pub(crate) device: String,
     data: Place,
-    /// The smallest result, in bytes, from which on the device was faster at every size. `None` if the device was not
-    /// faster at the largest.
+    /// The smallest size of a result, in bytes, from which on the device was faster at every measured size. `None` if
+    /// the device was not faster at the largest size.
     from: Option<usize>,
-    /// The smallest and the largest result measured on both, in bytes.
+    /// The smallest and the largest size of a result that both the CPU and the device were measured at, in bytes.
     measured: [usize; 2],
 }
 
@@ -74,7 +74,7 @@ enum Place {
 }
 
 impl Place {
-    /// The compared times: on the CPU, and on the device.
+    /// Returns the quantities to compare: first the CPU's, then the device's.
     fn quantities(self) -> [Quantity; 2] {
         match self {
             Self::Host => [Quantity::Fresh, Quantity::E2e],
@@ -121,13 +121,14 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
     crossovers
 }
 
-/// The smallest size from which on every size is won. The sizes ascend. `None` if the largest is not won.
+/// Returns the smallest size from which on the device wins at every size. `sizes` ascend, and hold whether the device
+/// wins. `None` if the device does not win at the largest size, or if there are no sizes.
 fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     let won = sizes.iter().rev().take_while(|(_, won)| *won);
     won.last().map(|&(size, _)| size)
 }
 
-/// One line, without the name of the device.
+/// Writes one line, without the name of the device.
 impl fmt::Display for Crossover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { shape, from, .. } = self;

@@ -167,7 +167,7 @@ fn stages(results: &[&Measured]) {
     columns("stages", &STAGES, results.iter());
 }
 
-/// Prints the cost of one of many tiny operations, and the minimal cost of a dispatch.
+/// Prints what each of many tiny operations costs, and what each of as many minimal dispatches costs.
 fn tiny(results: &[&Measured]) {
     const MANY: [(&str, Quantity); 6] = [
         ("1", Quantity::Resident),
@@ -205,7 +205,7 @@ fn median(measured: &Measured, quantity: Quantity) -> String {
     measured.median(quantity).map_or(NOTHING.into(), time)
 }
 
-/// Formats a time in seconds with a unit and, up to 999 of that unit, three digits.
+/// Formats a time, given in seconds, with a unit. Values up to 999 of that unit have three digits.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),

@@ -10,7 +10,7 @@ const WARM_UP: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) reps: usize,
-    /// After this time, untimed runs included, three timed runs are enough.
+    /// The time after which three timed runs are enough. It counts from the first untimed run.
     pub(crate) patience: Duration,
 }
 
@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// The times of the runs in seconds, in their order. There is at least one.
+/// The times of the runs in seconds, in the order of the runs. There is at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Times(Vec<f64>);
 
@@ -50,12 +50,12 @@ impl Times {
         self.quantile(0.5)
     }
 
-    /// The quartiles: half of all times are between them.
+    /// Returns the first and the third quartile. The middle half of all times lies between them.
     pub(crate) fn quartiles(&self) -> [f64; 2] {
         [0.25, 0.75].map(|part| self.quantile(part))
     }
 
-    /// Interpolates between two times, as NumPy does.
+    /// Returns the time below which the fraction `part` of all times lies, interpolated as NumPy does.
     fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -72,7 +72,7 @@ impl Times {
     }
 }
 
-/// A single time.
+/// Makes `Times` of a single run.
 impl From<Duration> for Times {
     fn from(time: Duration) -> Self {
         Self(vec![time.as_secs_f64()])
@@ -106,7 +106,7 @@ pub(crate) fn timed<R, E>(
     Ok(times)
 }
 
-/// Times work that times its own stages.
+/// Repeats work that times its own `N` stages, and collects the times of each stage.
 pub(crate) fn split<R, E, const N: usize>(
     effort: Effort,
     mut work: impl FnMut() -> Result<(R, [Duration; N]), E>,

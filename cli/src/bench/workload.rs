@@ -24,7 +24,7 @@ pub(crate) struct Workload {
     pub(crate) shape: Vec<usize>,
     pub(crate) operation: Operation,
     pub(crate) plan: Plan,
-    /// Whether the workload is also measured from host memory to host memory.
+    /// Whether adapters also measure `Quantity::E2e`: upload, operation and readback.
     pub(crate) e2e: bool,
     /// The checksum that the workloads file gives for the result. It is compared in addition to the checksum that
     /// follows from the formula.
@@ -58,13 +58,13 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// A slice of every dimension.
+    /// Makes a slice. `bounds` has an entry for every dimension.
     pub(crate) fn slice(bounds: Vec<Bounds>) -> Result<Self, Error> {
         let spec = spec(&bounds)?;
         Ok(Self::Slice { bounds, spec })
     }
 
-    /// An update of a slice of every dimension.
+    /// Makes an update of a slice. `bounds` has an entry for every dimension of `shape`.
     fn update(bounds: Vec<Bounds>, shape: &[usize]) -> Result<Self, Error> {
         let spec = spec(&bounds)?;
         let value = spec.view(shape)?.shape().to_vec();
@@ -123,7 +123,8 @@ impl Workload {
         })
     }
 
-    /// Bytes read plus written: twice those of the result, or of the value of an update. Indices are not counted.
+    /// Returns the bytes read plus the bytes written: twice the size of the result, or of the value of an update.
+    /// Indices do not count.
     pub(crate) fn bytes(&self) -> usize {
         match self.plan.is_in_place() {
             true => 2 * self.plan.source_bytes(),
@@ -132,7 +133,7 @@ impl Workload {
     }
 }
 
-/// The id and the description.
+/// Writes the id and the description.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{} {}", self.id, self.what))
@@ -176,7 +177,7 @@ pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
     parse(BUILT_IN)
 }
 
-/// The workloads of a file.
+/// Parses the text of a workloads file.
 pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     let File { workloads } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if workloads.is_empty() {
@@ -254,7 +255,8 @@ impl Entry {
     }
 }
 
-/// The workloads with these ids, in the order of the set. All of them if there are no ids.
+/// Returns the workloads with these ids, in the order of the set, or all workloads if `ids` is empty. An unknown id is
+/// an error.
 pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
     let known = |id: &str| workloads.iter().any(|workload| workload.id == id);

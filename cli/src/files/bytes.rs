@@ -18,7 +18,7 @@ pub(crate) enum Bytes {
     Mapped(Mapped),
 }
 
-/// A mapped range of a file, which begins at byte `offset` of it.
+/// A mapped range of a file. The range begins at byte `offset` of the file.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: Mmap,
@@ -27,7 +27,7 @@ pub(crate) struct Mapped {
 }
 
 impl Bytes {
-    /// The `len` bytes of `file` from `offset`, read when few and mapped when many.
+    /// Returns `len` bytes of `file` from byte `offset` on. From `MAP_FROM` bytes on they are mapped, fewer are read.
     ///
     /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends
     /// with an error when it touches the missing part (SIGBUS on Unix, see `signals`), and no output is left.
@@ -48,8 +48,8 @@ impl Bytes {
         Ok(Self::Owned(bytes))
     }
 
-    /// A range of the bytes. If the bytes are mapped and the range is large, it has its own map, for the lifetime of
-    /// the window.
+    /// Returns a range of the bytes. If the bytes are mapped and the range is large, the window has a map of its own,
+    /// which ends with the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
             Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {
@@ -101,12 +101,12 @@ impl AsRef<[u8]> for Window<'_> {
 
 fn map(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
     check_range(file, offset, len)?;
-    // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice
-    // lives. They exist now: the range was just checked against the file's length. This command never writes to
-    // or shortens an existing file, it only renames a new one over it. No portable way exists to keep other
-    // programs from doing so; the documentation of `of_file` asks the user to. The bytes are only copied as
-    // plain numbers of any bit pattern, so a change by another program shows as changed numbers. A copy would
-    // avoid the map, at the price of reading a whole large file to take a small slice of it.
+    // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice lives. They
+    // exist now: the range was just checked against the file's length. This command never writes to or shortens an
+    // existing file. It only renames a new file over an existing one. No portable way exists to keep other programs
+    // from writing to or shortening the file. The documentation of `of_file` asks the user to prevent it. The bytes are
+    // only copied as plain numbers of any bit pattern, so a change by another program shows as changed numbers. A copy
+    // would avoid the map, at the price of reading a whole large file to take a small slice of it.
     unsafe { MmapOptions::new().offset(offset).len(len).map(file) }
 }
 
@@ -118,12 +118,12 @@ fn check_range(file: &File, offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The length of `file` now. A file whose length is unknown counts as empty.
+/// Returns the present length of `file` in bytes. A file whose length is unknown counts as empty.
 pub(super) fn file_len(file: &File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// `len` zero bytes. The length may come from a file, so lack of memory is an error, not an abort.
+/// Returns `len` zero bytes. The length may come from a file, so lack of memory is an error, not an abort.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = reserved(len)?;
     bytes.resize(len, 0);

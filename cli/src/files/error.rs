@@ -1,4 +1,5 @@
-//! Errors of files. A message names the file, the problem, and what to do.
+//! Errors of files. A message names the file and the problem. Unless the problem is an error of the operating system,
+//! most messages also say what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

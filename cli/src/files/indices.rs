@@ -26,8 +26,8 @@ pub(crate) enum IndexError {
     TooLarge { position: Vec<usize>, value: u64 },
 }
 
-/// Converts the array's values to the smaller of the two integer types that represents all values of its element type.
-/// Neither represents all of uint64, so those values are checked one by one.
+/// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. Values of uint64
+/// may exceed i64, so each is checked.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let bytes = array.bytes();
     Ok(match array.dtype() {
@@ -58,7 +58,8 @@ fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T>
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
 }
 
-/// The coordinates in `shape` of element `flat` in row-major order. The element exists, so no length is zero.
+/// Returns the coordinates of element number `flat`, in row-major order, of an array of this shape. The element exists,
+/// so no dimension is zero.
 fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (p, n) in position.iter_mut().zip(shape).rev() {

@@ -1,4 +1,4 @@
-//! Arrays in files: the formats, and the array that is read from one.
+//! Reads and writes arrays in files.
 
 mod bytes;
 mod error;
@@ -36,7 +36,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
+    /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
     #[cfg(test)]
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
         (byte_len(dtype, &shape)? == bytes.len()).then_some(Self {
@@ -58,8 +58,8 @@ impl Array {
         &self.bytes
     }
 
-    /// A range of the bytes. A large range of a mapped file has its own map, for the lifetime of the window, so that
-    /// pages that were read do not accumulate.
+    /// Returns a range of the bytes. For a large range of a mapped file, the window has a map of its own. Its pages are
+    /// freed with the window, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
     }
@@ -73,7 +73,8 @@ impl AsRef<[u8]> for Array {
     }
 }
 
-/// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name` or, if it holds one tensor, `x.safetensors`.
+/// Reads `x.npy`, `x.png` or `x.safetensors#tensor-name`. The name of the tensor is optional if the file holds one
+/// tensor.
 pub(crate) fn read(source: &str) -> Result<Array, FileError> {
     let (path, tensor) = split_tensor_name(source);
     let path = Path::new(path);
@@ -127,7 +128,7 @@ impl Document {
 pub(crate) struct Writer {
     path: PathBuf,
     format: Format,
-    /// The number of bytes still to be written.
+    /// The number of bytes of elements still to be written.
     left: usize,
 }
 
@@ -138,7 +139,7 @@ enum Format {
 }
 
 impl Writer {
-    /// Creates the file. Refuses a format that cannot hold the array, or a folder that cannot be written to.
+    /// Creates the temporary file. Refuses a format that cannot hold the array, or a folder that cannot be written to.
     pub(crate) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, FileError> {
         let create = || {
             let format = match extension(path).as_str() {
@@ -195,7 +196,7 @@ fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
 }
 
 fn open(path: &Path) -> Result<File, Problem> {
-    // Checked before opening, which would wait for the other end of a named pipe.
+    // The file is checked before it is opened, because opening a named pipe would wait for its other end.
     if !fs::metadata(path)?.is_file() {
         return Err(Problem::invalid(
             "not a regular file; pipes and folders cannot be read, save to a file first",
@@ -204,7 +205,8 @@ fn open(path: &Path) -> Result<File, Problem> {
     Ok(File::open(path)?)
 }
 
-/// A tensor's name may contain any character, also `#`, so the first `.safetensors#` separates file and name.
+/// Splits a source into the path of a file and the name of a tensor. The name may contain any character, even `#`, so
+/// the first `.safetensors#` separates the two.
 fn split_tensor_name(source: &str) -> (&str, Option<&str>) {
     const EXTENSION: &str = ".safetensors";
     let mark = source.to_ascii_lowercase().find(".safetensors#");
@@ -226,8 +228,8 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     })
 }
 
-/// The number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, the array must fit even if
-/// axes of length zero are left out, because strides are products of the other lengths.
+/// Returns the number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, an array with axes of
+/// length zero must be addressable without those axes, because strides are products of the other lengths.
 fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()
@@ -237,7 +239,7 @@ fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
     Some(if shape.contains(&0) { 0 } else { spanned })
 }
 
-/// As [`byte_len`], but a shape that is too large is an error.
+/// Returns [`byte_len`], or an error if the shape is too large.
 fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
     byte_len(dtype, shape).ok_or_else(|| {
         Problem::invalid(format!(

@@ -6,7 +6,7 @@ use wgslice_npy::ByteOrder;
 use super::bytes::{Bytes, zeroed};
 use super::error::Problem;
 
-/// Converts elements stored in `order` to native byte order. Free if the orders agree.
+/// Converts elements stored in `order` to native byte order. Nothing is copied if the orders agree.
 pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<Bytes, Problem> {
     if order == ByteOrder::NATIVE || dtype.size() == 1 {
         return Ok(bytes);
@@ -20,7 +20,7 @@ pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<
     Ok(Bytes::Owned(bytes))
 }
 
-/// Bytes of a number. A complex element has two.
+/// Returns the size of a number in bytes. A complex element consists of two numbers.
 fn number_size(dtype: DType) -> usize {
     match dtype {
         DType::Complex64 | DType::Complex128 => dtype.size() / 2,
@@ -52,11 +52,12 @@ pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result
     Ok(Bytes::Owned(rows))
 }
 
-/// Side in elements of the squares that are transposed, so that both rows and columns stay in a cache.
+/// The side, in elements, of the squares that are transposed one after the other. Both the rows and the columns of such
+/// a square stay in a cache.
 const TILE: usize = 32;
 
-/// The first axis is contiguous in `from` and the last in `to`. These two are transposed in tiles, once for
-/// every position on the axes between them.
+/// Copies the column-major array `from` to the row-major array `to`. The first axis is contiguous in `from`, and the
+/// last in `to`. These two axes are transposed in tiles, once for every position on the axes between them.
 fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
     let (first, last) = (shape[0], shape[shape.len() - 1]);

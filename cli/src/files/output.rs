@@ -4,7 +4,7 @@
 //! path is a symbolic link, its target is replaced. Only regular files are replaced.
 //!
 //! The temporary file is removed after an error. It is also removed when the command is interrupted, because its name
-//! is on a list for the signal handler. Only a process that is killed outright leaves one behind.
+//! is on a list for the signal handler. Only a process that is killed outright leaves its temporary file behind.
 
 use std::{
     fs::{self, File},
@@ -52,8 +52,8 @@ impl Drop for Listed {
     }
 }
 
-/// The path that the temporary file is renamed to: the target if `path` is a link. Refuses folders, devices and the
-/// like.
+/// Returns the path that the temporary file is renamed to: the target if `path` is a link. Refuses folders, devices and
+/// the like.
 fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
@@ -65,7 +65,7 @@ fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
     }
 }
 
-/// The path that `path` leads to if it is a symbolic link, else `path`.
+/// Follows symbolic links, beginning with `path`, to a path that is not a link.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     /// The most links that are followed one after the other: as many as Linux follows.
     const LINKS: usize = 40;
@@ -83,16 +83,16 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 /// A temporary file that becomes the output.
 #[derive(Debug)]
 pub(super) struct Output {
-    /// Removes itself when it is dropped.
+    /// The temporary file, which is removed when this field is dropped.
     file: NamedTempFile,
     listed: Listed,
     path: PathBuf,
 }
 
 impl Output {
-    /// Creates a file beside `path`.
+    /// Creates a temporary file beside `path`.
     ///
-    /// Until it is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
+    /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
         let path = replaceable(path)?;
@@ -104,7 +104,8 @@ impl Output {
         builder.prefix(".wgslice-");
         #[cfg(unix)]
         {
-            // The mode of any new file: all that the umask allows, not the 0600 of private temporary files.
+            // New files have this mode, less what the umask forbids. Temporary files would have 0600 by default, which
+            // is private.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
@@ -124,12 +125,12 @@ impl Output {
         })
     }
 
-    /// The file to write to.
+    /// Returns the file to write to.
     pub(super) fn file(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
 
-    /// Renames the complete file.
+    /// Renames the complete file to its final path.
     pub(super) fn finish(self) -> Result<(), Problem> {
         self.file.persist(&self.path).map_err(|error| error.error)?;
         drop(self.listed);

@@ -20,7 +20,7 @@ use super::{Array, output::Output};
 /// The most bytes that the decoder may use besides the image, for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
 
-/// The size in bytes of the largest image: more than 20 000 × 20 000 pixels of 8 bytes.
+/// The most bytes that the pixels of an image may take. This admits 20 000 × 20 000 pixels of 8 bytes.
 const MAX_IMAGE: u64 = 4 << 30;
 
 /// The largest factor by which a DEFLATE stream can expand. A header that claims more is wrong.
@@ -77,7 +77,8 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     })
 }
 
-/// The size in bytes of the pixels as stored, before any expansion. For an interlaced image it is approximate.
+/// Returns the size in bytes of the pixels, decompressed but not yet expanded to whole bytes and colours. The size is
+/// approximate for an interlaced image.
 fn stored_bytes(info: &Info<'_>) -> u128 {
     info.raw_row_length() as u128 * u128::from(info.height)
 }

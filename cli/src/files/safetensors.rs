@@ -1,4 +1,4 @@
-//! Reads one tensor of a `.safetensors` file. Only its bytes and the header are read.
+//! Reads one tensor of a `.safetensors` file. Only the header and the bytes of this tensor are read.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     let dtype = element_type(info.dtype)?;
     let shape = info.shape.clone();
     let len = claimed_len(dtype, &shape)?;
-    // The offset is within the data, which ends at the end of the file, as `read_header` checked.
+    // The offset is within the data, and `read_header` has checked that the data ends where the file ends.
     let start = u64::try_from(info.data_offsets.0)
         .ok()
         .and_then(|offset| data_start.checked_add(offset))
@@ -47,7 +47,8 @@ fn damaged() -> Problem {
 /// Reads the header, and returns it with the offset of the data in the file, in bytes.
 ///
 /// The `safetensors` crate checks that the tensors fill the data without gaps and that each has the length of its
-/// shape. Its own reader of whole files adds offsets without overflow checks, so the end of the data is computed here.
+/// shape. The crate's own reader of whole files adds offsets without overflow checks, so this function computes the end
+/// of the data itself.
 fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
@@ -138,7 +139,7 @@ fn listing(metadata: &Metadata) -> String {
     }
 }
 
-/// A quoted name for an error. Only the beginning of a long name is shown.
+/// Quotes a name for an error. Only the beginning of a long name is shown.
 fn quoted(name: &str) -> String {
     const SHOWN: usize = 100;
     match name.char_indices().nth(SHOWN) {

@@ -1,8 +1,8 @@
 //! The signals that end the command.
 
 /// Calls `end` once, on its own thread, when a signal ends the command. `end` is given the exit code and, after a
-/// failure, its message. The code is that of shells, 128 plus the number of the signal, or that of bad input after a
-/// failure.
+/// failure, its message. The code is 128 plus the number of the signal, as shells give it, or after a failure the code
+/// of bad input.
 ///
 /// An output file that outgrows the limit of the system (`ulimit -f`) no longer ends the command: the write fails
 /// instead. A mapped file that becomes shorter ends the command, with a failure. The thread that touched the missing
@@ -38,7 +38,7 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     }
 }
 
-/// Whether the command was started with this signal ignored.
+/// Returns whether this signal is ignored, which the command inherits from its caller.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null, the

@@ -10,13 +10,13 @@ use wgslice_vectors::{
     variants,
 };
 
-/// The most failures that are reduced. Reducing takes thousands of runs, and many failures have one cause.
+/// The most failures that are reduced. Reducing one takes thousands of runs, and failures often share a cause.
 const REDUCED: usize = 5;
 
 /// The most candidates that are tried to reduce a failing case.
 const TRIES: usize = 4000;
 
-/// Runs `count` cases, each on every device in one of its ways.
+/// Runs `count` cases. Each runs in one of its ways, the same on every device.
 pub(super) fn run(
     seed: u64,
     count: usize,
@@ -62,8 +62,8 @@ pub(super) fn run(
     }
 }
 
-/// What is wrong with the result of a case that is run in this way on the device. `None` if nothing is, or if the case
-/// cannot be run in this way.
+/// Runs a case in this way on the device, and returns what is wrong with the result. `None` if nothing is wrong, or if
+/// the case cannot be run in this way.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// The common options. Workgroups are limited to 64 invocations, because every invocation is interpreted.
+/// Returns the options that the devices have in common. Workgroups are limited to 64 invocations, because every
+/// invocation is interpreted.
 fn options(name: &str) -> Options {
     let mut options = Options::default();
     options.info.name = format!("strict, {name}");

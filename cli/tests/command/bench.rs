@@ -182,7 +182,7 @@ fn files_hold_what_was_measured() {
         let written: Value = serde_json::from_str(&written).expect("JSON");
         assert_eq!(printed, written);
         assert_eq!(written["results"].as_array().map(Vec::len), Some(5));
-        // Two shapes at two sizes.
+        // The sweep has two operations at two sizes.
         assert_eq!(written["sweep"].as_array().map(Vec::len), Some(4));
         let measured = &written["results"][0];
         assert_eq!(measured["checksum"], json!(CHECKSUMS[0].1));
@@ -229,7 +229,7 @@ fn files_hold_what_was_measured() {
             assert!(opened > 0, "{tag}");
             assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
         }
-        // Self-contained: it loads nothing.
+        // The page is self-contained: it loads nothing.
         assert!(!html.contains("src=") && !html.contains("<link"));
     }
 }
@@ -276,7 +276,7 @@ fn both_devices_are_compared_by_size() {
     assert_eq!(devices[1]["peer"], "wgslice-gpu");
     assert!(devices[1]["cold"]["first_result"].as_f64() > Some(0.0));
     let crossovers = report["crossovers"].as_array().expect("crossovers");
-    // Two shapes, with the data on the host and on the device.
+    // The sweep has two operations, each with the data on the host and on the device.
     assert_eq!(crossovers.len(), 4 * (devices.len() - 1));
     for crossover in crossovers {
         assert_eq!(crossover["measured"], json!([64 << 10, 64 << 10]));

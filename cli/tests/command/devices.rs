@@ -1,4 +1,4 @@
-//! The choice of a device, and its report.
+//! The choice of a device, and what the command says about it.
 
 use crate::support::{Folder, Ran, command, devices, wgslice};
 

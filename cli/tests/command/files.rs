@@ -49,7 +49,7 @@ fn links_are_read_as_what_they_lead_to() {
     assert_eq!(folder.names(), before);
 }
 
-/// The test needs a file system of 64 KiB, and is skipped if the kernel does not let it make one.
+/// The test mounts a file system of 64 KiB. It is skipped if the kernel does not allow this.
 #[test]
 fn a_full_disk_is_an_error_and_keeps_the_old_output() {
     let folder = Folder::new();
@@ -86,7 +86,7 @@ fn a_full_disk_is_an_error_and_keeps_the_old_output() {
     }
 }
 
-/// Both runs succeed, and the output is that of one of them.
+/// Both runs succeed, and the file holds the whole output of one of them.
 #[test]
 fn two_runs_that_write_one_output_leave_one_whole() {
     let folder = Folder::new();
@@ -118,7 +118,7 @@ fn text_files_that_are_none() {
     folder.write("empty", "");
     folder.write("binary", [0x93, b'N', 0xff, 0xfe, 0]);
     folder.write("nul", [0; 4096]);
-    // This JSON is valid up to its end.
+    // This is valid JSON, but neither a case nor a set of workloads.
     let name = "x".repeat(64 << 20);
     folder.write(
         "long",
@@ -153,7 +153,7 @@ fn text_files_that_are_none() {
     names_it(&ran, &["cannot append", "folder", "directory"]);
 }
 
-/// The new lines are separate lines, even if the file does not end with a whole line.
+/// The appended lines begin on a line of their own, even if the file does not end with a whole line.
 #[test]
 fn lines_are_appended_behind_what_is_no_line() {
     let folder = Folder::new();

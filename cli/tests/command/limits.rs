@@ -36,14 +36,14 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
     }
 }
 
-/// By default SIGBUS ends a program that touches a mapped file behind the place where the file was cut off.
+/// By default SIGBUS ends a program that touches a mapped file past the point where the file was cut off.
 #[test]
 fn an_input_that_becomes_shorter_is_an_error() {
     let bytes: usize = 8 << 30;
     let mut cut_while_mapped = false;
     for patience in [1, 5, 20, 50, 100, 200] {
         let folder = Folder::new();
-        // The slice touches every page of the file in one piece, for a small result.
+        // The slice touches every page of the file, and its result is small enough for one piece.
         let input = folder.sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
         let output = folder.path("out.npy");
         let mut running = command(&["slice", &input, ":, 5", "-o", &output, "--device", "cpu"]);

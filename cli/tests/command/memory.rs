@@ -3,12 +3,12 @@
 use crate::support::{Folder, command, devices};
 use std::{fs, process::Stdio, thread, time::Duration};
 
-/// A slice of a file holds pieces of its input and result in memory, not the whole. Besides them it holds the program,
-/// its threads and, for a device, a ring of staging buffers in each direction.
+/// Of a slice's input and result, the command holds only pieces in memory. The rest of its memory is the program, its
+/// threads and, for a device, a ring of staging buffers in each direction.
 #[test]
 fn a_slice_holds_neither_its_input_nor_its_result() {
     const MIB: u64 = 1 << 20;
-    // 256 MiB, of which the slice selects 108.
+    // The input has 256 MiB, of which the slice selects 108 MiB.
     let shape = [64, 256, 256, 16];
     let folder = Folder::new();
     let input = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);

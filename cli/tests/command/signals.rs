@@ -1,5 +1,5 @@
-//! A signal at any moment leaves the whole old output or the whole new one, and no other file. The exit code is that
-//! of shells.
+//! A signal at any moment leaves the whole old output or the whole new one, and no other file. The exit code is the one
+//! that shells give for the signal.
 
 use crate::support::{Folder, bytes, command, read_i32};
 use std::{
@@ -20,7 +20,7 @@ fn send(running: &Child, signal: i32) {
     killed.expect("kill runs");
 }
 
-/// Marsaglia's xorshift.
+/// Marsaglia's xorshift generator.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -94,7 +94,7 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        // Waits until the command writes, because it watches for signals by then.
+        // Waits until the temporary file exists, because by then the command watches for signals.
         while folder.names().len() < 2 && running.try_wait().expect("its state").is_none() {
             thread::sleep(Duration::from_millis(1));
         }

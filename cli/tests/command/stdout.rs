@@ -1,4 +1,4 @@
-//! Standard output that cannot be written, on Linux: `/dev/full` is a disk without space.
+//! Standard output that cannot be written, on Linux: `/dev/full` behaves like a full disk.
 
 use crate::bench::small;
 use crate::support::{Folder, Ran, command, read_i32};
@@ -43,11 +43,11 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
             "{args:?}"
         );
     }
-    // The work was done.
+    // The slice was written to its file nevertheless.
     assert_eq!(read_i32(&output), (vec![3], vec![3, 4, 5]));
 }
 
-/// The error of the command keeps its exit code.
+/// If the command fails and its output cannot be written either, the exit code is that of the command's own error.
 #[test]
 fn an_error_of_the_device_says_more_than_one_of_stdout() {
     let ran = into_full(&["info", "--adapter", "none of this name"]);

@@ -50,7 +50,7 @@ fn too_little_memory_is_refused() {
     }
 }
 
-/// A signal while the command writes leaves no output and no other file.
+/// A signal while the command writes leaves neither the output nor a temporary file.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_slice_leaves_nothing() {

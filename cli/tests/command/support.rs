@@ -38,7 +38,7 @@ impl Ran {
         self
     }
 
-    /// Standard output as JSON.
+    /// Returns standard output as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).expect("one JSON value on stdout")
     }
@@ -54,7 +54,8 @@ pub(crate) fn wgslice(args: &[&str]) -> Ran {
     command(args).output().expect("the command starts").into()
 }
 
-/// The devices to test: the CPU, and a GPU if there is an adapter. Panics if there is none and one is required.
+/// Returns the devices to test: the CPU, and a GPU if there is an adapter. Panics if there is no adapter but
+/// `WGSLICE_REQUIRE_GPU` is 1.
 pub(crate) fn devices() -> &'static [&'static str] {
     static GPU: LazyLock<bool> = LazyLock::new(|| {
         let info = wgslice(&["info", "--device", "gpu"]);
@@ -70,18 +71,19 @@ pub(crate) fn devices() -> &'static [&'static str] {
     if *GPU { &["cpu", "gpu"] } else { &["cpu"] }
 }
 
-/// Whether this process ignores a signal, and with it the commands that it starts. A script that runs the tests in the
-/// background makes them ignore INT and QUIT.
+/// Returns whether this process ignores a signal. Commands that it starts then ignore the signal too. A script that
+/// runs the tests in the background makes them ignore INT and QUIT.
 #[cfg(unix)]
 pub(crate) fn ignores(signal: i32) -> bool {
-    // Linux tells which signals are ignored. On other systems the tests are not run in the background.
+    // Only Linux tells which signals are ignored. Elsewhere no signal counts as ignored, because the tests are not run
+    // in the background there.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// A folder for a test, removed at its end.
+/// A folder for a test, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
@@ -105,12 +107,12 @@ impl Folder {
         path
     }
 
-    /// An array as .npy, version 1.
+    /// Writes an array as .npy of version 1, and returns the path.
     pub(crate) fn npy(&self, name: &str, descr: &str, shape: &[usize], bytes: &[u8]) -> String {
         self.write(name, npy(descr, shape, bytes))
     }
 
-    /// An array of zeros as .npy: a sparse file with `len` bytes of data.
+    /// Writes an array of zeros as .npy, in a sparse file with `len` bytes of data. Returns the path.
     pub(crate) fn sparse(&self, name: &str, descr: &str, shape: &[usize], len: u64) -> String {
         let path = self.npy(name, descr, shape, &[]);
         let file = fs::File::options().append(true).open(&path);
@@ -120,14 +122,14 @@ impl Folder {
         path
     }
 
-    /// An array of 0, 1, 2, … as int32.
+    /// Writes an array of 0, 1, 2, … as int32, and returns the path.
     pub(crate) fn arange(&self, name: &str, shape: &[usize]) -> String {
         let count: usize = shape.iter().product();
         let values: Vec<i32> = (0..).take(count).collect();
         self.npy(name, "<i4", shape, &bytes(&values))
     }
 
-    /// The sorted names of the folder's files.
+    /// Returns the names in the folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder");
         let mut names: Vec<String> = entries
@@ -164,7 +166,7 @@ pub(crate) fn npy(descr: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat()
 }
 
-/// A file with one tensor.
+/// Returns a .safetensors file with one tensor.
 pub(crate) fn safetensors(name: &str, dtype: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
     let header = serde_json::json!({
         name: {"dtype": dtype, "shape": shape, "data_offsets": [0, bytes.len()]}
@@ -181,7 +183,7 @@ pub(crate) fn bytes(values: &[i32]) -> Vec<u8> {
         .collect()
 }
 
-/// The shape and the values of an int32 .npy file.
+/// Reads the shape and the values of an int32 .npy file.
 pub(crate) fn read_i32(path: &str) -> (Vec<usize>, Vec<i32>) {
     let file = fs::read(path).expect("the output");
     let length = usize::from(u16::from_le_bytes([file[8], file[9]]));

@@ -6,7 +6,7 @@ use std::fs;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/seed1.jsonl");
 
-/// The first case of the vectors that satisfies `wanted`.
+/// Returns the first case of the vectors that satisfies `wanted`.
 fn find(wanted: impl Fn(&Value) -> bool) -> Value {
     let text = fs::read_to_string(VECTORS).expect("the vectors");
     text.lines()
@@ -25,7 +25,7 @@ fn last_line(ran: &Ran) -> &str {
     ran.stdout.lines().last().expect("a summary")
 }
 
-/// This test takes only the CPU. `tests/run` runs the vectors on every device.
+/// This test uses only the CPU. `tests/run` runs the vectors on every device.
 #[test]
 fn all_vectors_pass_and_cases_made_by_chance_with_them() {
     let ran = wgslice(&["verify", "--random", "20", VECTORS, "--device", "cpu"]).ok();

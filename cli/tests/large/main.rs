@@ -12,20 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// The limit in bytes on the command's own memory, which the system enforces, and on its memory with pages of files,
-/// which the test watches.
+/// The limit on the command's memory, in bytes. The system enforces this limit on the command's own data. The test
+/// checks that the peak of resident memory, which includes pages of files, is below it too.
 const MEMORY: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
 const COLUMNS: usize = 1_000_000;
 
-/// 20 GB of f32: zeros, in a sparse file, and a few values far apart.
+/// A sparse file with 20 GB of f32: zeros, and a few other values far apart.
 struct Huge {
     folder: PathBuf,
 }
 
 impl Huge {
-    /// The rows and columns of the values. In this order, the values are 1, 2, 3 and so on.
+    /// Returns the rows and columns of the values that are not 0. In this order, the values are 1, 2, 3 and so on.
     fn marks() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
@@ -91,7 +91,7 @@ impl Drop for Huge {
     }
 }
 
-/// Waits until a process ends, and returns its peak memory in bytes, with pages of files.
+/// Waits until a process ends. Returns the peak of its resident memory in bytes, which includes pages of files.
 fn peak(running: &mut Child) -> u64 {
     let path = format!("/proc/{}/status", running.id());
     let mut peak = 0;
@@ -105,7 +105,7 @@ fn peak(running: &mut Child) -> u64 {
     peak
 }
 
-/// The values of an .npy file of f32 that are not 0, each with its position, and the number of all values.
+/// Returns the values of an .npy file of f32 that are not 0, each with its position, and the number of all values.
 fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
@@ -129,8 +129,8 @@ fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     (found, usize::try_from(len - data).expect("a length") / 4)
 }
 
-/// The costs that the benchmark measures choose the fastest device, or one that is hardly slower, for every
-/// workload of the built-in set. Not in `cargo test`, because other work disturbs times.
+/// The costs that the benchmark measures choose the fastest device, or one that is hardly slower, for every workload of
+/// the built-in set. `cargo test` leaves this test out, because other work disturbs times.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
     const ALLOWED: f64 = 1.3;
@@ -179,7 +179,7 @@ fn twenty_gigabytes_in_two() {
             ROWS,
             COLUMNS / 50,
         ),
-        // Long rows, most of which are skipped.
+        // This slice takes long rows, and skips most of them.
         (
             "::97, 1:",
             |row| row.is_multiple_of(97).then_some(row / 97),
@@ -187,7 +187,7 @@ fn twenty_gigabytes_in_two() {
             ROWS.div_ceil(97),
             COLUMNS - 1,
         ),
-        // Every second value of the last rows, from the end of each row.
+        // This slice takes every second value of the last rows, from the end of each row.
         (
             "4000:, ::-2",
             |row| row.checked_sub(4000),

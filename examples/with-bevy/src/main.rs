@@ -33,8 +33,8 @@ const ATLAS: usize = 96;
 /// The width and the height of the image in pixels.
 const WIDTH: usize = 50;
 const HEIGHT: usize = 48;
-/// The distance in bytes between the rows that bevy reads back: wgpu copies textures in rows of a multiple of 256
-/// bytes. When wgslice writes to a texture, it pads the rows itself.
+/// The distance in bytes between the rows that bevy reads back: when wgpu copies a texture to a buffer, rows are a
+/// multiple of 256 bytes apart. When wgslice writes to a texture, it pads the rows itself.
 const PADDED: usize = 256;
 /// The number of frames after which the program gives up: more than it takes to load the image, slice into it and read
 /// it back.
@@ -80,12 +80,13 @@ fn setup(mut commands: Commands, mut images: ResMut<Assets<Image>>) {
     commands.insert_resource(Target(image));
 }
 
-/// The pixel of the atlas at a row and a column: red, green, blue and alpha. Alpha is never 0.
+/// The pixel of the atlas at a row and a column: red, green, blue and alpha. Alpha is never 0, so a sliced image is not
+/// all zeros.
 fn pixel(row: usize, column: usize) -> [u8; 4] {
     [row as u8, column as u8, (row ^ column) as u8, 255]
 }
 
-/// Compares the image with plain loops. Until the node has run, the image is all zeros.
+/// Compares the image with the result of plain loops. Until the node has run, the image is all zeros, and is ignored.
 fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
     if image.data.iter().all(|&byte| byte == 0) {
         return;
@@ -127,7 +128,7 @@ impl Plugin for SlicePlugin {
     }
 }
 
-/// wgslice on bevy's device, and what else the node needs. All of it is made once.
+/// wgslice on bevy's device, and whatever else the node needs. All of it is made only once.
 #[derive(Resource)]
 struct Slicer {
     gpu: Gpu,

@@ -1,7 +1,7 @@
 //! burn's tensors, sliced and gathered by wgslice on burn's device, without a copy.
 //!
 //! A tensor of burn is a range of a wgpu buffer. wgslice reads the ranges of the arguments, and writes to the range of
-//! an empty tensor, with which burn then computes. Nothing waits until the values are read: burn submits what it has
+//! a new tensor, with which burn then computes. Nothing waits until the values are read: burn submits what it has
 //! recorded, wgslice's commands follow, and the device runs both in this order.
 //!
 //! ```sh
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns `x[spec]`, which must have two dimensions, as `x` has.
+/// Returns `x[spec]`, which must have two dimensions, like `x`.
 fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let device = x.device();
     let plan = Plan::slice(&x.dims(), spec, DType::F32)?;
@@ -74,7 +74,8 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     Ok(Tensor::from_primitive::<Wgpu>(result))
 }
 
-/// Returns the rows of `params` with the numbers `indices`, and the pending report of numbers out of range.
+/// Returns the rows of `params` whose numbers are in `indices`, and the pending report of numbers that are out of
+/// range.
 fn gathered(
     gpu: &Gpu,
     params: Tensor<2>,
@@ -106,8 +107,8 @@ fn gathered(
     Ok((Tensor::from_primitive::<Wgpu>(result), report))
 }
 
-/// Returns a tensor as burn's device knows it. Fails unless its elements are in row-major order without gaps, as plans
-/// expect them. Those of a transposed tensor are not.
+/// Returns the tensor of CubeCL, burn's runtime, that a tensor wraps. Fails unless its elements are in row-major order
+/// without gaps, as plans expect them, which those of a transposed tensor are not.
 fn elements<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
 where
     K: Basic + BackendPrimitive<Wgpu, Primitive = CubeTensor>,

@@ -1,11 +1,11 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! One path through the code is counted, from its beginning to its end: that which stores the most bytes. Among equals
-//! it is the one that loads the most bytes, and among those the one with the fewest instructions. So the path takes an
-//! `if` around a store or a load, but no branch to code without either, such as the report of an invalid index, and
-//! takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops, stores within loops are
-//! considered exceptions (words that contain several rows), and do not count in this choice. The same holds for loads.
-//! If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
+//! One path through the code, from its beginning to its end, is counted: the path that stores the most bytes. Among
+//! such paths it is the one that loads the most bytes, and among those the one with the fewest instructions. So the
+//! path enters an `if` around a store or a load. It avoids code with neither, such as the report of an invalid index.
+//! Of two ways to move the same bytes, it takes the shorter. If a kernel stores outside of loops, stores within loops
+//! are considered exceptions (words that contain several rows), and do not count in this choice. The same holds for
+//! loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
 //!
 //! The path is that of one lane, in a wave whose other lanes all take it too. Where the code has two sides for lanes
 //! that diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from
@@ -19,7 +19,8 @@ use std::collections::HashMap;
 pub(crate) struct Path {
     /// Vector instructions, which each lane executes.
     pub(crate) vector: usize,
-    /// The multiplications of whole words among them, which run at a quarter of the rate of other vector instructions.
+    /// The vector instructions that multiply whole words. They run at a quarter of the rate of other vector
+    /// instructions.
     pub(crate) multiplications: usize,
     /// Scalar instructions, which a wave executes once.
     pub(crate) scalar: usize,
@@ -94,11 +95,11 @@ pub(crate) enum Counter {
 }
 
 impl Path {
-    /// The path through the machine code in `text`.
+    /// Finds the counted path through the machine code in `text`.
     ///
     /// # Errors
     ///
-    /// Names an unknown instruction.
+    /// The error names an unknown instruction.
     pub(crate) fn of(text: &str, counter: Counter) -> Result<Self, String> {
         let code = parse(text)?;
         let (taken, loops) = (counted(&code), loops(&code));
@@ -225,7 +226,8 @@ fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
     })
 }
 
-/// The unit and the access of a memory instruction.
+/// Returns the unit and the access of a memory instruction. `None` for other instructions, and for those that act on
+/// caches.
 fn memory(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
@@ -233,7 +235,8 @@ fn memory(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// How an instruction changes the mask of lanes. `None` if it does not, or if it only removes lanes.
+/// Returns how an instruction changes the mask of lanes. `None` if it does not change the mask, or if it only removes
+/// lanes.
 fn mask(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
@@ -250,9 +253,9 @@ fn mask(name: &str, operands: &str) -> Option<Kind> {
     }
 }
 
-/// Bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
+/// Returns the bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
 fn bytes(width: &str) -> Option<usize> {
-    // `d16`, and what follows the width, name a half of the register.
+    // `d16`, and any part after the width, say which half of the register is used.
     let width = width.split('_').find(|part| *part != "d16")?;
     match width {
         "dword" | "b32" => Some(4),
@@ -265,11 +268,11 @@ fn bytes(width: &str) -> Option<usize> {
     }
 }
 
-/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions, which are compared in this
-/// order.
+/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions. They are compared in this
+/// order, and the larger value is better.
 type Worth = [isize; 3];
 
-/// The counted path.
+/// Returns the counted path.
 fn counted(code: &[Kind]) -> Vec<Location> {
     let loops = loops(code);
     let outside = |of: fn(&Kind) -> bool| {
@@ -292,7 +295,8 @@ fn counted(code: &[Kind]) -> Vec<Location> {
         };
         [stored.cast_signed(), loaded.cast_signed(), -1]
     };
-    // The value of the best path from each position, and the next position on it.
+    // The value of the best path from each position, and the next position on that path. The indices are the number of
+    // the instruction, and whether the lane is active.
     let mut best = vec![[[0; 3]; 2]; code.len() + 1];
     let mut next = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
@@ -311,7 +315,7 @@ fn counted(code: &[Kind]) -> Vec<Location> {
     std::iter::successors(start, onward).collect()
 }
 
-/// The positions that can follow `place`.
+/// Returns the positions that can follow `place`.
 fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
     let Location { at, on } = place;
     let step = Location { at: at + 1, on };
@@ -320,7 +324,7 @@ fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
         // A branch back to the beginning of a loop is not taken, since its body counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
-            // A lane that takes a branch for which no lane is active is not active itself.
+            // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.
             let jump = Location {
                 at: to,
                 on: on && when != On::NoLane,
@@ -337,7 +341,7 @@ fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
     }
 }
 
-/// Whether each instruction lies in a loop: between a backward branch and its target.
+/// Returns, for each instruction, whether it lies in a loop: between a backward branch and its target.
 fn loops(code: &[Kind]) -> Vec<bool> {
     let mut loops = vec![false; code.len()];
     for (from, kind) in code.iter().enumerate() {

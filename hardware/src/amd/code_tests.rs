@@ -53,14 +53,15 @@ fn loads_are_in_flight_until_one_waits_for_them() {
     assert_eq!(path(&together).in_flight, 32);
     let apart = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
     assert_eq!(path(&apart).in_flight, 16);
-    // One load may stay in flight.
+    // This wait lets one load stay in flight.
     let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
     assert_eq!(path(&partly).in_flight, 48);
     let others = format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
     assert_eq!(path(&others).in_flight, 32);
 }
 
-/// Before RDNA stores count too, so a wait until one access is in flight waits for a load that a store follows.
+/// Before RDNA, stores count as in flight too. If a store follows a load, a wait until one access is in flight then
+/// waits for the load.
 #[test]
 fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";

@@ -1,7 +1,7 @@
 //! Opens RADV's device without a GPU, and compiles pipelines as wgpu does.
 //!
-//! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this uses
-//! wgpu-hal, the layer below, which generates the SPIR-V. Its functions are unsafe because they check nothing. All
+//! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this file
+//! uses wgpu-hal, the layer below, which generates the SPIR-V. Its functions are unsafe because they check nothing. All
 //! unsafe code of this package is in this file.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ impl Driver {
     pub(super) fn open() -> Result<Self, String> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         descriptor.backends = wgpu::Backends::VULKAN;
-        // Leaves names out of the SPIR-V.
+        // Without flags, wgpu-hal leaves names out of the SPIR-V.
         descriptor.flags = wgpu::InstanceFlags::empty();
         let instance = wgpu::Instance::new(descriptor);
         let adapters = instance.enumerate_adapters(wgpu::Backends::VULKAN);
@@ -133,7 +133,7 @@ impl Driver {
     }
 }
 
-/// The shader as wgpu passes it to a backend.
+/// Parses and validates the shader, as wgpu does before it passes the shader to a backend.
 fn parsed(source: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
     let module = naga::front::wgsl::parse_str(source);

@@ -53,7 +53,7 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// The manifest by which the Vulkan loader finds RADV, if RADV is installed.
+/// Returns the path of the manifest by which the Vulkan loader finds RADV. `None` if RADV is not installed.
 fn installed() -> Option<PathBuf> {
     let folders = ["/etc", "/usr/local/share", "/usr/share"];
     let files = folders.iter().filter_map(|folder| {
@@ -70,11 +70,11 @@ fn installed() -> Option<PathBuf> {
 pub(crate) const NOT_INSTALLED: &str =
     "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
 
-/// Compiles the kernels of `cases` or `vectors` for a family, in another process.
+/// Compiles kernels for a family, in another process. `kernels` is `cases` or `vectors`, as on the command line.
 ///
 /// # Errors
 ///
-/// The reason why there is no report.
+/// The error is the reason why there is no report.
 pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
     let driver = installed().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
@@ -99,11 +99,11 @@ pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
     }
 }
 
-/// Compiles kernels in this process. Before each, prints a line with its case and label.
+/// Compiles kernels in this process. Before each kernel, prints a line with its case and label to standard error.
 ///
 /// # Errors
 ///
-/// The reason why RADV cannot be used.
+/// The error is the reason why RADV cannot be used.
 pub(crate) fn compile_here(
     kernels: impl IntoIterator<Item = (String, PipelineRequest)>,
 ) -> Result<(), String> {

@@ -12,11 +12,11 @@ const MARK: &str = "wgslice-hardware:";
 pub(super) enum Mark {
     /// The driver's name and version.
     Driver(String),
-    /// The start of a kernel, with its case.
+    /// The start of a kernel's report, with the kernel's case and label.
     Kernel { case: String, label: String },
     /// The last kernel failed to compile.
     Refused(String),
-    /// The end of the last kernel.
+    /// The end of the last kernel's report.
     End,
 }
 
@@ -67,11 +67,11 @@ pub(crate) struct Statistics {
     /// Bytes of scratch memory of each lane.
     pub(crate) scratch_bytes: u64,
     pub(crate) code_bytes: u64,
-    /// Waves that fit a SIMD at once.
+    /// The number of waves that a SIMD unit holds at once.
     pub(crate) waves: u64,
-    /// Estimated clocks from a wave's first instruction to its last. `inverse_throughput` is the estimated number of
-    /// clocks for which a wave keeps a SIMD's busiest unit busy.
+    /// Estimated clocks from a wave's first instruction to its last.
     pub(crate) latency: u64,
+    /// Estimated clocks for which a wave keeps a SIMD's busiest unit busy.
     pub(crate) inverse_throughput: u64,
 }
 

@@ -29,24 +29,24 @@ pub(crate) enum Work {
     Peer(Peer, Box<Launch>),
 }
 
-/// Index tuples: coordinate number `i`, counted over all tuples, is a hash of `i` modulo its dimension, as in the
+/// Index tuples. Coordinate `i`, counted over all tuples, is a hash of `i` modulo the size of its dimension, as in the
 /// benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct Indices {
     pub(crate) rows: usize,
-    /// The dimensions that a tuple's coordinates index.
+    /// The size of the dimension that each coordinate of a tuple indexes.
     pub(crate) sizes: Vec<usize>,
     pub(crate) is_64_bit: bool,
 }
 
-/// All cases that the library runs.
+/// Returns all cases that the library runs.
 pub(crate) fn library() -> Vec<Case> {
     let mut cases = workloads::cases();
     cases.extend(shapes::cases());
     cases
 }
 
-/// The kernels of peers, for the workloads that they support.
+/// Returns the cases of peers: their kernels for the workloads that they support.
 pub(crate) fn peers() -> Vec<Case> {
     workloads::peers()
 }
@@ -103,7 +103,7 @@ fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
 }
 
 impl Indices {
-    /// All coordinates, tuple by tuple.
+    /// Returns all coordinates, tuple by tuple.
     fn numbers(&self) -> impl Iterator<Item = u64> {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
@@ -131,7 +131,7 @@ impl Indices {
     }
 }
 
-/// The benchmark's hash of a number, computed modulo 2^32.
+/// Returns the benchmark's hash of `i` modulo 2^32.
 fn hash(i: usize) -> u32 {
     let mut hash = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     hash ^= hash >> 16;

@@ -64,7 +64,7 @@ fn slices() -> Vec<Case> {
     ]
 }
 
-/// Transposes of a matrix of elements other than f32, and of sizes that are not multiples of the tiles'.
+/// Returns transposes of elements other than f32, and of sizes that are not multiples of a tile's.
 fn transposes() -> Vec<Case> {
     let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));
@@ -112,7 +112,7 @@ fn gathers() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     for bytes in [4, 12, 64, 100, 512, 4096] {
-        // A table of 64 MiB, or less for rows below 64 bytes.
+        // The table of rows has 64 MiB, or less if a row has less than 64 bytes.
         let rows = (64 << 20) / bytes.max(64);
         let what = format!("gather of rows of {bytes} bytes");
         let shape = [rows, bytes / 4];
@@ -183,7 +183,7 @@ fn gathers() -> Vec<Case> {
     cases
 }
 
-/// The update and the gradient of each slice.
+/// Returns the update and the gradient of each of five slices.
 fn updates() -> Vec<Case> {
     let shape = [4096, 4096];
     let both = [

@@ -53,17 +53,17 @@ fn workloads() -> Vec<Workload> {
     file.workloads
 }
 
-/// Each workload as the library runs it.
+/// Returns each workload as the library runs it.
 pub(super) fn cases() -> Vec<Case> {
     let case = |workload: Workload| Case::new(&workload.id, &workload.what, workload.work());
     workloads().into_iter().map(case).collect()
 }
 
-/// The workloads of 4-byte elements as peers run them.
+/// Returns the workloads of f32 as peers run them, for each peer that has a kernel, but without W11.
 pub(super) fn peers() -> Vec<Case> {
     let mut cases = Vec::new();
     for workload in workloads() {
-        // No peer supports other element types on WebGPU, and W11 measures the time of a dispatch.
+        // The kernels of peers are modelled for f32 only, and W11 measures the time of a dispatch.
         if workload.dtype != "f32" || workload.id == "W11" {
             continue;
         }

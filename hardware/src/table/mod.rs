@@ -33,7 +33,7 @@ pub(crate) struct Origin {
 }
 
 impl<'a> Kernel<'a> {
-    /// The kernels of a case.
+    /// Joins the counts and the compiled code of each kernel of a case.
     pub(crate) fn of(
         case: &'a Case,
         counts: Vec<Counts>,
@@ -58,7 +58,8 @@ impl<'a> Kernel<'a> {
         kernels
     }
 
-    /// The kernel's name in the pipeline's label; for a peer, its name.
+    /// Returns the kernel's name, which is part of the pipeline's label. The label of a peer's kernel is the peer's
+    /// name.
     fn kernel_name(&self) -> &str {
         let label = &self.counts.label;
         let (_, kernel) = label.split_once(": ").unwrap_or(("", label));
@@ -72,7 +73,8 @@ impl<'a> Kernel<'a> {
         Some(Times::of(&rdna2.path, &gcn5.path, &self.counts))
     }
 
-    /// Vector instructions of a lane on RDNA 2, and those for 16 bytes of the result, if the kernel writes any.
+    /// Formats the number of vector instructions of a lane on RDNA 2, and that number for 16 bytes of the result, which
+    /// is a dash if the kernel does not write the result.
     fn vector(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
@@ -83,7 +85,7 @@ impl<'a> Kernel<'a> {
         [text(vector), for_16_bytes.unwrap_or_else(|| "–".into())]
     }
 
-    /// The first cells of a row.
+    /// Returns the first cells of a row: the case, its description and the kernel.
     fn names(&self) -> String {
         let what = if self.first { &*self.case.what } else { "" };
         format!("| {} | {what} | {} |", self.case.name, self.kernel_name())
@@ -108,7 +110,7 @@ fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), number)
 }
 
-/// The efficiency in percent for subgroups of 32 and of 64, or one number if they agree.
+/// Formats the efficiency in percent for subgroups of 32 and of 64, as one number if they agree.
 fn percents(narrow: &Traffic, wide: &Traffic) -> String {
     let percent = |side: &Traffic| side.efficiency().map(|part| format!("{:.0}", 100.0 * part));
     match (percent(narrow), percent(wide)) {
@@ -118,7 +120,7 @@ fn percents(narrow: &Traffic, wide: &Traffic) -> String {
     }
 }
 
-/// How many accesses there are of each width in bytes, the widest first: `4 x 16, 1 x 4`.
+/// Formats the number of accesses of each width in bytes, the widest first: `4 x 16, 1 x 4`.
 fn widths(bytes: &[usize]) -> String {
     let mut counts = BTreeMap::new();
     for &bytes in bytes {
@@ -205,7 +207,7 @@ fn estimated(kernel: &Kernel<'_>) -> String {
     row(kernel, &cells)
 }
 
-/// The whole file.
+/// Returns the text of the whole file.
 pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = String::from("# What the shaders ask of GPUs, without one\n\n");
     let _ = write!(text, "{}, {}, ", origin.date, origin.wgpu);
@@ -230,7 +232,7 @@ pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>
     text + &peers::tables(library, peers)
 }
 
-/// How well operations predict instructions in the kernels for which both are known.
+/// Says how well operations predict instructions in the kernels without loops, for which both are known.
 fn fitted(library: &[Kernel<'_>]) -> String {
     let ratio = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {

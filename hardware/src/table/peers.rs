@@ -1,4 +1,4 @@
-//! The tables of peers: kernels modelled on other projects', compared with wgslice's.
+//! The tables of peers: kernels modelled on those of other projects, compared with wgslice's.
 
 use super::{Kernel, NOT_RUN, number, or_dash, percents};
 use crate::{
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const PEERS: &str = include_str!("peers.md");
 const COMPARED: &str = include_str!("compared.md");
 
-/// The table of peers, and the comparison.
+/// Returns the table of peers' kernels, and the table that compares their times with the library's.
 pub(super) fn tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = PEERS.to_owned();
     let mut last = "";
@@ -68,8 +68,8 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
     format!("| {name} | {what} | {whose} | {} |\n", cells.join(" | "))
 }
 
-/// The estimated time of a kernel on each GPU for each byte of its result. The unit is the time in which memory
-/// transfers a byte.
+/// Returns the estimated time of a kernel on each GPU for each byte of its result. The unit is the time in which memory
+/// transfers a byte. `None` if the kernel was not compiled.
 fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
     let bytes = estimate::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
     Some(kernel.times()?.bounds().map(|bound| bound * bytes))

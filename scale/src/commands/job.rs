@@ -1,4 +1,4 @@
-//! The options and the work of the commands that make one array from another.
+//! The options that the commands that make a Zarr array share, and their work.
 
 use super::{On, cores, engine, print, runtime};
 use crate::failure::Failure;
@@ -177,7 +177,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Makes an array by an operation on `source`, as `to` says.
+/// Makes an array by an operation on `source`, with the options in `to`.
 pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
     let job = Job::new(operation, source, &to.output, &Form::from(&to.form))?;
     let how = How {
@@ -187,7 +187,7 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
             Device::Gpu => DeviceChoice::Gpu,
         },
         threads: 1,
-        // A cluster itself retries tasks.
+        // A cluster retries tasks itself.
         attempts: if to.on.cluster.is_some() { 1 } else { 4 },
         memory: None,
         cache: 0,
@@ -199,7 +199,7 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
     make(&job, how, &to.on, to.overwrite, to.json)
 }
 
-/// The most bytes of decoded chunks that are kept for other shards.
+/// The most bytes of decoded chunks that a process keeps for other shards.
 const CACHE: usize = 256 << 20;
 
 /// Computes the missing shards of a job's result.
@@ -230,11 +230,12 @@ pub(crate) fn make(
             ));
         }
     };
-    // The cache gets at most half of the memory that one task leaves.
+    // If the memory is limited, the cache gets at most half of what one task leaves of it.
     let rest = on.memory.map(|memory| (memory - needed) / 2);
     how.cache = rest.unwrap_or(CACHE).min(CACHE);
     if on.cluster.is_none() {
-        // On a cluster each task has the memory of one core of its executor, so no limit is needed.
+        // On a cluster, each task has the memory of one core of its executor, so the tasks of a process need no common
+        // limit.
         how.memory = on.memory.map(|memory| memory - how.cache);
     }
     let prepared = Prepared::new(record.order(job.clone(), how))?;
@@ -290,7 +291,8 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A progress bar of the finished tasks, drawn by its own thread. It is hidden if standard error is not a terminal.
+/// A progress bar that counts the finished tasks, drawn by a thread of its own. It is hidden if standard error is not a
+/// terminal, or if the tasks run on a cluster.
 struct Bar {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,

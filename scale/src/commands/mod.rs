@@ -72,8 +72,8 @@ impl On {
     }
 }
 
-/// The default number of tasks of a step on a cluster. There are enough for some tens of cores, and few enough for
-/// shuffles, which transfer as many blocks as the square of this number.
+/// The default number of tasks of a step on a cluster. It is large enough for some tens of cores, and small enough for
+/// shuffles, whose number of blocks is the square of this number.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
@@ -109,9 +109,9 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The runtime on which an engine runs, with this many threads.
+/// Starts the runtime on which an engine runs, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
-    // The stack in bytes: the engines walk plans, which are trees, by recursion.
+    // The size of a thread's stack in bytes. It is large because the engines walk plans, which are trees, by recursion.
     const STACK: usize = 16 << 20;
     let mut builder = Builder::new_multi_thread();
     builder
@@ -121,7 +121,7 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::work(format_args!("cannot start threads: {error}")))
 }
 
-/// An engine in this process, or on the cluster whose scheduler has this address.
+/// Makes an engine in this process, or on the cluster that `on` names.
 pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
     let threads = on.threads.unwrap_or_else(cores);
     match &on.cluster {
@@ -153,19 +153,19 @@ pub(crate) async fn signal() -> &'static str {
             () = interrupted() => "SIGINT",
         };
     }
-    // Where SIGTERM cannot be handled, only Ctrl-C can.
+    // Where SIGTERM cannot be handled, only Ctrl-C is waited for.
     interrupted().await;
     "SIGINT"
 }
 
-/// Waits for Ctrl-C. Never ends where that cannot be handled.
+/// Waits for Ctrl-C. Never returns where Ctrl-C cannot be handled.
 async fn interrupted() {
     if ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Reads a number of bytes, as in 500M or 2G, where K, M and G are powers of 1024.
+/// Reads a number of bytes above 0, as in 500M or 2G, where K, M and G are powers of 1024.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
@@ -188,7 +188,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Writes a line to standard output. If the reader has closed the pipe, that is not an error.
+/// Writes a line to standard output. It is not an error if the reader has closed the pipe.
 pub(crate) fn print(line: impl Display) -> Result<(), Failure> {
     match writeln!(stdout(), "{line}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::work(format_args!(

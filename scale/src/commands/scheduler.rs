@@ -49,7 +49,7 @@ pub(crate) fn run(args: Scheduler) -> Result<(), Failure> {
             }
         }
     });
-    // The connections of executors stay open, and are not waited for.
+    // Executors keep their connections open, so this does not wait for them to close.
     runtime.shutdown_background();
     end
 }

@@ -1,7 +1,8 @@
 //! How many rows are in memory at a time.
 //!
-//! DataFusion moves batches of 8192 rows by default, whatever the size of a row: for photographs that is gigabytes. So
-//! a query here moves batches of as many rows as fit 16 MiB, or less where the memory of a task is small.
+//! DataFusion moves batches of 8192 rows by default, whatever the size of a row: a batch of photographs takes
+//! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 16 MiB, or in less if the
+//! memory of a task is small.
 
 use datafusion::{
     arrow::datatypes::{DataType, Fields},
@@ -20,13 +21,13 @@ const IN_FLIGHT: usize = 8;
 /// The most rows of a batch: DataFusion's default.
 const MOST: usize = 8192;
 
-/// The memory for a batch in bytes. `task` is the memory of a task in bytes, `None` if it is not known.
+/// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
     task.map_or(USUAL, |task| (task / IN_FLIGHT).clamp(1, USUAL))
 }
 
-/// The most rows of a batch, up to [`MOST`], with which no step of the query makes a batch that is estimated at more
-/// than `memory` bytes. 1 if a single row is larger.
+/// Returns the number of rows of a batch. It is the largest up to [`MOST`] with which no step of the query makes a
+/// batch that is estimated at more than `memory` bytes, but 1 if a single row is estimated at more.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
     plan.apply_with_subqueries(|step| {
@@ -36,7 +37,7 @@ pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     Ok((memory / widest).clamp(1, MOST))
 }
 
-/// The estimated size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
+/// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
 fn row(fields: &Fields) -> usize {
     let sizes = fields.iter().map(|field| size(field.data_type()));
     sizes.fold(0, usize::saturating_add)
@@ -44,8 +45,9 @@ fn row(fields: &Fields) -> usize {
 
 fn size(data_type: &DataType) -> usize {
     const UNKNOWN: usize = 32;
-    // The bytes of an element of a list beside its value. Parquet stores two levels of 2 bytes each for it, and small
-    // integers as 4 bytes. Parquet's readers and writers have all of these in memory for a batch.
+    // The bytes that Parquet's readers and writers hold for an element of a list besides its value: two levels of 2
+    // bytes each, and 4 bytes because Parquet stores small integers as 4 bytes. They hold these for all elements of a
+    // batch.
     const STORED: usize = 8;
     match data_type {
         DataType::FixedSizeList(item, length) => {

@@ -31,15 +31,16 @@ pub(super) const MAX_MESSAGE: usize = 256 << 20;
 /// The port of a scheduler whose address names no port.
 const PORT: u16 = 50050;
 
-/// The time in seconds between tests of a connection without traffic. A machine that fails does not close its
-/// connections.
+/// The time in seconds between tests of an idle connection. The tests find machines that failed, which do not close
+/// their connections.
 const KEEPALIVE: usize = 10;
 
 impl Engine {
-    /// An engine on a Ballista cluster, given the scheduler's address as `df://host:port`. Each step of a query is cut
-    /// into up to `partitions` tasks, each of which runs on one core.
+    /// Makes an engine on a Ballista cluster. `url` is the scheduler's address, as in `df://host:port`, with port 50050
+    /// if it names none. Each step of a query is cut into up to `partitions` tasks, and each task runs on one core.
     ///
-    /// The tables of a query are files that the client, the scheduler and all executors see under the same name.
+    /// The tables of a query are files. The client, the scheduler and all executors must see each file under the same
+    /// name.
     ///
     /// # Errors
     ///
@@ -63,8 +64,8 @@ impl Engine {
         };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
-            // With more, a task takes as many partitions as its executor has free cores, and needs memory for all of
-            // them.
+            // With a larger maximum, a task takes as many partitions as its executor has free cores, and needs memory
+            // for all of them.
             .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
             .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
             .set_usize(
@@ -77,7 +78,8 @@ impl Engine {
             .with_default_features()
             .build();
         let mut context = SessionContext::remote_with_state(url, state).await?;
-        // The functions are registered only now, because `remote_with_state` replaces all functions by built-in ones.
+        // The functions are registered only now, because `remote_with_state` replaces all functions with the built-in
+        // ones.
         functions::register_all(&mut context)?;
         Ok(Self {
             context,
@@ -86,7 +88,8 @@ impl Engine {
         })
     }
 
-    /// The same engine for executors that have this much memory for each core, in bytes.
+    /// Sets the memory in bytes that executors have for each of their cores. If it is small, so are the batches of
+    /// queries.
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Self {
         Self {
@@ -96,7 +99,7 @@ impl Engine {
     }
 }
 
-/// A session of the scheduler, with the functions of this crate beside the built-in ones.
+/// Makes a session of the scheduler, with the functions of this crate in addition to the built-in ones.
 pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
     let builder = SessionStateBuilder::new()
         .with_config(config)
@@ -106,7 +109,8 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
     Ok(state)
 }
 
-/// Waits until the scheduler has had no executor, or has not answered, for `patience`. Returns an error that says so.
+/// Waits until the scheduler has had no executor, or has not answered, for the time `patience`. Returns an error that
+/// says so.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
     const OFTEN: Duration = Duration::from_secs(1);
     let mut found = Instant::now();

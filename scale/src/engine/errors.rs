@@ -1,11 +1,12 @@
-//! The messages of errors, without the text that the engines wrap around them.
+//! Takes the messages of errors out of the text that the engines wrap around them.
 
 use datafusion::error::DataFusionError;
 
-/// The message of an error for people. A cluster sends the error of a task as the debug output of the error's type.
+/// Returns the message of an error as people should see it. A cluster sends a task's error as the debug output of the
+/// error's type, from which the message is taken.
 pub fn message(error: &DataFusionError) -> String {
-    // What stands before a message that suffices, in the debug output of an error. The last of these that is found
-    // counts.
+    // The beginnings, in the debug output of an error, of texts that are enough as a message. If several are found, the
+    // last in this list counts.
     const WRAPPED: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",
@@ -21,7 +22,8 @@ pub fn message(error: &DataFusionError) -> String {
     innermost.unwrap_or(text)
 }
 
-/// The first quoted text after `begin`, with its escapes resolved. `begin` ends with the opening quote.
+/// Returns the text from the end of the first `begin` to the closing quote, with its escapes resolved. `begin` ends
+/// with the opening quote. `None` if `begin` or the closing quote is missing.
 fn quoted(text: &str, begin: &str) -> Option<String> {
     let (_, rest) = text.split_once(begin)?;
     let mut found = String::new();

@@ -19,13 +19,14 @@ pub struct Executor {
     pub bind: IpAddr,
     /// The port on which the executor serves the results of its tasks.
     pub port: u16,
-    /// The port on which the executor takes commands of the scheduler.
+    /// The port on which the executor takes commands from the scheduler.
     pub command_port: u16,
     /// The name or address under which other machines reach the executor. `None` if that is `bind`.
     pub host: Option<String>,
     /// The most tasks that the executor runs at a time.
     pub cores: usize,
-    /// The folder for the results of tasks. `None` for a new temporary one, which is removed at the end.
+    /// The folder for the results of tasks and for temporary files. `None` for a new temporary folder, which is removed
+    /// at the end.
     pub work_dir: Option<PathBuf>,
     /// The memory for all tasks together, in bytes. `None` for most of the memory of the machine.
     pub memory: Option<usize>,
@@ -50,7 +51,7 @@ impl Executor {
                 (folder, None)
             }
             None => {
-                // A folder that no other user can have made before, or can read.
+                // No other user can have made this folder before, and none can read it.
                 let folder = Builder::new().prefix("wgslice-executor-").tempdir()?;
                 (folder.path().to_owned(), Some(folder))
             }
@@ -98,8 +99,8 @@ impl Executor {
     }
 }
 
-/// The built-in functions and those of this crate. [`functions::register_all`] cannot add functions to Ballista's
-/// registry.
+/// Returns the built-in functions and those of this crate. They are added one by one, because
+/// [`functions::register_all`] cannot add functions to Ballista's registry.
 fn registry() -> BallistaFunctionRegistry {
     let mut registry = BallistaFunctionRegistry::default();
     for function in functions::all() {

@@ -10,8 +10,8 @@
 //! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
-//! A query has no plan nodes of this crate, only functions, which are sent by their names. So clients, schedulers and
-//! executors only need to know the same functions, those of [`functions::all`].
+//! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
+//! clients, schedulers and executors only need to know the same functions, those of [`functions::all`].
 
 mod batches;
 #[cfg(feature = "cluster")]
@@ -49,21 +49,22 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine in this process that runs up to `threads` tasks at a time.
+    /// Makes an engine in this process that runs up to `threads` tasks at a time.
     ///
     /// # Errors
     ///
-    /// Errors of DataFusion's settings; none is known.
+    /// An error of DataFusion's settings. None is known.
     pub fn embedded(threads: usize) -> Result<Self> {
         Self::embedded_with_memory(threads, None)
     }
 
-    /// An engine in this process with `memory` bytes, `None` for no limit. Sorts that need more write temporary files.
-    /// Steps that cannot do so, such as hash joins, fail. Batches are small enough that each thread has a few of them.
+    /// Makes an engine in this process whose sorts, joins and other steps hold up to `memory` bytes together, or any
+    /// number if it is `None`. Sorts that need more write temporary files. Steps that cannot do so, such as hash joins,
+    /// fail. Batches are small enough for several of them to fit in each thread's part of the memory.
     ///
     /// # Errors
     ///
-    /// Errors of DataFusion's settings; none is known.
+    /// An error of DataFusion's settings. None is known.
     pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
         let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
@@ -86,7 +87,7 @@ impl Engine {
         &self.context
     }
 
-    /// Plans a query. Its tables are Parquet files, or folders of them, whose names stand in quotes.
+    /// Plans a query. Its tables are Parquet files, or folders of them, which the query names in quotes.
     ///
     /// # Errors
     ///
@@ -96,10 +97,11 @@ impl Engine {
         self.plan(state, plan)
     }
 
-    /// Runs the query again to name the row of a file for `problem`, an error that only names the row of a batch.
-    /// Returns the new message, which may name any row with an index out of range. `None` if `problem` is another
-    /// error, if the rows are not those of a file, as after a join, or if the second run ends without such an error.
-    /// Also `None` on a cluster, whose tables may be too large for this process.
+    /// Runs a query again after it failed with `problem`, an error that names a row only by its number in a batch.
+    /// Returns the new error's message, which names the row by its number in a file. It may name any row with an index
+    /// out of range. `None` if `problem` is another error, if the rows are not those of a file, as after a join, or if
+    /// the second run ends without such an error. Also `None` on a cluster, whose tables may be too large for this
+    /// process.
     pub async fn locate(&self, query: &str, problem: &str) -> Option<String> {
         if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
             return None;
@@ -128,9 +130,9 @@ impl Engine {
         Ok(DataFrame::new(state, plan))
     }
 
-    /// Waits until a cluster has had no executor, or no scheduler that answers, for `patience`, and returns an error
-    /// that says so. Waits for ever if the engine is in this process. Ballista itself notices only during a query that
-    /// the last executor is lost. If there never was an executor, Ballista lets a query wait for ever.
+    /// Waits until a cluster has had no executor, or no scheduler that answers, for the time `patience`, and returns an
+    /// error that says so. Waits forever if the engine is in this process. Ballista itself notices only the loss of the
+    /// last executor, and only during a query: if there never was an executor, it lets the query wait forever.
     pub async fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
@@ -143,8 +145,8 @@ impl Engine {
     }
 }
 
-/// The environment of sessions in every process. With the feature `object-stores`, the sessions also find files in
-/// object stores.
+/// Returns the environment of sessions in every process. With the feature `object-stores`, the sessions also find files
+/// in object stores.
 fn environment() -> RuntimeEnvBuilder {
     let environment = RuntimeEnvBuilder::new();
     #[cfg(feature = "object-stores")]

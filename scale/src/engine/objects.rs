@@ -1,4 +1,4 @@
-//! Files in object stores. The lists of tasks of a job are such files.
+//! Opens files in object stores. If the result of a job is there, so are its lists of tasks.
 
 use crate::zarr::objects::connect;
 use datafusion::{
@@ -9,8 +9,8 @@ use object_store::ObjectStore;
 use std::sync::Arc;
 use url::Url;
 
-/// Finds the object store of a URL. Unless a store is registered for the URL, each process takes the settings from its
-/// environment.
+/// Finds the object store of a URL. If no store is registered for the URL, each process takes the store's settings from
+/// its environment variables.
 #[derive(Debug, Default)]
 pub(super) struct Registry(DefaultObjectStoreRegistry);
 

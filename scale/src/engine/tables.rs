@@ -1,4 +1,4 @@
-//! The files that a query names, as tables.
+//! Makes tables of the files that a query names.
 //!
 //! A table is DataFusion's listing of files, not a type of this crate, because such tables can be sent to the scheduler
 //! of a cluster.
@@ -26,10 +26,10 @@ use std::{collections::HashMap, ops::ControlFlow, slice, sync::Arc};
 /// The number of files whose schemas are read at a time.
 const SCHEMAS: usize = 32;
 
-/// Plans a query, and registers the files that it names.
+/// Plans a query, and registers the files that it names as tables.
 ///
-/// A table cannot have its file's name: a column is sent to a scheduler with the name of its table, and a dot in that
-/// name would separate a schema from a table. So tables get other names.
+/// The tables do not have the names of their files: a column is sent to a scheduler with the name of its table, and a
+/// dot in that name would separate a schema from a table.
 pub(super) async fn plan(
     context: &SessionContext,
     query: &str,
@@ -66,7 +66,7 @@ pub(super) async fn plan(
     Ok((state, plan))
 }
 
-/// A name for table `number` of a query, made from the file's name: lower case letters, digits and underscores.
+/// Makes a name for table `number` of a query from the file's name: lower case letters, digits and underscores.
 fn name(file: &str, number: usize) -> String {
     let last = file
         .trim_end_matches('/')
@@ -91,7 +91,7 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
         .with_skip_metadata(false);
     let url = ListingTableUrl::parse(name)?;
     let store = state.runtime_env().object_store(&url)?;
-    // A single file may have any name.
+    // If the name is that of a single file, the file may have any extension.
     let extension = if url.is_collection() { ".parquet" } else { "" };
     let listed = url.list_all_files(state, store.as_ref(), extension).await?;
     let mut files: Vec<_> = listed.try_collect().await?;

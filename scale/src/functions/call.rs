@@ -1,4 +1,4 @@
-//! One call of a function: its arguments when the query is planned, and its rows when the query runs.
+//! One call of a function: its arguments while the query is planned, and its rows while the query runs.
 
 use crate::tensor::{Column, Integers, TensorType};
 use datafusion::{
@@ -22,14 +22,15 @@ pub(super) struct Usage {
     pub(super) example: &'static str,
     /// The number of tensors, which are the first arguments.
     pub(super) tensors: usize,
-    /// The number of texts, which follow the tensors.
+    /// How many texts may follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
-    /// Whether an argument of any type that names the row in errors may follow the texts.
+    /// Whether one more argument, of any type, may follow the texts and name the row in errors.
     pub(super) names_rows: bool,
 }
 
 impl Usage {
-    /// The number of arguments before the one that names the row, optional texts included.
+    /// Returns the number of arguments before the one that names the row. Optional texts are counted even if a call
+    /// leaves them out.
     pub(super) fn before_name(&self) -> usize {
         self.tensors + self.texts.end()
     }
@@ -82,12 +83,12 @@ impl Call {
         call.map_err(of(name))
     }
 
-    /// The types of the tensors of a function of two tensors.
+    /// Returns the types of the first two tensors. The function must have at least two.
     pub(super) fn two(&self) -> (&TensorType, &TensorType) {
         (&self.tensors[0], &self.tensors[1])
     }
 
-    /// Text `number`, counted from 0 after the tensors. A text that is left out is empty.
+    /// Returns text `number`, counted from 0 after the tensors. A text that is left out is empty.
     pub(super) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
     }
@@ -125,7 +126,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A column as one array whose first dimension is the rows.
+    /// Views a column as one array whose first dimension counts the rows.
     pub(super) fn view(&self, number: usize) -> Result<View, Error> {
         let column = &self.columns[number];
         let shape = column.tensor().shape();
@@ -136,8 +137,8 @@ impl Batch {
         }
     }
 
-    /// The integers of a column. If one row stands for all and `of_each_row` is true, the integers of that row are
-    /// repeated, once for each row of the batch.
+    /// Returns the integers of a column. If one row stands for all and `of_each_row` is true, its integers are repeated
+    /// once for each row of the batch.
     pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
         let column = &self.columns[number];
         let integers = column.integers()?;
@@ -147,8 +148,8 @@ impl Batch {
         })
     }
 
-    /// The index tuples of a column, each with the number of its row before its own integers. A row has `tuples` index
-    /// tuples of `depth` integers.
+    /// Returns the index tuples of a column, each preceded by the number of its row. A row has `tuples` index tuples of
+    /// `depth` integers.
     pub(super) fn tuples_with_rows(
         &self,
         number: usize,
@@ -164,7 +165,7 @@ impl Batch {
         Ok(with_rows)
     }
 
-    /// The bytes of all rows of a column. If one row stands for all, its bytes are repeated.
+    /// Returns the bytes of all rows of a column. If one row stands for all, its bytes are repeated.
     pub(super) fn repeated_bytes(&self, number: usize) -> Buffer {
         let bytes = self.columns[number].bytes();
         match self.columns[number].repeats() {
@@ -173,13 +174,13 @@ impl Batch {
         }
     }
 
-    /// The shape of a column: the rows, then the shape of each tensor.
+    /// Returns the shape of a column: the number of rows, then the shape of each tensor.
     pub(super) fn shape(&self, number: usize) -> Vec<usize> {
         [&[self.rows], self.columns[number].tensor().shape()].concat()
     }
 }
 
-/// The array of an argument that holds tensors, null rows included. A scalar becomes an array of one row.
+/// Returns the array of an argument that holds tensors, null rows included. A scalar becomes an array of one row.
 pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     match value {
         ColumnarValue::Array(array) => Ok(Arc::clone(array)),
@@ -193,8 +194,8 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     }
 }
 
-/// A tensor that is written as nested lists. Its elements are `i64`, or `f64` if a number has a fraction or an exponent
-/// or is out of the range of `i64`.
+/// A tensor that is written as nested lists. Its elements are `i64`, or `f64` if any number has a fraction or an
+/// exponent or is out of the range of `i64`.
 struct Constant {
     tensor: TensorType,
     values: Vec<f64>,
@@ -264,7 +265,7 @@ fn flatten<'a>(
     }
 }
 
-/// A result whose `rows` rows are all null.
+/// Makes a result whose `rows` rows are all null.
 pub(super) fn missing(tensor: &TensorType, rows: usize) -> ArrayRef {
     new_null_array(&tensor.data_type(), rows)
 }

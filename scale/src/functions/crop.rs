@@ -1,7 +1,8 @@
 //! `crop(x, begins, sizes [, options])`: boxes of fixed size from each tensor.
 //!
-//! `begins` has a number for each cropped dimension. The cropped dimensions are the first dimensions of a tensor. If
-//! `begins` has a dimension before that of the numbers, as in `'[[0, 0], [8, 8]]'`, it counts the boxes of each tensor.
+//! `begins` has a number for each cropped dimension, and these are the first dimensions of a tensor. `begins` may have
+//! one more dimension before that of the numbers, as in `'[[0, 0], [8, 8]]'`. Its size is then the number of boxes that
+//! are cut from each tensor.
 
 use super::{
     call::{Batch, Call, Usage, failed, refused},

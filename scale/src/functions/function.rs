@@ -1,7 +1,7 @@
 //! The common part of all functions on tensors: a row of the result comes from the same row of the arguments.
 //!
 //! Rows with a null argument are taken out before a function runs, and put back as nulls. Their elements are
-//! unspecified and could be indices out of range. Functions with `TAKES_ANY` keep such rows.
+//! unspecified, and could be indices out of range. They are not taken out for functions with `TAKES_ANY`.
 
 use super::call::{self, Batch, Call, Usage};
 use crate::tensor::{Column, Layout, TensorType};
@@ -32,10 +32,10 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// Whether the function accepts any elements, so that rows with nulls need not be taken out.
+    /// Whether the function takes any elements, so that rows with a null argument need not be taken out.
     const TAKES_ANY: bool = false;
 
-    /// Whether the result has the bytes of the first argument, so that `run` is not called.
+    /// Whether the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
     /// Checks the arguments of a call, and returns the type of its result.
@@ -62,8 +62,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// The first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns the
-    /// tuple's row, its place in the indices of the row, and its integers.
+    /// Returns the first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns
+    /// the tuple's row, its position in the indices of the row, and its integers.
     pub(super) fn of(
         report: Report,
         policy: OutOfRange,
@@ -129,8 +129,8 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         Ok(Arc::new(result.field(F::USAGE.name)))
     }
 
-    /// Writes shapes that are in the metadata of arguments' fields into the query, as calls of `tensor_reshape`,
-    /// because metadata does not reach the executors of a cluster.
+    /// Writes shapes that are in the metadata of the arguments' fields into the query, as calls of `tensor_reshape`,
+    /// because this metadata does not reach the executors of a cluster.
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         let mut changed = false;
         if F::USAGE.name != super::tensor_reshape::NAME {
@@ -258,7 +258,7 @@ fn evaluate<F: TensorFunction>(
     Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
 }
 
-/// Returns `rows` rows, with those of `dense` at the places that are valid in `valid` and zeros at the others.
+/// Returns `rows` rows: the rows of `dense`, in order, where `valid` is valid, and zeros elsewhere.
 fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     let row = dense.len() / (rows - valid.null_count()).max(1);
     let mut all = MutableBuffer::from_len_zeroed(rows * row);
@@ -268,7 +268,7 @@ fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     all.into()
 }
 
-/// The name of row `row` of the batch in an error: its value in `names`, or its number if no argument names rows.
+/// Names row `row` of the batch in an error: by its value in `names`, or by its number if no argument names rows.
 fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     let Some(names) = names else {
         return Ok(format!("{row} of the batch"));
@@ -323,8 +323,8 @@ fn run<F: TensorFunction>(
     )
 }
 
-/// `bytes` bytes of zeros, aligned for elements of all types. `None` if they cannot be allocated. Arrow's own
-/// allocation would end the process instead.
+/// Allocates `bytes` bytes of zeros, aligned for elements of all types. `None` if that fails. Arrow's own allocation
+/// would end the process instead.
 fn zeroed(bytes: usize) -> Option<MutableBuffer> {
     let words = bytes.div_ceil(size_of::<u64>());
     let mut zeros: Vec<u64> = Vec::new();

@@ -38,8 +38,8 @@ impl TensorFunction for Gather {
         let (params, indices) = call.two();
         let batch_dims = from_end(given.batch_dims, indices.shape().len());
         let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
-        // If one array of indices stands for all rows, and `batch_dims` is 0, the dimension of rows is like any other
-        // before the indexed one. Otherwise it is a batch dimension.
+        // If one array of indices stands for all rows, and `batch_dims` is 0, the dimension of rows is treated like any
+        // other dimension before the indexed one. Otherwise the dimension of rows is a batch dimension.
         let shared = batch.columns[1].repeats() && batch_dims == 0;
         let options = GatherOptions {
             axis: Some(axis + 1),
@@ -70,7 +70,7 @@ impl TensorFunction for Gather {
     }
 }
 
-/// Resolves a dimension that may count from the end. It is in range, since planning has checked the call.
+/// Resolves a dimension that may count from the end. The result is in range, since planning has checked the call.
 fn from_end(dimension: isize, rank: usize) -> isize {
     if dimension < 0 {
         dimension + rank.cast_signed()

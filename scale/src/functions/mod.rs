@@ -14,8 +14,8 @@
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
-//! same row of the arguments. One plan of the library computes all rows of a batch. If an argument is null, the result
-//! is null.
+//! same row of the arguments. One plan of the library computes all rows of a batch. If a tensor among the arguments is
+//! null, the result is null.
 //!
 //! Options are one literal text, as in `'axis=1, out_of_range=clamp'`:
 //!
@@ -30,7 +30,8 @@
 //!
 //! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
 //! names the index tuple and the row. An argument of any type after the options gives the name of the row, as in
-//! `gather(params, indices, '', id)`. Without it the row is counted in the batch that the function was given.
+//! `gather(params, indices, '', id)`. Without such an argument, the error gives the number of the row in the batch that
+//! the function was given.
 
 mod call;
 mod crop;
@@ -89,7 +90,8 @@ pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
     Ok(())
 }
 
-/// The number of arguments before the one that names the row in errors, if the function of this name can have one.
+/// Returns the number of arguments before the one that names the row in errors. `None` if no function of this name can
+/// have such an argument.
 pub(crate) fn before_name(function: &str) -> Option<usize> {
     let usages = [
         Gather::USAGE,
@@ -112,8 +114,8 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && problem.contains(" of the batch, the indices at ")
 }
 
-/// The policy that the library is given. Under `Error` it would fail, so it gets `Zero`, and the function makes the
-/// error itself from the library's report.
+/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Zero`, and the
+/// function makes the error from the library's report.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Zero,

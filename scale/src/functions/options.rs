@@ -1,4 +1,4 @@
-//! Options in a text, as in `axis=1, out_of_range=clamp`, and numbers in a text.
+//! Reads options from a text, as in `axis=1, out_of_range=clamp`, and numbers from a text.
 
 use datafusion::{common::plan_err, error::Result};
 use std::str::FromStr;
@@ -10,8 +10,8 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads options. `known` are the function's options. An unknown option is an error, as is one without a value or
-    /// given twice.
+    /// Reads options. `known` has the names of the function's options. An option is an error if it is unknown, has no
+    /// value, or is given twice.
     pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for entry in split(text) {
@@ -42,7 +42,7 @@ impl<'a> Options<'a> {
             .map(|&(_, value)| value)
     }
 
-    /// The integer that option `name` gives. `None` if the option is left out.
+    /// Returns the integer that option `name` gives. `None` if the option is left out.
     pub(super) fn integer<I: FromStr>(&self, name: &str) -> Result<Option<I>> {
         match self.get(name).map(|value| (value, value.parse())) {
             None => Ok(None),
@@ -53,7 +53,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The integers that option `name` gives. Empty if the option is left out.
+    /// Returns the integers that option `name` gives. Empty if the option is left out.
     pub(super) fn integers<I: FromStr>(&self, name: &str) -> Result<Vec<I>> {
         self.get(name)
             .map_or(Ok(Vec::new()), |value| integers(name, value))
@@ -107,7 +107,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none. Errors call the text `what`.
+/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none. `what` names the text in errors.
 pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     let inner = text.trim();
     let inner = inner

@@ -16,8 +16,9 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// `zarr_shard(job, shard)`: computes the shard with this number, unless it exists, and writes it whole. The job is an
-/// [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an [`Outcome`].
+/// `zarr_shard(job, shard)`: computes the shard with this number, and writes it in one step, unless the job has written
+/// it already. The job is an [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an
+/// [`Outcome`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct ZarrShard {
     signature: Signature,
@@ -80,7 +81,7 @@ impl ScalarUDFImpl for ZarrShard {
     }
 }
 
-/// Converts an error. A cluster retries a task only if the task's error is an I/O error.
+/// Converts an error to one of DataFusion's. A cluster retries a task only if the task's error is an I/O error.
 fn failure(error: Error) -> DataFusionError {
     match error {
         Error::Io(error) => DataFusionError::IoError(error),
@@ -122,7 +123,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
     ))
 }
 
-/// The outcomes in a column of the function's values.
+/// Reads the outcomes from a column of the function's values.
 ///
 /// # Errors
 ///

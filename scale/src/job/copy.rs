@@ -1,7 +1,7 @@
 //! Copies of boxes between arrays in row-major order.
 
-/// One dimension of a box: its size, and the distance between neighbours, in elements, in the array that is read
-/// (`from`) and in the array that is written (`to`).
+/// One dimension of a box. `from` and `to` are the distances in elements between neighbours, `from` in the array that
+/// is read and `to` in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
@@ -9,7 +9,8 @@ pub(crate) struct Dim {
     pub(crate) to: usize,
 }
 
-/// Drops dimensions of size 1, and joins neighbouring dimensions that one dimension can stand for in both arrays.
+/// Drops dimensions of size 1, and joins neighbouring dimensions if, in both arrays, one dimension can describe the
+/// same elements in the same order.
 fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     let mut joined: Vec<Dim> = Vec::new();
     for dim in dims {
@@ -29,10 +30,11 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     joined
 }
 
-/// Calls `each` for every run of a box that is contiguous in both arrays, with three numbers of bytes: where the run
-/// begins in the array that is read and in the array that is written, and its length.
+/// Calls `each` for every run of elements of a box that is contiguous in both arrays. The three arguments are in bytes:
+/// where the run begins in the array that is read, where it begins in the array that is written, and its length. Both
+/// beginnings are counted from the box's first element in that array.
 ///
-/// The distances of `dims` are in elements of `unit` bytes.
+/// The distances in `dims` are in elements, and an element has `unit` bytes.
 pub(crate) fn for_each_run(
     dims: impl IntoIterator<Item = Dim>,
     unit: usize,
@@ -99,7 +101,7 @@ pub(crate) fn copy_box(
 mod tests {
     use super::*;
 
-    /// A box of [2, 2] in arrays of [3, 4] and [2, 3].
+    /// The box has shape [2, 2]. It is copied from an array of shape [3, 4] to an array of shape [2, 3].
     #[test]
     fn a_box_is_copied_between_arrays_of_other_shapes() {
         let source: Vec<u8> = (0..24).collect();

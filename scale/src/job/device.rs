@@ -1,4 +1,4 @@
-//! The device that runs slices and gathers. A process opens a GPU once.
+//! The device that runs slices and gathers. A process opens a GPU at most once for each [`DeviceChoice`].
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,8 @@ use wgslice::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A hardware GPU if there is one and the first chunk that this process slices or gathers is estimated to be faster
-    /// there, else the CPU.
+    /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that this
+    /// process slices or gathers, else the CPU. The process keeps this choice for all later chunks.
     #[default]
     Auto,
     /// The CPU.
@@ -29,7 +29,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// A device whose operations on the CPU take up to `threads` threads each.
+    /// Makes a device whose operations on the CPU take up to `threads` threads each, and at least one.
     pub(super) fn new(choice: DeviceChoice, threads: usize) -> Self {
         Self {
             choice,
@@ -66,8 +66,8 @@ impl Device {
         Ok(chunk.slice(spec)?)
     }
 
-    /// Gathers the rows that tuples select from a box of a chunk. `spec` is the box, and `leading` the order of the
-    /// chunk's dimensions in which those that the tuples index come first. The tuples have the shape `indices`.
+    /// Gathers the rows that tuples select from a box of a chunk. `spec` selects the box. `leading` lists the chunk's
+    /// dimensions, beginning with those that the tuples index. `tuples` has the shape `indices`.
     pub(super) fn gather(
         &self,
         chunk: Chunk,

@@ -15,19 +15,21 @@ pub struct Explanation {
     pub tasks: u64,
     /// The number of chunks of the source that contain elements of the result. 0 for a conversion.
     pub chunks: u64,
-    /// The number of reads of chunks by all tasks together, if none is saved by the cache of decoded chunks.
+    /// The number of times that all tasks together read a chunk, if the cache of decoded chunks saves no reads. 0 for a
+    /// conversion.
     pub reads: u64,
     /// The mean number of times that a chunk is read. 0 if no chunk is read.
     pub mean_reads: f64,
-    /// The most times that any chunk is read.
+    /// The number of reads of the chunk that is read most often. 0 if no chunk is read.
     pub max_reads: u64,
-    /// The bytes of the chunks, each counted once. For a conversion, the bytes of the elements.
+    /// The bytes of these chunks, each counted once. For a conversion, the bytes of the result's elements.
     pub bytes_demanded: u64,
-    /// The bytes of the chunks, each counted as often as it is read. For a conversion, the bytes of the elements.
+    /// The bytes of these chunks, each counted as often as it is read. For a conversion, the bytes of the result's
+    /// elements.
     pub bytes_planned: u64,
     /// The bytes of the result's elements, before compression.
     pub bytes_written: u64,
-    /// The most bytes that a task holds at once.
+    /// The bytes of memory that are reserved for each task, as [`Prepared::task_bytes`] counts them.
     pub task_bytes: u64,
 }
 
@@ -82,7 +84,7 @@ fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
         return Counts::default();
     }
     let walked: HashSet<_> = slice.walks().iter().filter_map(|walk| walk.dim).collect();
-    // A dimension of the result that walks no dimension of the source has size 1, and so one shard along it.
+    // A dimension of the result that walks along no dimension of the source has size 1, so it is one shard long.
     let others = (0..target.shape().len()).filter(|dim| !walked.contains(dim));
     let repeats: u64 = others.map(|dim| target.grid()[dim] as u64).product();
     let mut counts = Counts {

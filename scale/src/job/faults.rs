@@ -1,15 +1,15 @@
-//! Faults on purpose, for tests with tasks that fail and processes that die. Without the environment
+//! Faults on purpose, which tests use to make tasks fail and to end processes while tasks run. Without the environment
 //! variable `WGSLICE_SCALE_FAULTS`, nothing happens.
 //!
-//! The variable names a folder that all processes of a test can write to. A task that computes a shard looks
-//! there for files:
+//! The variable names a folder that all processes of a test can write to. Whenever a task is tried, it looks there for
+//! these files:
 //!
 //! | file | effect |
 //! |---|---|
-//! | `sleep` | each task sleeps before it reads, for as many milliseconds as the file says |
-//! | `sleep-after` | each task sleeps after its shard is written, for as many milliseconds as the file says |
-//! | `io-error-…` | one task fails with an error of the system, before it reads. The task removes the file, so each file causes one failure in all processes together |
-//! | `started` | when a task begins, it appends a line with its process and its shard to this file, if it exists |
+//! | `sleep` | each task sleeps before it reads, for the number of milliseconds in the file |
+//! | `sleep-after` | each task sleeps after it has written its shard, for the number of milliseconds in the file |
+//! | `io-error-…` | one task fails with an I/O error before it reads. The task removes the file, so each file causes one failure, whichever process runs the task |
+//! | `started` | if this file exists, each task appends a line to it before it reads: the ID of its process and the number of its shard |
 
 use std::{
     env, fs,
@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 static FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
-/// Causes the faults that come before a task reads.
+/// Causes the faults that a task meets before it reads. `shard` is the number of the task's shard.
 pub(super) fn before(shard: u64) -> io::Result<()> {
     let Some(folder) = &*FOLDER else {
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_error = entry.file_name().to_string_lossy().starts_with("io-error");
-        // If several processes try, only one removes the file.
+        // If several tasks try to remove the file, only one succeeds, and only that task fails.
         if is_error && fs::remove_file(entry.path()).is_ok() {
             return Err(io::Error::other("an error on purpose"));
         }
@@ -50,7 +50,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Causes the faults that come after a task has written its shard.
+/// Causes the faults that a task meets after it has written its shard.
 pub(super) fn after() {
     if let Some(folder) = &*FOLDER {
         sleep(folder, "sleep-after");

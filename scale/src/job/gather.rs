@@ -1,4 +1,4 @@
-//! One shard of a gather.
+//! Gathers the elements of one shard.
 
 use super::{
     copy::{Dim, copy_box, for_each_run},
@@ -11,39 +11,43 @@ use std::{iter, ops::Range};
 use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
 
 /// A gather that reads `params` chunk by chunk. The tuples of a shard are sorted by the chunk that they point into, so
-/// that the shard reads each chunk once.
+/// that a shard's task reads each chunk once.
 ///
-/// A batch dimension of `params` is treated like an indexed one: its index is the tuple's position in that dimension of
-/// the result.
+/// A batch dimension of `params` is treated like an indexed one, as if its index were the tuple's position in that
+/// dimension of the result.
 #[derive(Debug)]
 pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
-    /// For each dimension of `indices` that numbers tuples, its dimension in the result.
+    /// For each dimension of `indices` that numbers tuples, the dimension of the result that it becomes.
     numbering: Vec<usize>,
-    /// The number of batch dimensions, which lead in `params`, in `indices` and in the result.
+    /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch: usize,
     /// The dimensions of `params` that the indices name.
     named: Range<usize>,
-    /// The dimensions of `params` that are neither named nor batch dimensions, each with its dimension of the result.
+    /// The dimensions of `params` that are neither batch dimensions nor named ones, each with the dimension of the
+    /// result that it becomes.
     kept: Vec<(usize, usize)>,
 }
 
-/// The tuples of a box of the result.
+/// The tuples of a box of the result. The located dimensions of `params` are those in which a tuple has a position: the
+/// batch dimensions and the named ones.
 struct Tuples {
-    /// A pair for each tuple in range, sorted: the number of its chunk in the grid of the located dimensions, and the
-    /// tuple's number.
+    /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
+    /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple, its position in each located dimension: the batch dimensions and the named ones.
+    /// For each tuple, its position in each located dimension. Those in named dimensions are meaningless if the tuple
+    /// is out of range.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,
-    /// For each tuple, the number of the shard's element, in row-major order, where its slice begins.
+    /// For each tuple, where its slice begins in the shard, in elements in row-major order.
     places: Vec<usize>,
 }
 
 impl Gather {
-    /// A gather along dimension `axis` of `params`, which has `rank` dimensions, with `batch` batch dimensions.
+    /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions, of which the first `batch`
+    /// are batch dimensions.
     pub(super) fn along(
         plan: Plan,
         indices: IndexArray,
@@ -65,7 +69,8 @@ impl Gather {
         }
     }
 
-    /// A gather of the slices that tuples name in `params`, which has `rank` dimensions, with `batch` batch dimensions.
+    /// Makes a gather of the slices that tuples name in `params`. `params` has `rank` dimensions, of which the first
+    /// `batch` are batch dimensions.
     pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
         let shape = indices.shape();
         let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);
@@ -80,13 +85,13 @@ impl Gather {
         }
     }
 
-    /// Each dimension of `params` that is neither named nor a batch dimension, with the dimension of the result that
-    /// walks it.
+    /// Returns each dimension of `params` that is neither a batch dimension nor a named one, with the dimension of the
+    /// result that it becomes.
     pub(super) fn kept(&self) -> &[(usize, usize)] {
         &self.kept
     }
 
-    /// The dimensions of the result that number tuples.
+    /// Returns the dimensions of the result that number tuples.
     pub(super) fn numbering(&self) -> &[usize] {
         &self.numbering
     }
@@ -101,11 +106,11 @@ impl Gather {
         (0..self.batch).chain(self.named.clone())
     }
 
-    /// The bytes that the tuples of a box of this shape take.
+    /// Returns the bytes of memory that the tuples of a box of the result take, if the box has this shape.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
         let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
-        // In words: the indices twice, as read and as rebased; the positions; 2 of `sorted`, and 1 each of `places` and
-        // `invalid`.
+        // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
+        // 1 in `places`; and 1 in `invalid`.
         let each = 2 * self.named.len() + self.located().count() + 4;
         count.saturating_mul(each * size_of::<usize>())
     }
@@ -165,14 +170,15 @@ impl Gather {
         Ok(tuples)
     }
 
-    /// For each kept dimension, the segments of the chunks that a box of the result meets.
+    /// For each kept dimension, returns a segment for each chunk that a box of the result meets there.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
         kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim]))
             .collect()
     }
 
-    /// Calls `each` with the coordinates of every chunk of `params` that a box of the result reads.
+    /// Calls `each` with the coordinates of every chunk of `params` that a box of the result needs, once for each
+    /// chunk. `shard` is the shape of a shard.
     pub(super) fn for_each_chunk(
         &self,
         source: &Source,
@@ -191,7 +197,7 @@ impl Gather {
         Ok(())
     }
 
-    /// The coordinates of the chunk that tuple `number` and one segment of each kept dimension lie in.
+    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension lie.
     fn chunk(
         &self,
         source: &Source,
@@ -211,8 +217,9 @@ impl Gather {
         at
     }
 
-    /// Writes a box of the result to the beginning of a shard of this shape. The slices of tuples that are out of range
-    /// become zeros. Returns the number of these tuples if their slices begin in this box, and otherwise 0.
+    /// Gathers a box of the result, and writes it to the beginning of `shard`, an array of shape `shape`. The slices of
+    /// tuples that are out of range become zeros. Returns the number of these tuples if their slices begin in this box,
+    /// and otherwise 0.
     pub(super) fn fill(
         &self,
         source: &Source,

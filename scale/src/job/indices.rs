@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use std::{ops::Range, path::Path};
 use wgslice::DType;
 
-/// An array that is read box by box.
+/// An array in a store or in an `.npy` file, which is read box by box.
 #[derive(Debug)]
 pub(super) enum Input {
     Zarr(Box<Source>),
     Npy(NpyFile),
 }
 
-/// What is compared to tell whether an array has changed.
+/// What is compared to tell whether a file, or the metadata of a store, has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fingerprint {
-    /// The checksum of a store's metadata, which does not depend on the elements.
+    /// A checksum of an array's metadata in a store. A change of the elements alone does not change it.
     Metadata(u32),
     /// The length of a file in bytes, and the time of its last change in nanoseconds since 1970.
     File(u64, u64),
@@ -58,7 +58,7 @@ impl Input {
         }
     }
 
-    /// The elements of a box, in row-major order.
+    /// Returns the bytes of the elements of a box, in row-major order.
     fn read(&self, ranges: &[Range<usize>]) -> Result<Vec<u8>, Error> {
         match self {
             Self::Zarr(source) => read_box(source, &mut source.reader(), ranges),
@@ -72,7 +72,7 @@ impl Input {
     }
 }
 
-/// The elements of a box of an array in a store, in row-major order.
+/// Returns the bytes of the elements of a box of an array in a store, in row-major order.
 pub(super) fn read_box(
     source: &Source,
     reader: &mut Reader<'_>,
@@ -144,7 +144,7 @@ impl IndexArray {
         self.0.fingerprint()
     }
 
-    /// The indices of a box, in row-major order.
+    /// Returns the indices of a box, in row-major order.
     pub(super) fn read(&self, ranges: &[Range<usize>]) -> Result<Vec<i64>, Error> {
         let bytes = self.0.read(ranges)?;
         Ok(match self.0.dtype() {
@@ -155,8 +155,8 @@ impl IndexArray {
             DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => each(&bytes, i64::from_ne_bytes),
-            // An index that does not fit i64 becomes the largest i64. Both are out of range, since no array has that
-            // many elements.
+            // An index that does not fit in an `i64` becomes the largest `i64`. Either number is out of range, since no
+            // array has that many elements.
             _ => each(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

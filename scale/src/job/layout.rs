@@ -1,4 +1,5 @@
-//! Chooses the shards and chunks of a result if the user does not give their shapes.
+//! Chooses the shapes of a result's shards and chunks that the user does not give, and checks those that the user
+//! gives.
 
 use super::prepared::Form;
 use crate::zarr::{Error, product};
@@ -6,13 +7,15 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The most decoded bytes of a chosen shard, unless a given chunk is larger, and of a chunk like the source's.
+/// The most decoded bytes of a chosen shard, unless a given chunk is larger, and of a chosen chunk if the source has
+/// chunks.
 const SHARD: usize = 32 << 20;
-/// The most decoded bytes of a chosen chunk if the source has no chunks, as an `.npy` file.
+/// The most decoded bytes of a chosen chunk if the source is an `.npy` file, which has no chunks.
 const CHUNK: usize = 1 << 20;
 
-/// The shapes of a shard and of a chunk of a result. `element` is the size of an element in bytes. `chunks` has, for
-/// each dimension of the result, a size of chunks that suits the source's, or `None` if the source has no chunks.
+/// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
+/// For each dimension of the result, `chunks` has a size of chunks that suits the source's chunks, or `None` if the
+/// source has no chunks.
 pub(super) fn choose(
     shape: &[usize],
     element: usize,
@@ -70,7 +73,8 @@ pub(super) fn choose(
     }
 }
 
-/// The shape of a chunk like the source's chunks, with dimensions halved until it is small enough.
+/// Chooses the shape of a chunk: that of the source's chunks, or that of the whole result if the source has none. Its
+/// largest dimension is halved, again and again, until the chunk is small enough.
 fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
@@ -88,8 +92,9 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
     chunk
 }
 
-/// The shape of a shard. The number of its chunks is doubled in one dimension after another, up to the result's size,
-/// while the shard fits [`SHARD`]. The larger shards are, the fewer chunks of the source are read for more than one.
+/// Chooses the shape of a shard. The number of chunks in it is doubled in one dimension after another, up to the
+/// result's size, while the shard has at most [`SHARD`] bytes. Shards are large because a chunk of the source that lies
+/// in several shards is read for each of them.
 fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {
@@ -114,7 +119,7 @@ fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     }
 }
 
-/// Zero, as Zarr's JSON writes it.
+/// Returns the element zero as Zarr's JSON writes it.
 pub(super) fn zero(dtype: DType) -> Value {
     match dtype {
         DType::Bool => json!(false),

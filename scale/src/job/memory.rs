@@ -6,8 +6,8 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The most bytes of buffers that are kept for later tasks. Getting new memory takes longer than filling it, since the
-/// system clears every page.
+/// The most bytes of buffers that are kept for later tasks. They are kept because getting new memory from the system,
+/// which clears every page, takes longer than filling it.
 const IDLE: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
@@ -17,9 +17,9 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 static FREED: Condvar = Condvar::new();
 
 struct Memory {
-    /// The bytes that tasks hold.
+    /// The bytes that are reserved for the tasks that run.
     held: usize,
-    /// The buffers that finished tasks have left for later ones.
+    /// The buffers that finished tasks have left for later ones, the oldest first.
     idle: VecDeque<Vec<u8>>,
 }
 
@@ -35,18 +35,19 @@ impl Memory {
     }
 }
 
-/// The memory of a task, which is given back when this value is dropped.
+/// The memory that is reserved for a task. It is given back when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The largest capacity, in bytes, with which a buffer is kept for other tasks.
+    /// The largest capacity, in bytes, with which one of the buffers is kept for later tasks.
     buffer: usize,
     pub(super) buffers: [Vec<u8>; 2],
 }
 
-/// Waits until all tasks of this process together hold at most `limit` bytes with `bytes` more. A task that needs more
-/// than `limit` runs alone. The first `buffers` of the share's two buffers may be those of earlier tasks, with a
-/// capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are empty.
+/// Waits until `bytes` and the memory of all running tasks of this process are together at most `limit` bytes, and then
+/// reserves `bytes`. A task that needs more than `limit` runs alone. The first `buffers` of the share's two buffers may
+/// be those of earlier tasks, with a capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are
+/// empty.
 pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
@@ -76,7 +77,8 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
         memory.held -= self.bytes;
-        // The first buffer comes last, so that the next task takes it first again, for the same purpose.
+        // The first buffer is put last, because `take` searches from the end: the next task then gets it as its first
+        // buffer again.
         let used = self.buffers.iter_mut().rev().map(mem::take);
         let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
         memory.idle.extend(fit);

@@ -2,11 +2,11 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `order` | what a job is, and how its tasks run: the text that is sent with every task |
+//! | `order` | what a job is, and how its tasks run, in the form that is sent with every task |
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | what a task reads, and where the elements go; the indices of gathers |
+//! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |

@@ -10,7 +10,7 @@ use wgslice::options::{self, NegativeIndex};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Operation {
-    /// A slice.
+    /// A slice of the source.
     Slice {
         /// The slice in Python's notation, as in `::2, 100:0:-3`.
         spec: String,
@@ -78,8 +78,8 @@ pub(super) fn negative(wrap: bool) -> NegativeIndex {
     }
 }
 
-/// The result, the source, and the operation between them. Paths are absolute, or URLs, so that a job means the same in
-/// every process.
+/// An operation, its source and its result. Each path is absolute or a URL, so that a job means the same in every
+/// process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// How the result is made.
@@ -97,7 +97,7 @@ pub struct Job {
 /// The name of the attribute that says how a result was made.
 pub(super) const ATTRIBUTE: &str = "wgslice";
 
-/// The attributes of a result.
+/// Returns the attributes of a result, which say how it was made.
 pub(super) fn attributes(
     operation: &Operation,
     source: &PathBuf,
@@ -116,10 +116,10 @@ pub struct How {
     pub device: DeviceChoice,
     /// The most threads that each task uses.
     pub threads: usize,
-    /// How many times a task is tried, the first time included, if the system cannot read or write.
+    /// The most times that a task is tried, the first time included. Only failed reads and writes are tried again.
     pub attempts: usize,
-    /// The most bytes that the tasks of a process hold together, without the cache. A task that needs more runs alone.
-    /// `None` for no limit.
+    /// The most bytes that are reserved for the running tasks of a process together, without the cache. A task that
+    /// needs more runs alone. `None` for no limit.
     pub memory: Option<usize>,
     /// The most bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,
@@ -129,7 +129,7 @@ pub struct How {
 /// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// Distinguishes this job from all other jobs whose result has the same place. Empty if the job was not begun.
+    /// Distinguishes this job from all other jobs with the same place for the result. Empty if the job was not begun.
     pub id: String,
     /// The job.
     pub job: Job,

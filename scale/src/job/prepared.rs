@@ -25,7 +25,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Opens the source and plans the operation. Also returns the shape of the result.
+    /// Opens the source, and the indices of a gather, and plans the operation. Also returns the shape of the result.
     fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
         let refused = |error: wgslice::Error| Error::usage(error);
         if let Operation::Convert = operation {
@@ -70,8 +70,8 @@ impl Kind {
                     }
                 };
                 let batch = from_end(*batch_dims, indices.shape().len());
-                // Without an axis, `batch_dims` stands for it. As in the library, a negative one then counts from the
-                // end of params.
+                // Without an axis, `batch_dims` is the axis too. As in the library, a negative `batch_dims` counts as
+                // an axis from the end of `params`, and as a number of dimensions from the end of the indices.
                 let axis = from_end(axis.unwrap_or(*batch_dims), rank);
                 let result = plan.shape().to_vec();
                 (Gather::along(plan, indices, axis, batch, rank), result)
@@ -125,8 +125,8 @@ impl Kind {
         }
     }
 
-    /// For each dimension of the result, the size of a chunk that suits the source's chunks. `None` for an `.npy` file,
-    /// which has no chunks.
+    /// Returns, for each dimension of the result, a size of chunks that suits the source's chunks. All are `None` for
+    /// an `.npy` file, which has no chunks.
     fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
         let mut chunks = vec![None; rank];
         match self {
@@ -136,7 +136,8 @@ impl Kind {
                         chunks[dim] = Some(chunk);
                     }
                 }
-                // A dimension that walks no dimension of the source has size 1.
+                // A dimension of the result that walks along no dimension of the source has size 1, unless the result
+                // has no elements.
                 chunks
                     .iter_mut()
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));
@@ -145,8 +146,8 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // Neighbouring tuples lie along the last dimension that numbers tuples. A chunk of the result gets as
-                // many tuples as a chunk of the source has positions that tuples can name, up to 65,536.
+                // Neighbouring tuples lie along the last dimension that numbers tuples. Along it, a chunk of the result
+                // has as many tuples as a chunk of the source has positions that tuples can name, up to 65,536.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -159,7 +160,7 @@ impl Kind {
     }
 }
 
-/// The requested form of a result. A field that is `None` is chosen to be like the source's.
+/// The requested form of a result. If a field is `None`, the job chooses a value that suits the source.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The shape of a shard.
@@ -171,7 +172,8 @@ pub struct Form {
 }
 
 impl Job {
-    /// The job that makes `result` by an operation on `source`, in this form. Opens the source and writes nothing.
+    /// Makes the job that writes an operation on `source` to `result`, in this form. Opens the source and any indices,
+    /// and writes nothing.
     ///
     /// # Errors
     ///
@@ -209,7 +211,8 @@ impl Job {
                 *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
             }
             Operation::Slice { spec } => {
-                // Slices that only differ in their spelling, as in spaces, become one text, and so the same job.
+                // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs
+                // are equal.
                 let parsed: SliceSpec = spec
                     .parse()
                     .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
@@ -307,8 +310,8 @@ impl Prepared {
         })
     }
 
-    /// The job of this text, opened once for the tasks of this process. The process keeps the four jobs that it opened
-    /// last.
+    /// Returns the job that this text describes, which is opened once for all tasks of this process. The process keeps
+    /// the four jobs that it opened last.
     ///
     /// # Errors
     ///
@@ -328,12 +331,12 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// What the tasks receive.
+    /// Returns what every task receives.
     pub fn order(&self) -> &Order {
         &self.order
     }
 
-    /// The array that is made.
+    /// Returns the result, which is being written.
     pub fn target(&self) -> &Target {
         &self.target
     }
@@ -352,7 +355,7 @@ impl Prepared {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The box of the result in the shard at these coordinates of the grid.
+    /// Returns the box of the result that lies in the shard at these coordinates of the grid of shards.
     pub(super) fn result_box(&self, at: &[usize]) -> Vec<Range<usize>> {
         let sizes = self.target.shape().iter().zip(self.target.shard());
         let sizes = at.iter().zip(sizes);
@@ -362,8 +365,8 @@ impl Prepared {
     }
 
     /// The bytes that are reserved for a task: a shard three times, decoded, encoded and as chunks that are being
-    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather. In a
-    /// conversion, the bytes of the file that are read at once stand for a chunk.
+    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather. A
+    /// conversion has no chunks, and counts three times the most bytes of its file that it reads at once.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {

@@ -3,14 +3,14 @@
 //! ```text
 //! OUT.zarr/
 //!   .wgslice/job.json     the job
-//!   .wgslice/new-ID/      in a folder, not in an object store: files that get their names when they are complete
+//!   .wgslice/new-ID/      files until they are complete; then they move to their places (not in object stores)
 //!   .wgslice/tasks-…/     the lists of tasks of a run
 //!   c/0/0 …               the shards that are done
-//!   zarr.json             written last: without it, no reader takes the array for a finished one
+//!   zarr.json             written last: without it, readers find no array
 //! ```
 //!
-//! When the array is done, `.wgslice` is removed. A task of a job that is over cannot write into a later job's result:
-//! [`Place`] says how.
+//! When the result is complete, `.wgslice` is removed. A late task of an earlier job cannot write into a later job's
+//! result: [`Place`] says how this is prevented.
 
 use super::{How, Job, Order, Prepared, order::ATTRIBUTE, tasks};
 use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Place, Unread, coordinates, place};
@@ -40,8 +40,8 @@ pub enum State {
 }
 
 impl Record {
-    /// Begins a job, or finds that it was begun or finished. With `overwrite`, another array or another unfinished job
-    /// in the result's place is removed first.
+    /// Begins a job, or finds that it was begun or finished. With `overwrite`, another array in the result's place is
+    /// removed first, and so is another unfinished job.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Record {
             Found::Nothing => {}
             Found::Other(what) if overwrite => {
                 log::info!("removing {result}, {what}");
-                // The description is removed first, so that no reader opens an array that is half removed.
+                // The metadata is removed first, so that no reader opens an array that is half removed.
                 for key in ["zarr.json", ".zarray", ""] {
                     remove(&*place, key)?;
                 }
@@ -142,7 +142,8 @@ impl Record {
         written.map_err(|error| failed("write", &*self.place, key, &error))
     }
 
-    /// Writes the tasks for `shards` in up to `files` lists, in a folder of this process. Returns the folder's name.
+    /// Writes the numbers of `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
+    /// folder's path or URL.
     pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
         let folder = format!("{JOB_FOLDER}/tasks-{}-{}", self.id, process::id());
         remove(&*self.place, &folder)?;
@@ -154,7 +155,7 @@ impl Record {
         Ok(self.place.name(&format!("{folder}/")))
     }
 
-    /// What the tasks of this job receive.
+    /// Returns what the tasks of this job receive.
     pub fn order(&self, job: Job, how: How) -> Order {
         Order {
             id: self.id.clone(),
@@ -163,7 +164,8 @@ impl Record {
         }
     }
 
-    /// What the tasks of a job would receive, without beginning the job. Such tasks could write nothing.
+    /// Returns what the tasks of a job would receive if it were begun. Tasks with this order cannot write, since no job
+    /// has its empty id.
     pub fn unwritten(job: Job, how: How) -> Order {
         Order {
             id: String::new(),
@@ -172,7 +174,7 @@ impl Record {
         }
     }
 
-    /// The numbers of the shards that the job has not written yet.
+    /// Returns the numbers of the shards that the job has not written yet.
     ///
     /// # Errors
     ///
@@ -207,15 +209,15 @@ impl Record {
 enum Found {
     Nothing,
     Complete,
-    /// This job, unfinished, with its id.
+    /// This job is begun but not finished, and has this id.
     Begun(String),
-    /// Another array, finished or not, described for messages.
+    /// Another array, finished or not. The text describes it in messages.
     Other(String),
-    /// Files that are not an array, which even `--overwrite` does not remove.
+    /// Files that make up no array. Even `--overwrite` does not remove them.
     Foreign,
 }
 
-/// The shards, the chunks and the codecs of an array, for messages.
+/// Describes the shards, the chunks and the codecs of an array for messages.
 fn form(metadata: &Value) -> String {
     let shard = &metadata["chunk_grid"]["configuration"]["chunk_shape"];
     let codecs = metadata["codecs"].as_array().into_iter().flatten();
@@ -259,7 +261,7 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
     })
 }
 
-/// Removes the value of a key, and the values of all keys below it.
+/// Removes the value of a key, and the values of all keys in the folder of this name.
 fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
     let removed = place.remove(key);
     removed.map_err(|error| failed("remove", place, key, &error))

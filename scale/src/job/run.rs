@@ -1,4 +1,4 @@
-//! A whole job.
+//! Runs a whole job.
 
 use super::{Explanation, Order, Outcome, Prepared, Record};
 use crate::{
@@ -11,7 +11,7 @@ use futures::StreamExt;
 use serde::Serialize;
 use std::{fmt, time::Instant};
 
-/// The figures of a run.
+/// What a run has read, computed and written, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The number of shards of the result.
@@ -24,11 +24,11 @@ pub struct Summary {
     pub chunks_read: u64,
     /// The number of read chunks whose stored bytes were copied to the result, without compressing them anew.
     pub chunks_copied: u64,
-    /// The bytes that the source has delivered.
+    /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
-    /// The number of index tuples that were out of range and gave zeros, in the shards that were computed.
+    /// The number of index tuples that were out of range and gave zeros in the shards that were computed.
     pub out_of_range: u64,
     /// The time of the run in seconds.
     pub seconds: f64,
@@ -65,8 +65,8 @@ impl fmt::Display for Summary {
 }
 
 /// Computes the missing shards on an engine, and finishes the result. The tasks of this process share `prepared` if it
-/// is from [`Prepared::of`]. `files` is the most lists of tasks to write, best about four for each task that runs at a
-/// time.
+/// is from [`Prepared::of`]. `files` is the most lists of tasks to write. About four for each task that runs at a time
+/// are best.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ pub async fn run(
     Ok(summary)
 }
 
-/// Runs the tasks, and adds their outcomes to `summary`. Returns how many tasks have answered.
+/// Runs the tasks, and adds their outcomes to `summary`. Returns the number of tasks that have answered.
 async fn query(
     engine: &Engine,
     order: &Order,
@@ -128,7 +128,7 @@ async fn query(
     Ok(answered)
 }
 
-/// The error of a task, without the engine's text about its origin.
+/// Returns the error of a task, without the text that the engine puts around it.
 fn explained(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::Execution(_) => Error::data(message(error)),
@@ -140,7 +140,7 @@ fn explained(error: &DataFusionError) -> Error {
 }
 
 impl Prepared {
-    /// What the job will read and write.
+    /// Returns what the job will read and write.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! One task: a shard of the result.
+//! Runs one task, which computes one shard of the result.
 
 use super::{Prepared, device::Device, faults, memory, prepared::Kind, tiles::Tiles};
 use crate::zarr::{Error, coordinates, strides};
@@ -13,17 +13,17 @@ pub struct Outcome {
     pub chunks_read: u64,
     /// The number of read chunks whose stored bytes were copied to the shard, without compressing them anew.
     pub chunks_copied: u64,
-    /// The bytes that the source has delivered.
+    /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
-    /// The bytes of the shard as it is stored.
+    /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
     /// The CRC-32C of the shard as it is stored. `None` if the shard existed already.
     pub checksum: Option<u32>,
-    /// The number of index tuples out of range that gave zeros and whose slices begin in this shard.
+    /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard.
     pub out_of_range: u64,
 }
 
-/// Computes a shard and writes it whole, unless the job has written it already.
+/// Computes a shard, and writes it in one step, unless the job has written it already.
 ///
 /// # Errors
 ///
@@ -61,7 +61,8 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         return Ok(Outcome::default());
     }
     let how = prepared.order().how;
-    // A slice whose chunks are not compressed is written from the buffer that it is made in, so it needs only one.
+    // If the chunks of a slice's result are not compressed, a shard is written from the buffer that it is made in, so
+    // that one buffer is enough.
     let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..));
     let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
     let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);

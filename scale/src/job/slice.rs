@@ -1,4 +1,4 @@
-//! One shard of a slice.
+//! Slices the elements of one shard.
 
 use super::{
     device::Device,
@@ -9,8 +9,8 @@ use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
 use std::ops::Range;
 use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
-/// A slice that is made from the source chunk by chunk: a chunk is read, and its elements are copied to their places in
-/// the result. Only chunks with elements of the result are read, and a task holds one chunk at a time.
+/// A slice that is made chunk by chunk: a chunk of the source is read, and its elements are copied to their places in
+/// the result. A task reads only chunks that have elements of its shard, and decodes one at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<Walk>,
@@ -26,7 +26,8 @@ impl Slice {
         &self.walks
     }
 
-    /// The number of shards that need elements of the chunk that `segments` lie in. `result` is the box of one of them.
+    /// Returns the number of shards that need the chunk in which `segments` lie. `result` is the box of one of these
+    /// shards.
     fn readers(
         &self,
         segments: &[Segment],
@@ -43,8 +44,8 @@ impl Slice {
         readers.product()
     }
 
-    /// Writes a box of the result to the beginning of a shard. Returns the number of chunks whose stored bytes the
-    /// result takes over.
+    /// Writes a box of the result to the beginning of a shard. Returns the number of the source's chunks whose stored
+    /// bytes become chunks of the result as they are.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -96,7 +97,8 @@ impl Slice {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 };
                 let (chunk, stored) = reader.stored(&at)?;
-                // A sharded result does not store chunks of only the fill value, even if the source does.
+                // A sharded result leaves out chunks in which all elements have the fill value, even those that the
+                // source stores.
                 if stored.is_none() || target.is_missing(chunk.as_ref()) {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 }
@@ -114,7 +116,8 @@ impl Slice {
     }
 }
 
-/// Whether the elements are a box of the chunk in the chunk's order, with rows of more than one element.
+/// Whether the elements are a box of the chunk, in the chunk's order and without gaps, with rows of more than one
+/// element.
 fn is_box(segments: &[Segment]) -> bool {
     let mut inner_to_outer = segments.iter().rev();
     let last = inner_to_outer.next();
@@ -122,14 +125,14 @@ fn is_box(segments: &[Segment]) -> bool {
     last.is_none_or(is_run) && inner_to_outer.all(|segment| segment.count == 1 || segment.step == 1)
 }
 
-/// The positions of a segment as `begin:end:step`.
+/// Writes the positions of a segment as the slice `begin:end:step`.
 fn item(segment: &Segment) -> SliceItem {
     let begin = segment.begin.cast_signed();
     let last = begin + (segment.count.cast_signed() - 1) * segment.step;
     let end = last + segment.step.signum();
     SliceItem::Range {
         begin: Some(begin as i64),
-        // -1 would count from the chunk's end.
+        // The end is left out if it is -1, which would count from the chunk's end.
         end: (end >= 0).then_some(end as i64),
         stride: segment.step as i64,
     }

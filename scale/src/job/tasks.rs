@@ -1,7 +1,7 @@
 //! The list of tasks: small Parquet files with one row for each shard that is missing.
 //!
-//! An engine runs a file as one partition. The tasks are in files because a cluster's executors could not read a table
-//! in this process's memory.
+//! An engine runs each file as one partition. The tasks are in files because the executors of a cluster cannot read a
+//! table in this process's memory.
 
 use crate::zarr::Error;
 use datafusion::{
@@ -13,8 +13,9 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// Lists the shards in up to `files` files, at least one. Each file has neighbouring shards, so that the cache still
-/// has the chunks that a task shares with the task before. Returns the name and the bytes of each file.
+/// Lists the shards in `files` files, or in fewer if there are fewer shards, but in at least one. Neighbouring shards
+/// are in one file, so that the cache still has the chunks that a task shares with the task before it. Returns the name
+/// and the bytes of each file.
 pub(super) fn lists(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",

@@ -1,5 +1,5 @@
-//! A shard that is being made, as its chunks one after another in memory. Each chunk is encoded from where it lies.
-//! Chunks that are stored as they are in memory need no encoding.
+//! A shard that is being made. Its decoded chunks lie one after another in memory, and each is encoded from there.
+//! Chunks whose stored form is the same as in memory need no encoding.
 
 use super::{
     copy::{Dim, copy_box},
@@ -9,7 +9,7 @@ use crate::zarr::{Error, Target, grid, product, strides};
 use std::ops::Range;
 use zarrs::storage::Bytes;
 
-/// The chunks of a shard.
+/// The decoded chunks of a shard.
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Vec<u8>,
@@ -17,8 +17,8 @@ pub(super) struct Tiles<'a> {
     pub(super) stored: Vec<Option<Bytes>>,
 }
 
-/// One dimension of a box in a shard: its first position in the shard, and its size. `from` is the distance in elements
-/// between neighbours in the array that is read.
+/// One dimension of a box in a shard: the box's first position in the shard, and its size. `from` is the distance in
+/// elements between neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     pub(super) from: usize,
@@ -29,17 +29,18 @@ pub(super) struct Side {
 /// The part of a box that lies in one chunk, in one dimension.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// What this dimension adds to the chunk's number in the shard.
+    /// What this dimension adds to the number of the chunk in the shard.
     tile: usize,
-    /// Where the piece begins in the box that is read, in elements.
+    /// What this dimension adds to the place where the piece begins in the array that is read, in elements from the
+    /// box's first element.
     from: usize,
-    /// Where the piece begins in the chunk, in elements.
+    /// What this dimension adds to the place where the piece begins in the chunk, in elements.
     to: usize,
     dim: Dim,
 }
 
 impl<'a> Tiles<'a> {
-    /// Makes a shard in `bytes`. Its elements are arbitrary until they are written.
+    /// Begins a shard in `bytes`. Its elements are arbitrary until they are written.
     pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Self {
         resize(bytes, target);
         let count = product(&grid(target.shard(), target.chunk()));
@@ -63,7 +64,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of the chunk that a box fills. `None` if the box is not exactly one chunk.
+    /// Returns the number of the chunk that a box fills. `None` if the box is not exactly one chunk.
     pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
@@ -75,9 +76,9 @@ impl<'a> Tiles<'a> {
         numbers.sum()
     }
 
-    /// Writes a box to the beginning of the shard. `fill` gets an array of the shard's shape, and that shape, and
-    /// writes the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose
-    /// content is overwritten, and the box is then copied to the chunks.
+    /// Writes a box to the beginning of the shard. `fill` gets an array and its shape, which is the shard's, and writes
+    /// the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose content is
+    /// overwritten, and the box is then copied from it to the chunks.
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
@@ -107,7 +108,7 @@ impl<'a> Tiles<'a> {
         self.target.encode(self.bytes, stored, image, threads)
     }
 
-    /// Copies a box, which `sides` describe, to the shard. The first element of the box is element `from` of `source`.
+    /// Copies a box to the shard. `sides` describes the box, whose first element is element `from` of `source`.
     pub(super) fn copy(
         &mut self,
         (source, from): (&[u8], usize),

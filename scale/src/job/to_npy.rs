@@ -1,4 +1,4 @@
-//! Conversion of an array in a store to an `.npy` file.
+//! Converts an array in a store to an `.npy` file.
 
 use super::{
     Summary,
@@ -18,16 +18,18 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes of a tile, unless a chunk is larger. A tile is put together in memory before it is written.
+/// The most bytes of a tile, unless a chunk is larger. A tile is a box of whole chunks that is put together in memory
+/// before it is written.
 const TILE: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. `memory` bounds the
-/// bytes that all threads hold together.
+/// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. All threads together
+/// hold at most `memory` bytes, or any number if it is `None`.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if the file exists and is not to be overwritten, if an `.npy` file cannot store the array, or if
-/// `memory` cannot hold a chunk three times; the errors of reading chunks; [`Error::Io`].
+/// [`Error::Usage`] if `output` is a URL, is not a file, or exists and is not to be overwritten, if the source cannot
+/// be opened, if an `.npy` file cannot store the array, or if `memory` cannot hold a chunk three times; the errors of
+/// reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,
@@ -58,7 +60,7 @@ pub fn to_npy(
     let header = Header::bytes(source.dtype(), source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
-    // The bytes of a chunk encoded, a chunk decoded, and a tile of one chunk.
+    // What a thread holds at least: an encoded chunk, a decoded chunk, and a tile of one chunk.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);
@@ -123,14 +125,16 @@ pub fn to_npy(
         Ok(summary)
     };
     let mut summary = write().inspect_err(|_| {
-        // Only the first error matters.
+        // The error of writing is returned, so an error of removing the file is ignored.
         let _ = fs::remove_file(&path);
     })?;
     summary.seconds = began.elapsed().as_secs_f64();
     Ok(summary)
 }
 
-/// The shape of a box of whole chunks of at most `room` bytes, with rows as long as possible in the file.
+/// Returns the shape of a tile of at most `room` bytes, or of one chunk. It is as wide as possible in the last
+/// dimension, and wider than a chunk in another only if it is as wide as the array in all later ones. In the first
+/// dimension it is always one chunk wide.
 fn tile(source: &Source, room: usize) -> Vec<usize> {
     let (shape, chunk) = (source.shape(), source.chunk());
     let mut tile: Vec<usize> = chunk
@@ -159,7 +163,7 @@ fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> 
         .collect()
 }
 
-/// Writes a box to its places in the file, whose elements begin at byte `start`.
+/// Writes a box to its places in the file. The elements of the file begin at byte `start`.
 fn write_tile(
     source: &Source,
     ranges: &[Range<usize>],

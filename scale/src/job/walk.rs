@@ -1,4 +1,4 @@
-//! How the result of a slice walks along the source, and which chunks it meets.
+//! Computes how the result of a slice walks along the source, and which chunks it meets.
 
 use crate::zarr::Error;
 use std::ops::Range;
@@ -7,16 +7,16 @@ use wgslice::Plan;
 /// How the result walks along one dimension of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
-    /// The position in the source of the result's first element.
+    /// The position of the result's first element in this dimension of the source.
     base: usize,
     /// The distance to the next position, negative for a walk towards the beginning. Not 0.
     step: isize,
-    /// The dimension of the result that walks along it. `None` if only the position `base` is read.
+    /// The dimension of the result that walks along this dimension. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
 }
 
 impl Walk {
-    /// The walk of dimension `dim` of the result along all positions in order.
+    /// Returns the walk of dimension `dim` of the result along all positions in order.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
             base: 0,
@@ -30,9 +30,9 @@ impl Walk {
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
-    /// The number of shards that meet the chunk of `segment` along this dimension. The segment belongs to the shard
-    /// that begins at position `start` of the result. `chunk`, `size` and `shard` are the sizes of a chunk of the
-    /// source, of the result and of a shard, in this dimension.
+    /// Returns the number of shards that meet the chunk of `segment` along this dimension. The segment belongs to the
+    /// shard that begins at position `start` of the result. `chunk` is the size of a chunk of the source in this
+    /// dimension, and `size` and `shard` are the sizes of the result and of a shard.
     pub(super) fn readers(
         &self,
         segment: &Segment,
@@ -53,8 +53,8 @@ impl Walk {
         last / shard - first / shard + 1
     }
 
-    /// A segment for each chunk of size `chunk` that a box of the result meets in this dimension, in the result's
-    /// order.
+    /// Returns a segment for each chunk that a box of the result meets in this dimension, in the result's order.
+    /// `chunk` is the size of a chunk in this dimension.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
@@ -101,15 +101,16 @@ pub(super) struct Segment {
     pub(super) step: isize,
     /// The number of positions. At least 1.
     pub(super) count: usize,
-    /// The place of the first position within the box of the result, along the dimension that walks.
+    /// The place of the first position within the box of the result, counted along the dimension of the result that
+    /// walks.
     pub(super) first: usize,
 }
 
-/// How the result of a slice walks along each dimension of a source of `rank` dimensions. Empty if the result has no
-/// elements.
+/// Returns how the result of a slice walks along each dimension of a source of `rank` dimensions. Returns no walks if
+/// the result has no elements.
 ///
-/// Each dimension of the result walks along at most one dimension of the source. So the source positions of single
-/// elements are enough to find where the slice begins and how it steps.
+/// Each dimension of the result walks along at most one dimension of the source. So it is enough to compare the source
+/// positions of the result's first element and of its neighbour in each dimension.
 pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
     if plan.shape().contains(&0) {
         return Ok(Vec::new());
@@ -148,7 +149,7 @@ pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
     Ok(walks)
 }
 
-/// Calls `each` for every choice of one item of each list, the last list fastest.
+/// Calls `each` for every choice of one item from each list. The item of the last list changes fastest.
 pub(super) fn product<T: Copy>(
     lists: &[Vec<T>],
     mut each: impl FnMut(&[T]) -> Result<(), Error>,

@@ -25,7 +25,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// The tensors of an array, without a copy. The elements of null rows are unspecified.
+    /// Takes the tensors of an array, without a copy. The elements of null rows are unspecified.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Column {
         }
         let present = array.nulls();
         let mut values = Arc::clone(array);
-        // The number of items of one row.
+        // The number of items of one row, at this depth of the lists.
         let mut items = 1usize;
         while let Some(list) = values.as_fixed_size_list_opt() {
             items *= usize::try_from(list.value_length()).unwrap_or(0);
@@ -65,7 +65,7 @@ impl Column {
         })
     }
 
-    /// The same column, whose only tensor then stands for every row.
+    /// Makes the column's only tensor stand for every row.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Column {
         self.repeats
     }
 
-    /// The bytes of all rows.
+    /// The bytes of the elements of all rows.
     pub fn bytes(&self) -> Buffer {
         let data = self.values.to_data();
         let size = self.tensor.dtype().size();
@@ -94,7 +94,7 @@ impl Column {
         }
     }
 
-    /// The elements of all rows as indices.
+    /// Returns the elements of all rows as indices.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl Column {
         Ok(Integers(values))
     }
 
-    /// An array of `rows` tensors from their bytes. The null rows of `nulls` are missing tensors, whose bytes are
-    /// arbitrary.
+    /// Makes an array of `rows` tensors from their bytes. Rows that are null in `nulls` are missing tensors, and their
+    /// bytes are arbitrary.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Column {
 pub struct Integers(ArrayRef);
 
 impl Integers {
-    /// The integers as indices for the library, without a copy.
+    /// Returns the integers as indices for the library, without a copy.
     pub fn indices(&self) -> Indices<'_> {
         if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
             Indices::I32(values.values())
@@ -163,13 +163,13 @@ impl Integers {
         }
     }
 
-    /// The integers, repeated `times` times as a whole, as `i64`.
+    /// Returns the whole sequence of integers `times` times, one after the other, as `i64`.
     #[must_use]
     pub fn repeated(&self, times: usize) -> Self {
         Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))
     }
 
-    /// The indices as `i64`, to compute other indices from them.
+    /// Returns the integers as `i64`, so that other indices can be computed from them.
     pub fn to_i64(&self) -> Vec<i64> {
         match self.indices() {
             Indices::I32(indices) => indices.iter().map(|&index| index.into()).collect(),

@@ -7,8 +7,8 @@
 //! | column | tensors |
 //! |---|---|
 //! | numbers: integers of 8 to 64 bits, floats of 16 to 64 bits | scalars, of shape [] |
-//! | `FixedSizeList` of these, nested to any depth | a dimension for each list |
-//! | with the extension type `arrow.fixed_shape_tensor` | of the shape in the field's metadata |
+//! | `FixedSizeList` of these, nested to any depth | a dimension for each level of lists |
+//! | one `FixedSizeList` of these with the extension type `arrow.fixed_shape_tensor` | the shape in the field's metadata |
 //!
 //! A null row is a missing tensor. Nulls within a tensor are refused.
 

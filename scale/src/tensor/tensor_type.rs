@@ -14,9 +14,9 @@ const EXTENSION: &str = "ARROW:extension:name";
 const PARAMETERS: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
-/// The largest number of elements of a tensor, and the largest size of a dimension: lengths of lists are `i32`. Nested
-/// lists could have more elements, but DataFusion makes single rows while it plans, and ends the process if they cannot
-/// be allocated.
+/// The largest number of elements of a tensor, and the largest size of a dimension, because the lengths of lists are
+/// `i32`. Nested lists could have more elements, but DataFusion makes single rows while it plans a query, and ends the
+/// process if they cannot be allocated.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
 /// How a column stores its tensors. The elements have the same order in both layouts.
@@ -46,12 +46,11 @@ struct FixedShapeTensor {
 }
 
 impl TensorType {
-    /// Tensors of this shape, one `FixedSizeList` for each dimension.
+    /// Returns the type of tensors of this shape, stored with one `FixedSizeList` for each dimension.
     ///
     /// # Errors
     ///
-    /// An element type other than the numbers of a tensor, more than 2^31 - 1 elements, or a dimension larger than
-    /// that.
+    /// An element type that tensors cannot have, more than 2^31 - 1 elements, or a dimension larger than that.
     pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
         let dtype = dtype(&element)?;
         if elements(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
@@ -68,7 +67,7 @@ impl TensorType {
         })
     }
 
-    /// The type of the tensors of a column.
+    /// Returns the type of the tensors of a column.
     ///
     /// # Errors
     ///
@@ -135,7 +134,8 @@ impl TensorType {
         Ok(Self::new(item.data_type().clone(), &shape)?.in_layout(Layout::Extension))
     }
 
-    /// Tensors with elements of the same type and another shape, in nested lists.
+    /// Returns the type of tensors with the same element type and this shape, stored with one `FixedSizeList` for each
+    /// dimension.
     ///
     /// # Errors
     ///
@@ -144,7 +144,8 @@ impl TensorType {
         Self::new(self.element.clone(), shape)
     }
 
-    /// The same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least one dimension.
+    /// Returns the type of the same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least
+    /// one dimension.
     pub fn in_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
@@ -168,7 +169,7 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// Floats.
+    /// Elements that are floats.
     pub fn check_integers(&self, argument: &str) -> Result<()> {
         match self.element.is_integer() {
             true => Ok(()),
@@ -219,7 +220,7 @@ impl TensorType {
         }
     }
 
-    /// A nullable column of this name.
+    /// Returns the field of a nullable column of this name and type.
     pub fn field(&self, name: &str) -> Field {
         let field = Field::new(name, self.data_type(), true);
         match self.layout {
@@ -235,7 +236,7 @@ impl TensorType {
     }
 }
 
-/// The number of elements of this shape. `None` if it is above [`MAX_LENGTH`].
+/// Returns the number of elements of this shape. `None` if it is above [`MAX_LENGTH`].
 fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()
@@ -249,7 +250,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
     elements.filter(|&elements| elements <= MAX_LENGTH)
 }
 
-/// The library's type for elements of this Arrow type.
+/// Returns the library's type for elements of this Arrow type.
 fn dtype(element: &DataType) -> Result<DType> {
     Ok(match element {
         DataType::Int8 => DType::I8,

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The bytes of the elements of a chunk, shared by its clones.
+/// The decoded bytes of a chunk. Its clones share them.
 #[derive(Clone, Debug)]
 pub struct Chunk(Arc<Vec<u8>>);
 
@@ -34,7 +34,7 @@ struct Kept {
     bytes: usize,
     /// The kept chunks by their coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Chunk, usize)>,
-    /// The coordinates of chunks in the order in which they were kept. Some of these chunks may be removed already.
+    /// The coordinates of chunks in the order in which they were kept. Some of these chunks are no longer kept.
     order: VecDeque<Vec<usize>>,
 }
 
@@ -57,7 +57,7 @@ impl Cache {
         Some(chunk)
     }
 
-    /// Keeps a chunk for `users` more shards, unless it is larger than the limit.
+    /// Keeps a chunk for `users` more shards, unless `users` is 0 or the chunk is larger than the limit.
     pub(super) fn keep(&self, at: &[usize], chunk: &Chunk, users: usize) {
         let bytes = chunk.as_ref().len();
         if users == 0 || bytes > self.limit {

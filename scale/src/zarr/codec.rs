@@ -1,4 +1,4 @@
-//! Compression of the chunks of a new store.
+//! Chooses the codecs of the chunks of a new store, and compares those of two stores.
 
 use serde_json::{Value, json};
 use wgslice::DType;
@@ -7,19 +7,19 @@ use zarrs::array::{Array, CodecChain, CodecMetadataOptions};
 /// How the chunks of a new store are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// Not at all.
+    /// Chunks are not compressed.
     None,
     /// gzip at level 5.
     Gzip,
     /// Zstandard at level 3.
     Zstd,
-    /// Blosc with LZ4 at level 5, of shuffled bytes.
+    /// Blosc with LZ4 at level 5. Bytes are shuffled if elements have more than one.
     Blosc,
 }
 
 impl Codec {
-    /// The codec that is closest to these codecs of chunks. Zstandard stands for all compressors that are neither
-    /// deflate nor Blosc.
+    /// Returns the codec that is closest to the codecs of a store's chunks. Codecs of bytes other than deflate and
+    /// Blosc count as Zstandard.
     pub(super) fn like(codecs: &CodecChain) -> Self {
         let compressors = codecs.bytes_to_bytes_codecs();
         if compressors.is_empty() {
@@ -34,7 +34,7 @@ impl Codec {
         names.next().unwrap_or(Self::Zstd)
     }
 
-    /// The list of codecs of a chunk, as in `zarr.json`, without sharding.
+    /// Returns the codecs of a chunk as a list for `zarr.json`, without sharding.
     pub(super) fn metadata(self, dtype: DType) -> Vec<Value> {
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         let compressor = match self {
@@ -59,8 +59,8 @@ impl Codec {
     }
 }
 
-/// The codecs of the chunks in a shard. `None` if the array is not sharded, if other codecs encode its shards too, or
-/// if the codecs cannot be read.
+/// Returns the codecs of the chunks within a shard. `None` if the array is not sharded, if other codecs encode the
+/// shard as a whole, or if the codecs cannot be read.
 pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     let codecs = array.codecs();
     if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {
@@ -76,12 +76,12 @@ pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     CodecChain::from_metadata(&inner).ok()
 }
 
-/// A description of how a chain of codecs encodes a chunk: chains with the same description decode each other's bytes
-/// and compress alike. `None` if a codec changes the array before it becomes bytes, as a transpose does, or does not
+/// Describes how a chain of codecs encodes a chunk. Chains with the same description can decode each other's bytes, and
+/// compress alike. `None` if a codec changes the array before it becomes bytes, as a transpose does, or does not
 /// describe itself.
 pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
     let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
-    // The metadata leaves out a codec that has no configuration.
+    // The metadata has no entry for a codec without a configuration.
     let is_whole = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
     if !is_whole || !codecs.array_to_array_codecs().is_empty() {
         return None;

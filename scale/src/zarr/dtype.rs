@@ -4,7 +4,8 @@ use super::Error;
 use std::path::Path;
 use wgslice::DType;
 
-/// The element type that Zarr V3 calls `name`. Zarr has the library's names, and second names for complex types.
+/// Returns the element type that Zarr V3 calls `name`. Zarr uses the library's names, and has second names for complex
+/// types. `path` names the array in errors.
 pub(super) fn of_name(name: &str, path: &Path) -> Result<DType, Error> {
     let name = match name {
         "complex_float32" => "complex64",

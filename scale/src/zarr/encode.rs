@@ -8,10 +8,11 @@ use zarrs::{
 };
 
 impl Target {
-    /// Encodes a shard to `image`, on up to `threads` threads. The content of `tiles` and `stored` is lost.
+    /// Encodes a shard to `image`, on up to `threads` threads. Afterwards the content of `tiles` and `stored` is
+    /// unspecified.
     ///
-    /// `tiles` are the chunks of the shard one after another. `stored` has, for each chunk, the bytes to store for it,
-    /// or `None` if the chunk is to be encoded.
+    /// `tiles` has the decoded chunks of the shard one after another. For each chunk, `stored` has the bytes to store
+    /// for it, or `None` if the chunk is to be encoded.
     ///
     /// # Errors
     ///
@@ -100,7 +101,8 @@ impl Target {
         })
     }
 
-    /// Removes from an image the chunks that are not to be stored. Returns lengths as [`Target::encode_tiles`] does.
+    /// Removes the chunks that are not to be stored from an image of decoded chunks. Returns lengths as
+    /// [`Target::encode_tiles`] does.
     fn pack(&self, image: &mut Vec<u8>) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
         let mut end = 0;
@@ -121,8 +123,8 @@ impl Target {
         lengths
     }
 
-    /// Whether a chunk with these elements is left out of its shard, because all have the fill value. Always `false` if
-    /// the array is not sharded.
+    /// Whether a chunk with these elements is left out of its shard because all of them have the fill value. Always
+    /// `false` if the array is not sharded.
     pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
         let fill = self.fill();
         // The first element is the fill value, and each other element equals the one before it.
@@ -131,7 +133,7 @@ impl Target {
             && tile[fill.len()..] == tile[..tile.len() - fill.len()]
     }
 
-    /// The size in bytes of a buffer for a shard, decoded or encoded.
+    /// The size in bytes with which a buffer is reserved for a shard, decoded or encoded.
     pub(crate) fn buffer_bytes(&self) -> usize {
         let chunks = product(&self.shard) / product(&self.chunk);
         // The decoded size, and room for the index and for chunks that compression makes longer.
@@ -139,8 +141,9 @@ impl Target {
     }
 }
 
-/// Appends the index of a shard: for each chunk its offset in the shard and its length, in bytes, both [`u64::MAX`] for
-/// a chunk that is not stored; then a checksum. [`super::Layout::metadata`] describes this form to readers.
+/// Appends the index of a shard, followed by a checksum. For each chunk, the index has its offset in the shard and its
+/// length, in bytes. Both are [`u64::MAX`] for a chunk that is not stored. [`super::Layout::metadata`] describes this
+/// form to readers.
 fn push_index(image: &mut Vec<u8>, lengths: &[Option<usize>]) {
     let begin = image.len();
     let mut end = 0_u64;

@@ -5,10 +5,12 @@ use std::{fmt::Display, io};
 /// Why an array could not be read, made or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The arguments do not fit each other or the arrays that they name: no task can succeed.
+    /// The arguments cannot be used: they do not fit each other, or the arrays that they name do not exist or do not
+    /// fit. No task can succeed.
     #[error("{0}")]
     Usage(String),
-    /// The data cannot be used: a chunk is corrupt, or an index is out of range. Another try fails too.
+    /// The work failed for a reason other than a failed read or write: for example, a chunk is corrupt, or an index is
+    /// out of range. Tasks are not tried again.
     #[error("{0}")]
     Data(String),
     /// The system could not read or write. Another try may succeed.
@@ -25,7 +27,7 @@ impl Error {
         Self::Data(problem.to_string())
     }
 
-    /// The system's error, after a text that says what failed.
+    /// Puts a text that says what failed before the system's error.
     pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
     }

@@ -15,8 +15,9 @@ use zarrs::storage::{
 
 /// A folder whose files are values.
 ///
-/// A job writes each file of its result in a folder of its own, and moves the file to its place when it is complete.
-/// When the job is over, its folder is removed, so a late task of the job cannot write into a later job's result.
+/// A job writes each file of its result in a folder of its own, and moves the file to its place when the file is
+/// complete. When the job is over, this folder is removed, so a late task of the job cannot write into a later job's
+/// result.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: PathBuf,
@@ -35,8 +36,8 @@ impl Folder {
         self.root.join(key)
     }
 
-    /// The folder for files of a job that are not complete. It is below the root, on the same disk, so that the files
-    /// can be renamed.
+    /// Returns the folder for files of a job that are not complete. It is below the root, and so on the same disk, so
+    /// that files can be renamed to their places.
     fn staging(&self, job: &str) -> PathBuf {
         self.path(JOB_FOLDER).join(format!("new-{job}"))
     }

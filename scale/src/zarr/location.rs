@@ -13,7 +13,7 @@ pub(crate) enum Location {
     Url(url::Url),
 }
 
-/// The scheme of a URL, which stands before `://`. `None` if the name is not a URL.
+/// Returns the scheme of a URL, which is the text before `://`. `None` if the name is not a URL.
 fn scheme(name: &Path) -> Option<&str> {
     let (scheme, _) = name.to_str()?.split_once("://")?;
     let mut letters = scheme.chars();
@@ -21,7 +21,7 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Whether a name is a URL or the path of an existing folder. Such a name is taken for a store's, others for files'.
+/// Whether a name is a URL or the path of an existing folder. Such names are taken for stores, all others for files.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }
@@ -32,7 +32,7 @@ pub(crate) fn is_url(name: &Path) -> bool {
 }
 
 impl Location {
-    /// The location with this name, a path or a URL. Nothing needs to exist there.
+    /// Returns the location with this name, a path or a URL. Nothing needs to exist there.
     pub(crate) fn new(name: &Path) -> Result<Self, Error> {
         if is_url(name) {
             return Self::url(name);
@@ -93,7 +93,7 @@ impl Location {
         )))
     }
 
-    /// Returns an error if no result can be written there.
+    /// Returns an error if the location is a URL of HTTP, where no result can be written.
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "object-stores")]
@@ -123,7 +123,7 @@ impl Location {
         }
     }
 
-    /// The name from which [`Location::new`] makes this location.
+    /// Returns the name from which [`Location::new`] makes this location.
     pub(crate) fn into_name(self) -> PathBuf {
         match self {
             Self::Folder(path) => path,
@@ -133,7 +133,8 @@ impl Location {
     }
 }
 
-/// The path without links. Of a path that does not exist yet, the links in its closest existing folder are resolved.
+/// Returns the path without symbolic links. If the path does not exist yet, the links in its longest existing part are
+/// resolved.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|folder| {
         let real = folder.canonicalize().ok()?;

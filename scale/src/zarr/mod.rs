@@ -1,16 +1,16 @@
-//! Stores of arrays in chunks: Zarr V3 with sharding; V2 is only read. Arrays in `.npy` files are read and written too.
+//! Stores of arrays in chunks: reads and writes Zarr V3, also with sharding, and reads Zarr V2 and `.npy` files.
 //!
 //! | module | content |
 //! |---|---|
 //! | `error` | the errors of stores and jobs; only failed reads and writes are worth another try |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | where a store is: a folder, or a URL |
-//! | `store` | values under keys: reads them, and says what every place for them must do |
+//! | `store` | reads values under keys, and says what every place for them must do |
 //! | `folder` | a folder as such a place |
 //! | `objects` | an object store as such a place |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
-//! | `open` | opens arrays, and says why there is none |
+//! | `open` | opens arrays, or says why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `encode` | the bytes of a shard as they are stored |
@@ -43,12 +43,12 @@ pub(crate) use folder::Folder;
 pub(crate) use location::{Location, is_url};
 pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};
 
-/// The number of elements, or of chunks, of a shape.
+/// Returns the number of elements in an array of this shape, or of chunks in a grid of this shape.
 pub(crate) fn product(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// For each dimension, the distance between neighbours in row-major order, in elements.
+/// Returns, for each dimension, the distance between neighbours in row-major order, in elements.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for dim in (1..shape.len()).rev() {
@@ -57,7 +57,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The coordinates of element `number` in row-major order.
+/// Returns the coordinates of element `number` in row-major order.
 pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     let mut at = vec![0; shape.len()];
     for (at, &size) in at.iter_mut().zip(shape).rev() {
@@ -67,7 +67,7 @@ pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// The number of chunks in each dimension of an array. The last chunks may reach over the array's end.
+/// Returns the number of chunks in each dimension of an array. The last chunks may reach over the array's end.
 pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunk);
     sizes.map(|(&size, &chunk)| size.div_ceil(chunk)).collect()

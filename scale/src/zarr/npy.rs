@@ -1,4 +1,5 @@
-//! Arrays in `.npy` files: versions 1.0 to 3.0, plain numbers in row-major order and the machine's byte order.
+//! Reads arrays in `.npy` files of versions 1.0 to 3.0 whose elements are plain numbers, in row-major order and the
+//! machine's byte order.
 
 use super::{Error, product, strides};
 use crate::job::copy::{Dim, copy_box};
@@ -86,7 +87,7 @@ impl NpyFile {
         &self.shape
     }
 
-    /// The file's length in bytes, and the time of its last change in nanoseconds since 1970.
+    /// Returns the file's length in bytes, and the time of its last change in nanoseconds since 1970.
     pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
         let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         let metadata = self.path.metadata().map_err(failed)?;
@@ -98,8 +99,9 @@ impl NpyFile {
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`, an array whose neighbours are `to` elements apart in
-    /// each dimension. Returns the number of bytes that were read, which may include some between those of the box.
+    /// Writes the elements of a box to the beginning of `dest`. In each dimension, neighbours in `dest` are as many
+    /// elements apart as `to` says. Returns the number of bytes that were read from the file. They may include bytes
+    /// between those of the box.
     ///
     /// # Errors
     ///
@@ -118,7 +120,8 @@ impl NpyFile {
         let unit = self.dtype.size();
         let from = strides(&self.shape);
         let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
-        // The number of elements of the file from the box's first to its last, in the dimensions from `dim` on.
+        // For a part of the box that has one position in each dimension before `dim`, and all positions in the others:
+        // the number of elements of the file from the first of the part to the last.
         let span = |dim: usize| -> usize {
             let spans = sizes[dim..].iter().zip(&from[dim..]);
             spans
@@ -161,5 +164,5 @@ impl NpyFile {
 
 /// The most bytes of the file that are read at once.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
-/// What one more call of the system costs, as the number of bytes that could be read in the same time.
+/// The cost of one more read, as the number of bytes that could be read in the same time.
 const CALL: usize = 4 << 10;

@@ -7,7 +7,7 @@ use zarrs::{
     storage::{ReadableStorageTraits, StoreKey},
 };
 
-/// The files that describe an array.
+/// The keys of an array's metadata, in Zarr V3 and in Zarr V2.
 const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
 
 /// Opens an array. Also returns a checksum of its metadata.

@@ -20,14 +20,14 @@ use zarrs::{
 
 /// An array in a store, which is read chunk by chunk.
 ///
-/// A chunk is the smallest part that can be decoded: a chunk of the grid, or in a sharded array a chunk within a shard.
+/// A chunk is the smallest part that can be decoded on its own: a chunk of the grid, or a chunk within a shard.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
     dtype: DType,
     shape: Vec<usize>,
     chunk: Vec<usize>,
-    /// The shape of a chunk of the grid, which is a shard in a sharded array.
+    /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
     outer: Vec<usize>,
     array: Array<Store>,
     /// The codecs of the chunks within shards. `None` if the chunks of the grid can only be decoded whole.
@@ -137,7 +137,7 @@ impl Source {
         &self.outer
     }
 
-    /// The compression for a new store that is closest to that of these chunks.
+    /// The compression for a new store that is closest to the compression of this array's chunks.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -168,7 +168,7 @@ impl Source {
         self.fingerprint
     }
 
-    /// Returns a reader of chunks, which counts from 0.
+    /// Returns a reader of chunks. Its counts begin at 0.
     pub fn reader(&self) -> Reader<'_> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
@@ -211,8 +211,8 @@ impl Reader<'_> {
         self.store.delivered()
     }
 
-    /// The elements of the chunk at these coordinates of the grid of chunks, in row-major order. Elements beyond the
-    /// array's end are unspecified.
+    /// Reads the elements of the chunk at these coordinates of the grid of chunks, in row-major order. Elements beyond
+    /// the array's end are unspecified.
     ///
     /// # Errors
     ///
@@ -222,8 +222,8 @@ impl Reader<'_> {
         self.read(at).map(Chunk::new)
     }
 
-    /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of them reads it from the store,
-    /// and the others take it from the cache if it is still there.
+    /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of these shards reads it from the
+    /// store, and the others take it from the cache if it is still there.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
@@ -241,11 +241,11 @@ impl Reader<'_> {
         Ok(chunk)
     }
 
-    /// The elements of a chunk, and its stored bytes unless it is missing.
+    /// Reads the elements of a chunk, and returns its stored bytes too, or `None` if it is missing.
     ///
     /// # Errors
     ///
-    /// As [`Reader::chunk`]: the chunk is decoded, so a corrupt one is found.
+    /// As [`Reader::chunk`]. The chunk is decoded too, so a corrupt chunk is found.
     pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
         let (key, encoded) = self.encoded(at)?;
         let elements = match &encoded {
@@ -262,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The key of the value that holds a chunk, and the chunk's stored bytes, or `None` if the chunk is missing.
+    /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that holds it.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let shape = &self.source.chunk;
         let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
@@ -293,7 +293,7 @@ impl Reader<'_> {
         Ok((key, encoded))
     }
 
-    /// The elements of a chunk that is not stored, which all have the fill value.
+    /// Returns the elements of a chunk that is not stored. All have the fill value.
     fn missing(&self) -> Vec<u8> {
         let fill = &self.source.fill;
         let elements = product(&self.source.chunk);

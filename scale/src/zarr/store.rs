@@ -26,18 +26,19 @@ pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 /// stands for the fill value.
 ///
 /// A job that writes a result has an id. Late tasks of an earlier job, which do not know yet that their job is over,
-/// may try to write to the same place. So a place tells the values of a job from those of others.
+/// may try to write to the same place. So a place refuses writes of a job that is over, and knows which values are a
+/// job's own.
 pub(crate) trait Place: Debug + Send + Sync {
     /// The path or URL of a key's value, for messages and for engines, which open it. The empty key is the whole store.
     fn name(&self, key: &str) -> String;
 
-    /// Why there can be no array. `None` if only reading a value would show it.
+    /// Says why there can be no array in this place. `None` if only reading a value would show it.
     fn missing(&self) -> Option<&'static str>;
 
-    /// The bytes of a value in this range. `None` if there is no such value.
+    /// Reads the bytes of a value in this range. `None` if there is no such value.
     fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
 
-    /// The length of a value in bytes. `None` if there is no such value.
+    /// Returns the length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
     /// Whether there are no values except in the [`JOB_FOLDER`]. The error has the kind
@@ -47,8 +48,8 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Makes the folders that a job needs in order to write, if any.
     fn enter(&self, job: &str) -> io::Result<()>;
 
-    /// Writes a value whole or not at all. Fails if the job is over. A value that the job has already written for the
-    /// key may stay.
+    /// Writes a value whole or not at all. Fails if the job is over. If the job has already written a value for the
+    /// key, that value may stay instead.
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
 
     /// Writes a value that is only read during this run. An error may leave a part of it.
@@ -110,7 +111,7 @@ impl Store {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Takes the system's last error, which a codec may have passed on without its message.
+    /// Takes the last I/O error out of the store. A codec may have passed it on without its message.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()

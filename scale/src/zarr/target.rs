@@ -16,7 +16,7 @@ pub struct Layout {
     pub dtype: DType,
     /// The shape of the array.
     pub shape: Vec<usize>,
-    /// The shape of a shard. Each size is a multiple of the chunk's.
+    /// The shape of a shard. In each dimension, its size is a multiple of the chunk's size.
     pub shard: Vec<usize>,
     /// The shape of a chunk. If it equals the shape of a shard, the array is not sharded.
     pub chunk: Vec<usize>,
@@ -78,7 +78,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The array in the folder `path`, or at this URL, that this `zarr.json` describes. Writes nothing.
+    /// Makes the array in the folder `path`, or at this URL, that this `zarr.json` describes. Writes nothing.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Target {
         &self.shard
     }
 
-    /// The shape of a chunk. It equals a shard's if the array is not sharded.
+    /// The shape of a chunk. It is the shape of a shard if the array is not sharded.
     pub(crate) fn chunk(&self) -> &[usize] {
         &self.chunk
     }
@@ -163,8 +163,8 @@ impl Target {
         self.is_plain
     }
 
-    /// Whether stored chunks of the source that have this array's shape of chunks can be copied to it, and copying is
-    /// cheaper than encoding.
+    /// Whether a chunk of the source can be copied to this array as it is stored, if it has the shape of this array's
+    /// chunks, and copying it is cheaper than encoding it.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
         !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
@@ -179,7 +179,7 @@ impl Target {
         grid(&self.shape, &self.shard)
     }
 
-    /// The bytes of the fill value, which missing elements and those beyond the array's end have.
+    /// The bytes of the fill value, which missing elements have, and elements beyond the array's end.
     pub(crate) fn fill(&self) -> &[u8] {
         self.array.fill_value().as_ne_bytes()
     }

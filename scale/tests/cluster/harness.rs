@@ -1,4 +1,5 @@
-//! Real processes on the loopback address, each bounded in time and ended by its own process id.
+//! Starts real processes on the loopback address, and ends each by its own process id. Each wait for a process has a
+//! time limit.
 
 use crate::wait::until;
 use std::{
@@ -13,16 +14,16 @@ use std::{
 
 const COMMAND: &str = env!("CARGO_BIN_EXE_wgslice-scale");
 
-/// Processes start within this time, or the test fails.
+/// Processes must start within this time.
 const START: Duration = Duration::from_secs(60);
 
-/// The processes of a cluster. They end when it is dropped.
+/// The processes of a cluster. They are killed when this value is dropped.
 pub(crate) struct Cluster {
     pub(crate) url: String,
     scheduler: Child,
     executors: Vec<Option<Child>>,
     logs: PathBuf,
-    /// A locked file: two clusters at the same time would be too slow for their heartbeats.
+    /// A locked file, which lets one cluster run at a time: two clusters would be too slow for their heartbeats.
     _alone: File,
 }
 
@@ -33,7 +34,8 @@ impl Cluster {
         Self::with_executors(test, 3, 5, faults, arguments)
     }
 
-    /// Starts a cluster with this many executors. An executor is lost after `timeout` seconds without a heartbeat.
+    /// Starts a cluster with this many executors. An executor counts as lost after `timeout` seconds without a
+    /// heartbeat.
     pub(crate) fn with_executors(
         test: &str,
         executors: usize,
@@ -113,7 +115,7 @@ impl Cluster {
         cluster
     }
 
-    /// The process ids of the executors that have not been killed.
+    /// Returns the process ids of the executors that have not been killed.
     pub(crate) fn executors(&self) -> Vec<u32> {
         self.executors.iter().flatten().map(Child::id).collect()
     }
@@ -127,23 +129,23 @@ impl Cluster {
         end(executor.unwrap().take().unwrap());
     }
 
-    /// The peak memory of each executor in bytes.
+    /// Returns the peak memory of each executor in bytes.
     pub(crate) fn peaks(&self) -> Vec<u64> {
         self.executors().into_iter().map(peak).collect()
     }
 
-    /// The peak memory of the scheduler in bytes.
+    /// Returns the peak memory of the scheduler in bytes.
     pub(crate) fn scheduler_peak(&self) -> u64 {
         peak(self.scheduler.id())
     }
 
-    /// The number of tasks that have failed as many times as a task is tried.
+    /// Returns how often, by the scheduler's log, a task has failed as many times as a task is tried.
     pub(crate) fn exhausted(&self) -> usize {
         let log = fs::read_to_string(self.logs.join("scheduler.log")).unwrap();
         log.matches("times, fail the stage").count()
     }
 
-    /// Asks all processes to end, and returns whether each did so with success.
+    /// Asks all processes to end, and returns whether each has ended with success within 20 seconds.
     pub(crate) fn stop(mut self) -> bool {
         let mut children: Vec<_> = self
             .executors
@@ -176,7 +178,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The peak memory of a process in bytes.
+/// Returns the peak memory of a process in bytes.
 fn peak(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -209,7 +211,7 @@ fn lock() -> File {
     file
 }
 
-/// Ports that no process listens on. Rarely, another process takes one before it is used.
+/// Returns ports on which no process listens. In rare cases, another process takes one of them before it is used.
 fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<_> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())

@@ -18,10 +18,10 @@ use wgslice::{Backend, options::GatherOptions};
 
 const SHAPE: [usize; 3] = [40, 30, 20];
 
-/// A command on a cluster ends within this time, even if executors are lost.
+/// A command on a cluster must end within this time, even if executors are lost.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Elements that all differ from their neighbours.
+/// Makes elements that differ from all their neighbours.
 fn values() -> Vec<u16> {
     (0..SHAPE.iter().product())
         .map(|i| (i * 31 + i / 600) as u16)
@@ -48,7 +48,7 @@ fn write_npy(path: &Path, shape: &[usize], values: &[u16]) {
     file.write_all(&bytes).unwrap();
 }
 
-/// The elements of a `.npy` file of u16.
+/// Reads the elements of a `.npy` file of u16.
 fn read_npy(path: &Path) -> Vec<u16> {
     let bytes = fs::read(path).unwrap();
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
@@ -61,7 +61,7 @@ fn read_npy(path: &Path) -> Vec<u16> {
 struct Folder(TempDir);
 
 impl Folder {
-    /// A folder with the array `a.zarr`, in 48 chunks and shards of 4 or fewer.
+    /// Makes a folder with the array `a.zarr`, which has 24 chunks, in shards of up to 4 chunks.
     fn new() -> Self {
         let folder = Self(TempDir::new().unwrap());
         write_npy(&folder.path("a.npy"), &SHAPE, &values());
@@ -108,7 +108,7 @@ impl Folder {
         )
     }
 
-    /// All files of a store.
+    /// Returns the contents of all files of a store, by their keys.
     fn files(&self, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.path(name)];
@@ -126,7 +126,7 @@ impl Folder {
         files
     }
 
-    /// The number of shards in a store.
+    /// Returns the number of shards in a store.
     fn shards(&self, name: &str) -> usize {
         self.files(name)
             .keys()
@@ -134,7 +134,7 @@ impl Folder {
             .count()
     }
 
-    /// The elements of a store.
+    /// Returns the elements of a store, which is converted to an `.npy` file.
     fn elements(&self, name: &str) -> Vec<u16> {
         let npy = format!("{name}.npy");
         self.run(&[
@@ -153,7 +153,7 @@ fn figures(said: &Said) -> Value {
     serde_json::from_str(said.output.lines().last().unwrap()).unwrap()
 }
 
-/// The expected elements of the array when all dimensions are flipped.
+/// Returns the elements of the array with all dimensions flipped.
 fn flipped() -> Vec<u16> {
     values().into_iter().rev().collect()
 }
@@ -249,7 +249,7 @@ fn begun(faults: &Path, shards: usize) -> u32 {
     found.unwrap()
 }
 
-/// A folder for faults, with these files and one named `started`.
+/// Makes a folder for faults, with these files and an empty file `started`.
 fn faults(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("started"), "").unwrap();
@@ -278,7 +278,8 @@ fn an_executor_is_killed(test: &str, fault: &str) {
             "the task of the lost executor was not run again"
         );
     } else {
-        // The lost tasks ran again and found their shards, except the shard that was being made.
+        // The tasks of the lost executor ran again and found their shards written, except the shard that was being
+        // made.
         assert!(started <= 25, "{started}");
         assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
     }
@@ -365,7 +366,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
         let _ = fs::remove_file(error);
     }
 
-    // Corrupts bytes of a chunk, of which gzip has a checksum. Another try would find the same bytes.
+    // Corrupts some bytes of a shard. The checksum of gzip shows it, and another try would find the same bytes.
     let key = Path::new("c/1/0/1");
     let path = folder.path("a.zarr").join(key);
     let mut bytes = fs::read(&path).unwrap();
@@ -386,7 +387,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     );
 }
 
-/// Slices an array of 1 GiB in executors that may use 256 MiB.
+/// Slices an array of 1 GiB on executors, each of which stays below 256 MiB.
 #[test]
 fn executors_stay_below_a_quarter_of_the_array() {
     const LIMIT_BYTES: u64 = 256 << 20;
@@ -447,7 +448,7 @@ fn executors_stay_below_a_quarter_of_the_array() {
         1u64 << 30
     );
     assert!(peaks.iter().all(|&peak| peak < LIMIT_BYTES), "{peaks:?}");
-    // The expected plane of the result comes from the library's slice of one plane.
+    // All planes of the source are equal, so this line of the result is a line of a plane, reversed.
     let line = folder.text("line.zarr");
     folder.run(&["slice", &result, "100, 3, :", "-o", &line]);
     let expected: Vec<u16> = plane[3 * 1024..4 * 1024].iter().rev().copied().collect();

@@ -1,4 +1,4 @@
-//! Queries and jobs on a cluster of real processes: a scheduler, and executors of one core each.
+//! Runs queries and jobs on a cluster of real processes: a scheduler, and executors of one core each.
 
 mod harness;
 mod jobs;

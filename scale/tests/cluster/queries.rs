@@ -21,8 +21,9 @@ use wgslice_scale::engine::Engine;
 const ROWS: usize = 400;
 const IMAGE: [usize; 3] = [6, 5, 2];
 
-/// A table of four files with the columns `image`, of u16, and `pairs`: index tuples of shape [3, 2] into the image's
-/// first two dimensions.
+/// Writes a table of four files with the columns `image`, of u16, which is null in row 17, and `pairs`, index tuples
+/// into the image's first two dimensions, in arrays of shape [3, 2]. Returns the table's name and the elements of the
+/// two columns.
 fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     let images: Vec<u16> = (0..ROWS * 60).map(|i| (i * 13 + i / 60) as u16).collect();
     let mut random = Random::new(5);
@@ -61,7 +62,7 @@ fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     (format!("{}/", folder.display()), images, pairs)
 }
 
-/// A checksum of all rows of all columns, and of which rows are null.
+/// Computes a checksum of the elements of all columns, and of which rows are null.
 fn checksum(batch: &RecordBatch) -> u32 {
     let mut sum = 0;
     for column in batch.columns() {
@@ -142,8 +143,8 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agreed += 1;
     }
 
-    // A query with two chained functions, between which the shape must be passed on, a filter by two such functions,
-    // and built-in functions.
+    // This query has a call within a call, between which the shape must be passed on, a filter with two such calls, and
+    // built-in functions.
     let query = format!(
         "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
          FROM '{path}' WHERE gather_nd(strided_slice(image, '0, 0'), '[0]') % 2 = 1 ORDER BY n"
@@ -306,8 +307,8 @@ async fn a_cluster_without_executors_is_an_error_in_time() {
     );
 }
 
-/// A file whose name has a dot, an upper case letter and no folder. A table with such a name cannot be sent to a
-/// scheduler.
+/// The name of the file has dots and an upper case letter, and no folder. A table with such a name could not be sent to
+/// a scheduler.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_of_files_may_have_dots() {
     let folder = TempDir::new().unwrap();

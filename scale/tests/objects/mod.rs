@@ -1,4 +1,4 @@
-//! Arrays in a bucket: jobs read the same from them, and write the same to them, as with arrays in folders.
+//! Arrays in a bucket: jobs read them and write them as they do arrays in folders, with the same results.
 
 mod results;
 pub(crate) mod server;
@@ -16,10 +16,10 @@ use std::{
 use tempfile::TempDir;
 use wgslice_scale::job::faults;
 
-/// A command ends within this time, even if no server answers.
+/// A command must end within this time, even if no server answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A folder for results, and a bucket.
+/// A folder for results, and a bucket with a server for it.
 struct Place {
     folder: TempDir,
     bucket: TempDir,
@@ -35,7 +35,7 @@ struct Said {
 }
 
 impl Said {
-    /// The figures that a run with `--json` prints.
+    /// Returns the figures that a successful run with `--json` has printed.
     fn figures(&self) -> Value {
         assert_eq!(self.code, 0, "{self:?}");
         serde_json::from_str(self.output.lines().last().unwrap()).unwrap()
@@ -52,7 +52,7 @@ impl Place {
         }
     }
 
-    /// The file of a key.
+    /// Returns the path of the file that holds a key's value in the bucket.
     fn key(&self, key: &str) -> PathBuf {
         self.bucket.path().join(key)
     }
@@ -96,7 +96,7 @@ fn url(key: &str) -> String {
     format!("s3://{BUCKET}/{key}")
 }
 
-/// The files of a store, without the attributes that name its source and its indices.
+/// Returns the files of a store, without the attributes that name its source and its indices.
 fn content(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = files(store);
     let metadata = content.get_mut(Path::new("zarr.json")).unwrap();

@@ -14,12 +14,12 @@ use wgslice_scale::job::faults;
 
 const FORM: [&str; 4] = ["--shard", "5,10", "--threads", "2"];
 
-/// The arguments of a slice into 12 shards.
+/// Returns the arguments of a slice into shards of [5, 10].
 fn slice<'a>(spec: &'a str, from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["slice", from, spec, "-o", to][..], &FORM, more].concat()
 }
 
-/// The number of shards in a result.
+/// Returns the number of shards in a result.
 fn shards(result: &Path) -> usize {
     let names = files(result).into_keys();
     names.filter(|name| name.starts_with("c")).count()
@@ -66,7 +66,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains(&to) && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
 
-    // This is as if a late task of an earlier job had put its shard before this job did.
+    // Makes a shard look as if a late task of an earlier job had put it before this job did.
     let mut names = files(&result).into_keys();
     let stale = names.find(|name| name.starts_with("c")).unwrap();
     fs::write(result.join(&stale), "stale").unwrap();
@@ -91,7 +91,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains("::-1") && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
     assert_eq!(files(&result), before);
-    // Another array's name begins with the name of the result.
+    // The name of another array begins with the name of the result, but this array is not replaced with it.
     Known::numbers(&place.key("b.zarr2"), &[4], &[2]);
     let beside = files(&place.key("b.zarr2"));
     let said = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
@@ -129,7 +129,7 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
         "the old tasks slept for a shorter time than the new job took"
     );
     let before = files(&place.key("b.zarr"));
-    // The tasks of the old job are tried again without a sleep.
+    // When the tasks of the old job are tried again, they do not sleep.
     fs::write(place.path("faults/sleep"), "0").unwrap();
     assert_eq!(old.wait().unwrap().code(), Some(1));
     let errors = fs::read_to_string(place.path("slow.err")).unwrap();

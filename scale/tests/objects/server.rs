@@ -1,4 +1,4 @@
-//! A server on the loopback address that implements as much of S3 as an array in a bucket needs. The bucket is a
+//! A server on the loopback address that implements the part of S3 that an array in a bucket needs. The bucket is a
 //! folder.
 
 use std::{
@@ -12,12 +12,13 @@ use std::{
     thread,
 };
 
-/// What the server does in place of an answer.
+/// What the server does in place of its usual answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// Status 500.
+    /// The answer has status 500, and the request is not carried out.
     Status500,
-    /// The request is carried out, but the connection ends after half of the answer's body, or without an answer.
+    /// The request is carried out, but the connection ends after half of the answer's body, or before the answer if it
+    /// has no body.
     Cut,
 }
 
@@ -39,11 +40,13 @@ struct State {
 
 #[derive(Default)]
 struct Shared {
-    /// The mark of each object that has one, by key: the id of its job, which the header `x-amz-meta-wgslice` gives.
+    /// The mark of each object that has one, by the object's key: the id of the object's job, from the header
+    /// `x-amz-meta-wgslice`.
     marks: BTreeMap<String, String>,
-    /// The faults of the next requests whose method and key contain a text.
+    /// The faults that requests will meet, each with a text that the method and path of such a request contain.
     faults: VecDeque<(String, Fault)>,
-    /// The method and the key of each request, and how many bytes of a value were sent.
+    /// The method and the path of each request, and the number of bytes in the body of its answer, 0 after a fault or
+    /// an error.
     log: Vec<(String, String, u64)>,
 }
 
@@ -67,12 +70,12 @@ impl Server {
         Self { port, state }
     }
 
-    /// The environment variables by which a process finds the server.
+    /// Returns the environment variables by which a process finds the server.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         environment(self.port)
     }
 
-    /// The next requests whose method and key contain a text, as in `GET bucket/a`, meet these faults.
+    /// Makes the next requests whose method and path contain a text, as in `GET bucket/a`, meet these faults.
     pub(crate) fn fail(&self, text: &str, faults: &[Fault]) {
         let faults = faults.iter().map(|&fault| (text.to_owned(), fault));
         self.state.shared.lock().unwrap().faults.extend(faults);
@@ -83,12 +86,13 @@ impl Server {
         std::mem::take(&mut self.state.shared.lock().unwrap().faults).len()
     }
 
-    /// The requests since the last call: the method, the key and how many bytes of a value were sent.
+    /// Returns the requests since the last call: the method, the path, and the number of bytes in the body of the
+    /// answer.
     pub(crate) fn take_log(&self) -> Vec<(String, String, u64)> {
         std::mem::take(&mut self.state.shared.lock().unwrap().log)
     }
 
-    /// Marks all objects of a prefix as another job's.
+    /// Replaces the mark of all marked objects whose keys begin with `prefix`, so that they belong to another job.
     pub(crate) fn mark(&self, prefix: &str, mark: &str) {
         let mut shared = self.state.shared.lock().unwrap();
         let marks = shared.marks.iter_mut();
@@ -101,7 +105,7 @@ impl Server {
     }
 }
 
-/// The environment variables by which a process finds a server at this port.
+/// Returns the environment variables by which a process finds a server at this port.
 pub(crate) fn environment(port: u16) -> Vec<(&'static str, String)> {
     [
         ("AWS_ENDPOINT", &*format!("http://127.0.0.1:{port}")),
@@ -117,7 +121,7 @@ pub(crate) fn environment(port: u16) -> Vec<(&'static str, String)> {
 
 struct Request {
     method: String,
-    /// The key, without the bucket.
+    /// The path without its first slash: the bucket, a slash and the key.
     key: String,
     query: BTreeMap<String, String>,
     headers: BTreeMap<String, String>,
@@ -348,7 +352,7 @@ fn read(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
     Ok(Some(request))
 }
 
-/// The text with its percent escapes decoded.
+/// Returns the text with its percent escapes decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();

@@ -1,4 +1,4 @@
-//! Sources in a bucket.
+//! Jobs and queries on sources in a bucket.
 
 use super::{
     Place, content, said,
@@ -16,7 +16,7 @@ use std::{fs, net::TcpListener, sync::Arc};
 
 const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
 
-/// The number of bytes of chunks and of shards' indexes that the server has sent since the last call.
+/// Returns the number of bytes of an array's chunks and shard indexes that the server has sent since the last call.
 fn sent(place: &Place, array: &str) -> u64 {
     let log = place.server.take_log();
     let sent = log.iter().filter(|(method, key, _)| {
@@ -44,14 +44,14 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         let path = source.path.display().to_string();
         let slice = |from: &str, to: &str| {
             let form = ["--shard", &shard, "--chunk", &shard, "--json"];
-            // There is one thread, since two threads may both read a chunk that their shards share.
+            // One thread is used, since two threads may both read a chunk that their shards share.
             let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
             place.run(&[&arguments[..], &form].concat()).figures()
         };
         let expected = slice(&path, &near);
         place.server.take_log();
         let found = slice(&url(&name), &far);
-        // Each byte is sent once, and no more bytes than from a folder are read.
+        // The job counts each byte that the server sends, and reads as many bytes as from a folder.
         assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
         for figure in ["shards", "computed", "chunks_read", "bytes_read"] {
             assert_eq!(found[figure], expected[figure], "{figure}: {what}");
@@ -256,7 +256,7 @@ fn what_is_not_there_is_an_error_in_time() {
     assert!(!place.path("b.zarr").exists());
 }
 
-/// A port on which no process listens.
+/// Returns a port on which no process listens.
 fn closed() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()

@@ -1,4 +1,4 @@
-//! What the shader of each kernel may access, computed from the words of its uniforms: items 5, 6 and 8 of the
+//! The accesses that each kernel's shader may make, computed from the words of the uniforms: items 5, 6 and 8 of the
 //! contract.
 
 use super::{Access, Bytes, Hull, Refusal, lists, require, rows, transpose};
@@ -28,9 +28,9 @@ pub(super) fn constant(dispatch: &Dispatch, name: &str) -> Result<i128, Refusal>
     found.ok_or_else(|| format!("no constant {name}"))
 }
 
-/// A base of the uniforms: the unit, counted from the beginning of the binding, to which a shader adds offsets modulo
-/// 2^32. It is negative if it lies before the binding, which is allowed if all offsets that are added to it lead into
-/// the binding.
+/// Reads a base of the uniforms: the unit, counted from the beginning of the binding, to which a shader adds offsets
+/// modulo 2^32. A base may lie before the binding, and is then negative, if every sum with an offset lies in the
+/// binding.
 pub(super) fn base(word: u32) -> i128 {
     rows::signed(word)
 }
@@ -44,8 +44,9 @@ pub(super) fn moved(what: &'static str, binding: usize, bytes: Bytes, block: i12
     }
 }
 
-/// The units of the source that rows `0..rows` read. `None` if they read none. `guarded` says whether the shader skips
-/// units beyond the bound ones.
+/// The units of the source, counted from the beginning of the binding, that rows `0..rows` of `run` units may read.
+/// `None` if they read none. If a unit of a row consists of several `parts`, the result counts parts. `guarded` says
+/// whether the shader skips units beyond the bound ones.
 pub(super) fn source_units(
     dispatch: &Dispatch,
     rows: i128,
@@ -84,7 +85,7 @@ pub(super) fn source_units(
 
 /// The accesses to the source, whose units of `unit` bytes are loaded in whole blocks of `block` bytes.
 fn source(units: Option<Hull>, unit: i128, block: i128) -> impl Iterator<Item = Access> {
-    // For a unit without a source, shaders load the first word or vector instead.
+    // For a unit without a source, shaders load the first word or vector of the binding instead.
     let first = Access {
         what: "the first of the source",
         binding: 0,
@@ -101,7 +102,8 @@ fn tuples(dispatch: &Dispatch, rows: i128) -> Result<Option<Access>, Refusal> {
     Ok(tuples.map(|tuples| tuples.access(vectors)))
 }
 
-/// Where rows `0..rows` of `run` units begin in the destination, and the distance between their units.
+/// Where rows `0..rows` of `run` units begin in the result, in units relative to `dest_base`, and the distance in
+/// units between neighbouring units of a row.
 fn dest_rows(dispatch: &Dispatch, rows: i128, run: i128) -> Result<(Hull, i128), Refusal> {
     let words = &dispatch.uniforms.map[..];
     let hull = Hull::to(0);
@@ -188,8 +190,8 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let [tiles, to] = [uniforms.tiles, uniforms.dest_base].map(i128::from);
     let name = dispatch.program.source.name;
-    // The size of a unit in bytes, the number of rows and of units in each, the bytes of the result, and the sizes in
-    // bytes of the blocks that are loaded and stored.
+    // The size of a unit in bytes, the number of rows, the number of units in a row, the bytes of the binding that the
+    // result occupies, and the sizes in bytes of the blocks that are loaded and stored.
     let (unit, rows, run, result, blocks) = match name {
         "packed words" => {
             let (rows, run) = whole_rows(dispatch)?;
@@ -227,8 +229,8 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
                     (constant(dispatch, "ROWS")?, uniforms.units.into(), 16, load)
                 }
             };
-            // Rows that lie close together need not fill the last tile, but the rows of a tile lie at no more than two
-            // positions of the outer dimensions.
+            // Where vectors of 16 bytes are loaded, the last tile need not be full, but the rows of a tile lie at no
+            // more than two positions of the outer dimensions. Where words are loaded, rows come in fours.
             let inner = uniforms.map[2 + 2 * uniforms.map[0].clamp(1, 8) as usize];
             let fits = match load {
                 16 if constant(dispatch, "EVEN")? == 0 => i128::from(inner) >= each,
@@ -260,7 +262,7 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let store = Access {
         what: "result",
         binding: 1,
-        // Vectors that are not whole are stored in words.
+        // A vector that is not written whole is stored in words.
         touched: result.whole(store.min(4)),
         moved: Some(result),
     };

@@ -8,7 +8,7 @@ fn words(dispatch: &Dispatch, binding: usize) -> i128 {
     i128::from(dispatch.spans[binding].bytes / 4)
 }
 
-/// The numbers of the bindings of `head` and `rows`. `None` if the operation has none.
+/// The numbers of the bindings that hold the arrays `head` and `rows`. `None` if the operation binds neither.
 fn bindings(op: Op) -> Option<[usize; 2]> {
     match op {
         Op::ScatterResolve | Op::ScatterSort => Some([0, 1]),
@@ -17,7 +17,8 @@ fn bindings(op: Op) -> Option<[usize; 2]> {
     }
 }
 
-/// The number of slices that have an entry in `head`: all entries but entry 0, which counts rows out of range.
+/// The number of slices that have an entry in `head`. Every entry belongs to a slice, except entry 0, which counts the
+/// rows out of range.
 pub(super) fn slices(dispatch: &Dispatch) -> i128 {
     bindings(dispatch.program.op).map_or(0, |[head, _]| words(dispatch, head) - 1)
 }
@@ -74,7 +75,8 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     require(links >= rows && i128::from(map[3]) + rows < 1 << 31, || {
         format!("{rows} rows from {}, links at word {links}", map[3])
     })?;
-    // The shaders may note as many lists as can have more than `longest` rows, and as many as can have more than 256.
+    // The shaders note the lists of more than `longest` rows: those of up to 256 rows in one place, longer ones in
+    // another. There are at most `rows / (longest + 1)` in the first place, and `rows / 257` in the second.
     let noted = [
         scratch(
             "lists noted",
@@ -122,8 +124,8 @@ fn resolve(dispatch: &Dispatch, rows: i128, tiles: i128) -> Result<Vec<Access>, 
     Ok(all)
 }
 
-/// Checks that all steps of a block agree on the layout of the scratch memory, and that every slice that the first step
-/// finds has an entry in the `head` of the others.
+/// Checks that all steps of a block agree on the layout of the scratch memory, and that every slice that the first
+/// step finds has an entry in the `head` of the other steps.
 pub(super) fn agree(dispatches: &[Dispatch]) -> Result<(), Refusal> {
     let resolve = dispatches
         .iter()

@@ -1,34 +1,36 @@
 //! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
 //!
 //! Shaders add and multiply modulo 2^32, and compare few of their results with a bound. A contract between host and
-//! shader keeps their accesses inside the bindings. This is its only full statement. [`check`] refuses a dispatch that
-//! breaks the contract.
+//! shaders keeps the shaders' accesses inside the bindings. It is stated in full only here. [`check`] refuses a
+//! dispatch that breaks it.
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
 //!    no longer than the device allows. It belongs to the part of its argument that its span names.
 //! 2. **Ids.** Width and height of the grid are less than 2^16, workgroups consist of whole tiles, there are enough
 //!    workgroups for all tiles, and the numbers of tiles and invocations are at most 2^32.
-//! 3. **Segments.** `run + segment` is less than 2^32, and the number of tiles is the number of rows times the number
-//!    of segments in a row.
-//! 4. **Digits.** No dimension that a row number is divided by has size 0. So a digit is less than its dimension's
-//!    size. The outermost digit is at most the number of the last row divided by the product of the other sizes.
+//! 3. **Segments.** Where tiles are segments of rows, `run + segment` is less than 2^32, and the number of tiles is
+//!    the number of rows times the number of segments in each row.
+//! 4. **Digits.** No dimension by whose size a row number is divided has size 0. Thus each digit is less than its
+//!    dimension's size. The outermost digit is at most the number of the last row divided by the product of the other
+//!    sizes.
 //! 5. **Sources.** The lowest and the highest unit of the source that any row reads lie in the binding. Offsets are
-//!    sums of digits times strides, so both are reached where each digit is 0 or the largest. An index contributes any
-//!    position of its dimension that the dispatch accepts, since `coordinate` lets no other pass. Where shaders compare
-//!    units with `bound` and skip those beyond it, `bound` units lie in the binding, and no unit outside equals one
-//!    inside modulo 2^32.
+//!    sums of digits times strides, so these two units are reached where each digit is 0 or the largest. An index
+//!    contributes any position of its dimension that the dispatch accepts, since `coordinate` lets no other position
+//!    pass. Where shaders compare units with `bound` and skip those beyond it, `bound` units lie in the binding, and
+//!    no unit outside equals one inside modulo 2^32.
 //! 6. **Results.** The lowest and the highest unit that any row writes lie in the binding. In a scatter, a row goes to
 //!    a slice that has an entry in `head`.
 //! 7. **Tuples.** The words of all index tuples lie in their binding. Where tuples are read as vectors, so do the words
 //!    up to the next multiple of four rows.
 //! 8. **Words.** Kernels for small units load and store whole words or vectors. The words or vectors that hold a byte
-//!    of a source or of a result lie in the binding, and their byte addresses are less than 2^31.
+//!    of a source or of a result lie in the binding. Where shaders compute signed byte addresses, these are less than
+//!    2^31.
 //! 9. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may
 //!    begin before an argument and end after it.
 //! 10. **Lists.** In a block of a scatter, all steps agree on where the links begin, and there is room for all lists.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
-//! computed these words. What the shaders do with them is proved or tested elsewhere: see `docs/DEVELOPING.md`.
+//! computed these words. What the shaders do with the words is proved or tested elsewhere: see `docs/DEVELOPING.md`.
 
 mod kernels;
 mod lists;
@@ -54,7 +56,7 @@ struct Hull {
 }
 
 impl Hull {
-    /// The numbers from 0 to `last`.
+    /// The numbers from 0 to `last`, both included.
     fn to(last: i128) -> Self {
         Self { low: 0, high: last }
     }
@@ -75,7 +77,7 @@ impl Hull {
         }
     }
 
-    /// The bytes of these units, of `unit` bytes each.
+    /// The bytes of the units in this range, each of which has `unit` bytes.
     fn bytes(self, unit: i128) -> Bytes {
         Bytes {
             begin: self.low * unit,
@@ -84,7 +86,7 @@ impl Hull {
     }
 }
 
-/// A range of bytes of a binding.
+/// Bytes `begin..end`, counted from the beginning of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bytes {
     begin: i128,
@@ -109,23 +111,24 @@ impl Bytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     what: &'static str,
-    /// The number of the binding: 0 for the source.
+    /// The number of the binding in the shader's group of buffers.
     binding: usize,
     /// The bytes that are loaded or stored, whole words or vectors.
     touched: Bytes,
-    /// Those of the touched bytes that are moved, combined or read as indices or lists. `None` if no value is used.
+    /// Those of the touched bytes that are moved, combined or read as indices or lists. `None` if the shader does not
+    /// use the loaded value.
     moved: Option<Bytes>,
 }
 
 /// Why a dispatch is refused.
 type Refusal = String;
 
-/// `Err(why())` unless `holds`.
+/// Returns `Err(why())` unless `holds`.
 fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// The arguments that the bindings of a plan's dispatches lie in.
+/// The arguments of a plan, whose bytes the plan's dispatches may move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     /// The place and the size in bytes of each argument, in the order of their numbers in [`Buffer`](super::maps::Buffer).
@@ -205,7 +208,7 @@ fn one(reach: &Reach, memory: &Memory, dispatch: &Dispatch) -> Result<(), Refusa
     Ok(())
 }
 
-/// Item 2 of the contract.
+/// Checks item 2 of the contract.
 fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let uniforms = &dispatch.uniforms;
     let (width, height) = (uniforms.grid & 0xffff, dispatch.height);

@@ -3,15 +3,15 @@
 use super::{Access, Hull, Refusal, require};
 use crate::gpu::{kernels::Dispatch, maps::Op};
 
-/// Where rows may begin.
+/// Where the rows of a dispatch may begin in the source, and which of their units are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Starts {
     /// Where rows may begin in the source, in units relative to `source_base`. `None` if no row has a source.
     pub(super) from: Option<Hull>,
-    /// The number of units of a row that have a source, and the distance between them.
+    /// The number of units of a row that have a source, and the distance in units between them in the source.
     pub(super) of_row: (i128, i128),
-    /// The number of bound units, with which shaders compare units of the source. `None` if they compare them with
-    /// nothing.
+    /// The number of bound units of the source, beyond which some shaders skip units. `None` if the row map does not
+    /// hold this number.
     pub(super) bound: Option<i128>,
 }
 
@@ -55,7 +55,7 @@ fn hull(digits: &[i128], strides: impl IntoIterator<Item = i128>) -> Hull {
     })
 }
 
-/// Words `first..first + 2 * count` of the row map, as pairs.
+/// Words `first..first + 2 * count` of the row map, as pairs of an unsigned and a signed number: a size and a stride.
 fn pairs(words: &[u32], first: usize, count: usize) -> impl Iterator<Item = (i128, i128)> {
     let words = words.get(first..).unwrap_or_default();
     words
@@ -139,9 +139,10 @@ pub(super) fn update(words: &[u32], rows: i128, side: usize) -> Result<Hull, Ref
     Ok(hull(&digits, axes.iter().map(|axis| signed(axis[side]))))
 }
 
-/// The index tuples of a dispatch, and where rows may begin by them.
+/// The index tuples of a dispatch, and where any of their values may make rows begin.
 pub(super) struct Tuples {
-    /// Where rows may begin in the source, in units relative to `source_base`. `None` if no index is in range.
+    /// Where rows may begin in the source, in units relative to `source_base`. `None` if the dispatch accepts no
+    /// position of some dimension.
     from: Option<Hull>,
     bound: i128,
     /// The words of the tuples, counted from the beginning of their binding.
@@ -190,8 +191,8 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
         format!("constants for {} of {dims} coordinates", lookup.unrolled)
     })?;
     let axes: Vec<_> = pairs(words, 4, 10).collect();
-    // The size of the first dimension and the first accepted index have a high word each, if no dimension takes the
-    // last pair.
+    // The size of the first dimension and the first accepted index have a high word each, unless a dimension takes the
+    // last pair of words.
     let mut high = (0, 0);
     if !lookup.plain && dims + walked.max(1) <= 9 {
         high = (i128::from(words[22]) << 32, i128::from(words[23]) << 32);
@@ -237,7 +238,7 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
     }
     let depth = dims as i128 * i128::from(lookup.words);
     let base = axes[0].0;
-    // Tuples are read as vectors four rows at a time, from the beginning of a vector.
+    // Shaders that read tuples as vectors read those of four rows at a time, from the beginning of a vector.
     let end = match lookup.vectors {
         true => (last + 1 + 3) / 4 * 4,
         false => last + 1,

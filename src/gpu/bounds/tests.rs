@@ -1,4 +1,4 @@
-//! Tests that dispatches with faults are refused, for every kernel and every kind of fault.
+//! Tests that dispatches with faults are refused. All kernels have a dispatch here, and each kind of fault occurs.
 
 use super::{Memory, check};
 use crate::gpu::{
@@ -28,7 +28,7 @@ fn checked(gpu: &Gpu, work: &Work, passes: &[Pass<Dispatch>]) -> Result<(), Stri
     check(&gpu.inner.reach, &memory, passes)
 }
 
-/// Makes a dispatch faulty. Returns false if the change is not a fault in this dispatch.
+/// Changes a dispatch. Returns false if the change is not a fault in this dispatch.
 type Fault = fn(&mut Dispatch) -> bool;
 
 /// A number that is larger than any offset in the plans of these tests.
@@ -62,8 +62,8 @@ fn later(dispatch: &mut Dispatch, binding: usize) -> bool {
     binding < bound && dispatch.program.op != Op::StridedSliceGrad
 }
 
-/// Moves a row beyond the binding, by increasing a word of the row map: the stride of a dimension with several
-/// positions, or the word where tuples or links begin.
+/// Moves rows, tuples or links beyond their binding, by increasing a word of the row map: the stride of a dimension
+/// with several positions, the length of a row, the distance between slices, or the word where tuples or links begin.
 fn far_row(dispatch: &mut Dispatch) -> bool {
     let words = dispatch.uniforms.map;
     match dispatch.program.op {
@@ -92,7 +92,7 @@ fn far_row(dispatch: &mut Dispatch) -> bool {
     }
 }
 
-/// Makes a dimension that indices point into longer, and claims that all of it is bound.
+/// Lengthens a dimension that indices point into, and claims that all of it is bound.
 fn long_dimension(dispatch: &mut Dispatch) -> bool {
     match dispatch.program.op {
         Op::Gather if dispatch.uniforms.map[7] != 0 => {

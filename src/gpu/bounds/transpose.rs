@@ -35,7 +35,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let to = Hull::to(rows * run - 1).plus(base(uniforms.dest_base));
     if unit < 4 {
         let per_word = 4 / unit;
-        // If lines are not shifted, they must begin with words.
+        // Lines that are not shifted must begin where words begin.
         if bits >> 18 & 1 == 0 {
             let first = base(uniforms.source_base) - i128::from(shifts & 0xffff);
             let first = first
@@ -54,13 +54,13 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
                 "lines that begin within words".to_owned()
             })?;
         }
-        // Unless rows are shifted too, all of them must begin at the same place of a word.
+        // Rows that are not shifted must all begin at the same byte of a word.
         require(
             bits >> 17 & 1 == 1 || rows == 1 || run % per_word == 0,
             || format!("rows of {run} units begin at different places of words"),
         )?;
     }
-    // If a tile's source is one contiguous range, the range begins at a sector of 32 bytes.
+    // If a tile's source is one contiguous range, it is loaded from the beginning of a sector of 32 bytes.
     let block = if bits >> 16 & 1 == 1 { 32 } else { unit.max(4) };
     let bytes = units.ok_or("no source")?.bytes(unit);
     let touched = Bytes {

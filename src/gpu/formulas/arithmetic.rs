@@ -72,7 +72,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The quotient of two numbers. Unless the divisor is a known number, the quotient is a function about which
+    /// The quotient of two numbers. Unless the divisor is known and not 0, the quotient is a function about which
     /// nothing is known here: `tests/lemmas/integers.py` proves lemmas about quotients of integers.
     fn quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
@@ -131,7 +131,7 @@ impl Machine<'_> {
         self.pool.select(larger, b, a)
     }
 
-    /// Converts a scalar. If `bits`, its bits stay the same.
+    /// Converts a scalar: by value, or with the same bits if `bits`.
     pub(super) fn converted(
         &mut self,
         from: ScalarKind,

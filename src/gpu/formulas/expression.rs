@@ -1,4 +1,4 @@
-//! The value of an expression, as terms.
+//! Evaluates expressions to terms.
 
 use super::machine::{Frame, Machine, Place, Root, State, Unsupported, Value};
 use super::terms::Term;
@@ -7,7 +7,7 @@ use naga::{
 };
 
 impl<'a> Machine<'a> {
-    /// The value of an expression that was emitted before, or that needs no emitting.
+    /// The value of an expression: the stored one if the expression was emitted before, otherwise a new one.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'a>,
@@ -237,8 +237,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Element `index` of a value. An index beyond the last element gives the last one, but no shader here uses such an
-    /// index.
+    /// Element `index` of a value. A known index beyond the last element is an error. An unknown index that is larger
+    /// selects the last element, but no shader here uses such an index.
     fn at(&mut self, value: &Value, index: Term) -> Result<Value, Unsupported> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));

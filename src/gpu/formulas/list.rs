@@ -1,4 +1,4 @@
-//! The functions with a formula.
+//! Lists the functions of shaders that have a formula.
 
 use crate::gpu::{
     caps::Kind,
@@ -7,10 +7,10 @@ use crate::gpu::{
     program::{Program, UniformSpace},
 };
 
-/// A function, and the program whose text contains it.
+/// A function of a shader, and which program it is taken from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// The name of the formula.
+    /// The name of the formula, and of its file without `.smt2`.
     pub(super) name: &'static str,
     pub(super) kernel: &'static str,
     pub(super) op: Op,
@@ -18,7 +18,7 @@ pub(super) struct Asked {
     pub(super) constants: &'static [(&'static str, f64)],
     pub(super) lookup: Lookup,
     pub(super) function: &'static str,
-    /// Inputs of the function whose values are fixed, with these values.
+    /// Arguments and uniforms with a fixed value, by their names in the formula.
     pub(super) fixed: &'static [(&'static str, u32)],
 }
 

@@ -1,7 +1,8 @@
 //! Runs a function of a shader on terms instead of numbers, and so turns its text into a formula.
 //!
 //! Both sides of a branch run. Afterwards the condition selects between the values that differ. Loops are unrolled. A
-//! function has no formula if it is not known whether a loop runs another round, or if it uses something unsupported.
+//! function has no formula if unknown values decide whether a loop runs another round, or if the function uses
+//! something unsupported.
 
 use super::terms::{Pool, Sort, Term};
 use naga::{
@@ -50,11 +51,13 @@ pub(super) enum Root {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) locals: Vec<Value>,
-    /// The result, if the function has returned.
+    /// The result. `None` if no statement so far returned a value.
     pub(super) result: Option<Value>,
-    /// These three: whether the function has returned, left the current loop, or continued it.
+    /// Whether the function has returned.
     pub(super) returned: Term,
+    /// Whether the function has left the current loop.
     pub(super) broken: Term,
+    /// Whether the function has continued the current loop.
     pub(super) continued: Term,
 }
 
@@ -62,7 +65,7 @@ pub(super) struct Machine<'a> {
     pub(super) pool: Pool,
     pub(super) module: &'a Module,
     info: &'a ModuleInfo,
-    /// Values of uniforms that are known.
+    /// The known values of arguments and uniforms, by their names in the formula.
     fixed: HashMap<String, u32>,
     globals: HashMap<Handle<naga::GlobalVariable>, Value>,
 }
@@ -95,8 +98,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The formula of a function. The arguments are inputs. The result and the variables that pointers point at are
-    /// outputs.
+    /// The formula of a function. The arguments are inputs. The result, and the final values of the variables that
+    /// pointer arguments point at, are outputs.
     pub(super) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
         let (handle, function) = self
             .module
@@ -190,7 +193,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A value about which nothing is known.
+    /// A value whose scalars are inputs, except for those with a known value.
     fn inputs(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, Unsupported> {
         let Some(parts) = self.parts(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();

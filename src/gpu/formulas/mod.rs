@@ -1,10 +1,10 @@
 //! Makes formulas of the functions of the shaders, from the shaders' text. `tests/proofs.py` proves that each function
 //! computes what it must, for all inputs.
 //!
-//! A formula is written in SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME`, the result `out`,
-//! and `out.NAME` the final value of a variable that a pointer points at. The names of members, components and elements
-//! follow these names. Buffers, quotients by unknown numbers and products of two unknown numbers are functions about
-//! which nothing is known.
+//! A formula is written in SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME` and the result
+//! `out`. The final value of a variable that the pointer argument `NAME` points at is `out.NAME`. The names of
+//! members, components and elements follow these names. Buffers, operations on floats, quotients by unknown numbers
+//! and products of two unknown numbers are functions about which nothing is known.
 //!
 //! | file | content |
 //! |---|---|

@@ -10,7 +10,8 @@ use naga::{Block, Expression, Handle, Statement};
 const ROUNDS: usize = 32;
 
 impl<'a> Machine<'a> {
-    /// Runs the statements of a block in order. A statement has an effect only where none before it has left the block.
+    /// Runs the statements of a block in order. A statement has an effect only if no statement before it has left the
+    /// block.
     pub(super) fn block(
         &mut self,
         frame: &mut Frame<'a>,

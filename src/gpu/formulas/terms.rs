@@ -29,7 +29,7 @@ impl Sort {
 enum Node {
     Word(u32),
     Bool(bool),
-    /// Any value of its sort.
+    /// A named constant, which may have any value of its sort.
     Input(String),
     /// A function of SMT-LIB, or one that [`Pool::memory`] declares.
     Apply(String, Vec<Term>),
@@ -39,7 +39,8 @@ enum Node {
 pub(super) struct Pool {
     nodes: Vec<(Node, Option<Sort>)>,
     known: HashMap<Node, Term>,
-    /// Functions from words to words about which nothing is known: their names and numbers of arguments.
+    /// The name and the number of arguments of each function about which nothing is known. Such a function takes words
+    /// and returns a word.
     memory: BTreeSet<(String, usize)>,
 }
 
@@ -186,8 +187,8 @@ impl Pool {
         self.nodes[term.0].1.unwrap_or(Sort::Word)
     }
 
-    /// The formula that defines `outputs`, in SMT-LIB: its inputs and outputs are constants, and terms that occur more
-    /// than once are written once.
+    /// The formula that defines `outputs`, in SMT-LIB: inputs and outputs are constants, and every term is written
+    /// once, even if it occurs several times.
     pub(super) fn formula(&self, outputs: &[(String, Term)]) -> String {
         let mut needed = BTreeSet::new();
         let mut rest: Vec<_> = outputs.iter().map(|output| output.1).collect();

@@ -76,12 +76,13 @@ pub(crate) struct Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) form: Form,
-    /// `None` if the grid has more workgroups than the device allows.
+    /// `None` if the job must be cut, because it needs too many workgroups or its bindings are too large for the
+    /// kernel.
     pub(crate) grid: Option<Grid>,
     /// The bindings of source and result.
     pub(crate) spans: [Span; 2],
-    /// This and the next four fields are the numbers of the uniforms with the same names; `uniforms.wgsl` says what
-    /// each means.
+    /// This field and the next four are numbers of the uniforms, under the same names. `uniforms.wgsl` says what each
+    /// means.
     pub(crate) run: usize,
     pub(crate) step: isize,
     pub(crate) units: usize,

@@ -23,9 +23,10 @@ fn fills_words(vectors: &Vectors) -> bool {
     count.is_multiple_of(ROWS) && (vectors.dest_base * unit as i64) % 4 == 0
 }
 
-/// Returns the rows to pack: those of the job if they are contiguous, otherwise their units as rows of one unit each,
-/// and then also the former run as a dimension. `None` if units have 4 bytes or more, the rows to pack are longer than
-/// 4 bytes, `fills` is false for them, or the job's map has no room for the dimension or is not dense.
+/// Returns the rows to pack. These are the job's rows if the units of each row are contiguous. Otherwise each unit of
+/// a slice's rows becomes a row, and the former run is returned too, as a dimension. `None` if the map is not dense,
+/// units have 4 bytes or more, the rows to pack are longer than 4 bytes, `fills` is false for them, or the map has no
+/// room for the dimension.
 pub(super) fn rows(
     job: &Job<'_>,
     vectors: &Vectors,

@@ -37,9 +37,10 @@ const NEAR: Source = Source {
 const MOST_BYTES: usize = 7;
 
 /// The slices whose rows lie close together. Each entry has the size of a row, the size of a unit of the source, and
-/// the distances from one row to the next, all in bytes. The first two entries are every second to fourth element of 1
-/// or 2 bytes, or all elements backwards; the third is pixels of four bytes without the last byte, or pixels of three
-/// bytes backwards. There are two pipelines for each distance, so these are only the most common ones.
+/// the distances from one row to the next, all in bytes. The first two entries select every second, third or fourth
+/// element of 1 or 2 bytes, or all elements backwards. The third selects pixels of four bytes without the last byte,
+/// or pixels of three bytes backwards. There are two pipelines for each distance, so these are only the most common
+/// ones.
 const STRIDES: [(usize, usize, &[isize]); 3] = [
     (1, 1, &[2, 3, 4, -1]),
     (2, 2, &[4, 6, 8, -2]),
@@ -81,10 +82,11 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// The rows of a gather. `None` if they are strided, have 4 bytes or more than [`MOST_BYTES`], or their number is not a
-/// multiple of four. Also `None` on software adapters, where compiling the shader takes longer than the shader saves.
-/// Rows of crops are left to `pack_bytes`: looking up a row takes so many instructions that wider stores save no time,
-/// and a shader that looks up sixteen rows takes seconds to compile.
+/// The rows of a gather. `None` if their units lie apart, if they have exactly 4 bytes or more than [`MOST_BYTES`], if
+/// they have an even number of bytes in 1-byte units, or if the number of rows is not a multiple of four. Also `None`
+/// on software adapters, where compiling the shader takes longer than the shader saves. Rows of crops are left to
+/// `pack_bytes`: looking up a row takes so many instructions that wider stores save no time, and a shader that looks
+/// up sixteen rows takes seconds to compile.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;

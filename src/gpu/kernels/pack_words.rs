@@ -14,15 +14,15 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// The number of units in the longest row that is packed, on software adapters. Longer rows are left to `rows_serial`.
+/// The most units of a row that is packed on software adapters. Longer rows are left to `rows_serial`.
 pub(super) const MAX_RUN: usize = 8;
 
 /// The number of units in a vector.
 pub(super) const PARTS: usize = 4;
 
-/// Whether the kernel packs the rows. On hardware it packs only rows of one unit, and only if row n has index tuple n.
-/// On software adapters, where every invocation, loop and store costs time, it packs all short rows that fill whole
-/// vectors.
+/// Whether the kernel packs the rows. On hardware it packs only gathered rows of one unit, and only if
+/// `Gather::is_listed` holds. On software adapters, where every invocation, loop and store costs time, it packs all
+/// short rows that fill whole vectors.
 fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
     let is_listed = match &job.map {
         RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),

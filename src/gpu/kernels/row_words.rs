@@ -1,8 +1,9 @@
-//! Writes rows of 1-byte or 2-byte units of updates, of gradients, and of scatters that replace slices, and on hardware
-//! also rows of 4-byte units of gradients: `shaders/row_words.wgsl`.
+//! Writes rows of 1-byte or 2-byte units in updates, gradients and scatters that replace slices, and on hardware also
+//! rows of 4-byte units in gradients: `shaders/row_words.wgsl`.
 //!
-//! A word has 4 bytes. A tile is a segment of the words that a row lies in. The lanes of a tile write it in rounds:
-//! each lane writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter` words long.
+//! A word has 4 bytes. A tile is a segment of the words that a row lies in. The lanes of a tile write the tile in
+//! rounds: each lane writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter` words
+//! long.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, MOST_LANES, Op, PairAxis, Prelude, Reach,
@@ -63,7 +64,8 @@ pub(crate) fn reaches(spans: &[Span]) -> bool {
     spans.iter().all(|span| span.bytes <= most)
 }
 
-/// The most words that a row of `bytes` bytes touches, if rows begin at byte `begin` plus multiples of `strides`.
+/// The most words that a row of `bytes` bytes touches, if rows begin at byte `begin` plus sums of multiples of
+/// `strides`, which are in bytes.
 fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> usize {
     let aligned = strides.fold(4, |all, stride| all | stride);
     let aligned = 1 << aligned.trailing_zeros();
@@ -75,8 +77,8 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
 /// invocation writes one word at a time.
 const MAX_QUARTER: usize = 1 << 12;
 
-/// Returns the grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`,
-/// and `quarter`. The grid is `None` if it has more workgroups than the device allows.
+/// Returns the grid and `quarter` for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced
+/// as in `run`. The grid is `None` if it has more workgroups than the device allows.
 fn grid(
     rows: usize,
     words: usize,
@@ -112,7 +114,7 @@ fn grid(
 /// The smallest distance in words between two words of the destination that are assembled by the same shifts: units
 /// begin at the same bytes of both words, and the sources of these units are whole words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
-    // The greatest common divisor of a number and the bytes of a word.
+    // The greatest common divisor of a number and 4, the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);
     let step = run.to * unit;
     let units = 4 / common(step);

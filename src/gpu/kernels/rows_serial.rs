@@ -34,9 +34,9 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The rows with vectors as units, if the result is written in vectors that are each gathered from four 4-byte units of
-/// the source, which may lie apart: four units then take one store. `None` if units do not have 4 bytes, if rows are
-/// short or are not whole vectors of the result, or if the map is not dense.
+/// The job's rows with vectors as units, if the kernel gathers each vector of the result from four 4-byte units of the
+/// source, which may lie apart. Four units then take one store. `None` if units do not have 4 bytes, if rows have at
+/// most [`MAX_RUN`] units or are not whole vectors of the result, or if the map is not dense.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

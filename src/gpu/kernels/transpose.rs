@@ -1,16 +1,16 @@
 //! Transposes by tiles in workgroup memory: `shaders/transpose.wgsl`.
 //!
-//! In the source of such a slice, neighbouring units of a row lie apart, and neighbouring units along another
-//! dimension, the *near* one, are contiguous. A tile consists of *lines*: contiguous ranges of the source along the
-//! near dimension, one for each of several neighbouring units of a row.
+//! In the source of a slice that this kernel runs, neighbouring units of a row lie apart, and neighbouring units along
+//! another dimension, the *near* one, are contiguous. A tile consists of *lines*: contiguous ranges of the source
+//! along the near dimension, one for each of several neighbouring units of a row.
 //!
 //! | distance of lines | tile |
 //! |---|---|
 //! | large | as many bytes along the source as along the result, unless a dimension is too short |
 //! | so small that nearly all sectors in between are needed | one contiguous range of the source, with as many units of a row as fit; not for units of 1 and 2 bytes |
 //!
-//! Tiles begin at cache lines of the source if the strides align all lines in the same way, and at those of the result
-//! if they align all rows so, unless that takes many more tiles.
+//! If all lines lie in the same way relative to cache lines of the source, tiles begin at these cache lines, unless
+//! that takes many more tiles. The same holds for rows and the cache lines of the result.
 
 use super::{
     Axis, Form, Grid, INVOCATION_MEMORY, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap,
@@ -227,7 +227,7 @@ fn tiles(
     let others = rows.count / near.size;
     let count = near_tiles.checked_mul(row_tiles)?.checked_mul(others)?;
 
-    // At least a quarter of the space in the tiles must be filled: half in each direction.
+    // At least a quarter of the space in the tiles must be filled, as it is if half of it is filled in each direction.
     let filled = near.size * rows.run * rows.unit;
     let all = near_tiles * row_tiles * tile * word;
     if tile_words == 0 || filled < all / 4 {
@@ -411,7 +411,7 @@ mod tests {
         assert!(tiles.shifts && !tiles.tiling.lines_shift && tiles.tiling.rows_shift);
         let tiles = of(2, (4096, 4096), &[(4096, 1)]).unwrap();
         assert!(!tiles.shifts);
-        // All rows begin at the same unit of a word, but not with it.
+        // All rows begin at the same unit of a word, but not at its first unit.
         let tiles = at((0, 1), 2, (4096, 4096), &[(4096, 1)]).unwrap();
         assert!(tiles.shifts && !tiles.tiling.lines_shift && !tiles.tiling.rows_shift);
     }

@@ -69,7 +69,7 @@ pub(crate) struct Crop {
 }
 
 impl Crop {
-    /// The bitwise OR of all distances between rows and of the number of bound units, for the reason that a gather has.
+    /// The bitwise OR of all distances between rows, and of the number of bound units: `Gather::distances` says why.
     pub(super) fn distances(&self) -> i64 {
         let gather = &self.map.gather;
         let walk = gather.walk.iter().map(|dimension| dimension.stride as i64);

@@ -68,7 +68,7 @@ pub(crate) struct Words {
     pub(crate) axes: IndexedMap,
 }
 
-/// What is the same for all invocations of a dispatch: the word `flags` of `Map` in `indexed.wgsl`.
+/// What the word `flags` of `Map` in `indexed.wgsl` tells all invocations of a dispatch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flags {
     /// The number of coordinates in an index tuple.
@@ -144,8 +144,8 @@ pub(crate) struct Resolve {
     pub(crate) index_base: u32,
     /// Whether the number of rows is a multiple of four and the tuples begin at a whole vector of their binding.
     pub(crate) whole_fours: bool,
-    /// The number of the first bound slice, counted from the slice that the first row goes to if all its indices are 0,
-    /// and the number of bound slices.
+    /// The number of the first bound slice, and the number of bound slices. Slices are numbered from the slice that
+    /// the first row goes to if all its indices are 0.
     pub(crate) slices: (i64, usize),
     /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
@@ -277,7 +277,7 @@ impl Resolve {
         self.combined(0)
     }
 
-    /// As [`Resolve::lowered`], but with the given [`Flags::combine`].
+    /// Returns the same as [`Resolve::lowered`], but with the given [`Flags::combine`].
     pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
         let mut axes = self.map;

@@ -41,8 +41,8 @@ use bytemuck::Pod;
 pub(crate) struct Units {
     /// The number of the job's units per unit of the launch. All strides in the source are multiples of this number.
     pub(crate) factor: usize,
-    /// If the launch makes each unit of the job a row: the job's run as a dimension, which the map adds as its
-    /// innermost.
+    /// The job's run as a dimension, which the map adds as its innermost. `None` unless the launch makes each unit of
+    /// the job a row.
     pub(crate) split_run: Option<Axis>,
     /// How a transpose is cut into tiles; `None` for other kernels.
     pub(crate) tiling: Option<Tiling>,
@@ -86,7 +86,7 @@ pub(crate) enum Op {
     ScatterMove,
     /// The step that combines each slice with the rows of its list.
     ScatterCombine,
-    /// The only step of a scatter in which atomics combine rows with slices, because the order of rows makes no
+    /// The only step of a scatter whose rows are combined with slices by atomics, since their order makes no
     /// difference.
     ScatterAtomic,
 }
@@ -134,7 +134,8 @@ pub(crate) struct Facts {
     pub(crate) buffers: &'static [Buffer],
     /// Whether shaders read index tuples. They then count the tuples that are out of range in a report.
     pub(crate) reports: bool,
-    /// Whether there are pipelines for each number of integers in a tuple, and for plain indices: see [`Lookup`].
+    /// Whether there are separate pipelines for plain dispatches, and for tuples of one and of two coordinates: see
+    /// [`Lookup`].
     pub(crate) unrolls: bool,
     /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
@@ -246,8 +247,8 @@ impl RowMap {
         })
     }
 
-    /// The bitwise OR of all distances between the rows of a job, in units. A power of two divides all distances if it
-    /// divides this number.
+    /// The bitwise OR of all distances between the rows of a job, in units. A power of two divides all distances if
+    /// and only if it divides this number.
     pub(crate) fn distances(&self) -> i64 {
         match self {
             Self::Slice(map) => strides(&map.axes),

@@ -107,7 +107,7 @@ pub(crate) enum Order {
     Long,
 }
 
-/// The row map of the step that finds the slice of each row and at once combines the row with it by atomics.
+/// The row map of the step that finds the slice of each row and also combines the row with this slice, by atomics.
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub(crate) resolve: Resolve,

@@ -43,7 +43,7 @@ pub(crate) struct Tiling {
     pub(crate) line_log2: u32,
     /// The base-2 logarithm of the number of words of a row for which a tile has lines.
     pub(crate) words_log2: u32,
-    /// The number of bits by which `place` in `transpose_units.wgsl` shifts the number of a word of the tile.
+    /// The number of bits by which `place` in `transpose_units.wgsl` shifts the number of a unit of the tile.
     pub(crate) swizzle: u32,
     /// Whether all lines of a tile lie within one contiguous range of the source.
     pub(crate) is_stretch: bool,
@@ -120,7 +120,7 @@ impl Slice {
         };
         for (words, axis) in words.axes.iter_mut().zip(&axes) {
             let size = i32::try_from(axis.size).ok()?;
-            // A negative stride wraps.
+            // A negative stride is stored modulo 2^32.
             let stride = i32::try_from(axis.stride).ok()?;
             *words = [size, stride].map(i32::cast_unsigned);
         }

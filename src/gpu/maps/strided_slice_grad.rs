@@ -38,7 +38,7 @@ struct Words {
 pub(crate) struct Gradient {
     /// The number of units in a row. The strides of `axes` in the result are multiples of this number.
     pub(crate) row: usize,
-    /// The units with a source, in each row that has any. If the size is 0, no row has any.
+    /// The units with a source, in each row that has such units. If the size is 0, no row has them.
     pub(crate) run: PairAxis,
     pub(crate) axes: Vec<PairAxis>,
     /// The number of the result's first unit that has a source.

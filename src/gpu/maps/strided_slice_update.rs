@@ -69,7 +69,7 @@ pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4];
     let mut all = [[0; 4]; MAX_PAIR_AXES];
     for (words, axis) in all.iter_mut().zip(axes) {
         let size = i32::try_from(axis.size).ok()?;
-        // A negative stride wraps.
+        // A negative stride is stored modulo 2^32.
         let from = i32::try_from(axis.from).ok()?;
         let to = i32::try_from(axis.to / to_unit).ok()?;
         *words = [size, from, to, 0].map(i32::cast_unsigned);

@@ -48,8 +48,8 @@ impl Gpu {
     /// texels. All other texels, and channels that are not selected, keep their values.
     ///
     /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
-    /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must be
-    /// as for [`Gpu::encode`]. Otherwise as [`Gpu::encode_from_texture`].
+    /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must
+    /// be as for [`Gpu::encode`]. Everything else is as for [`Gpu::encode_from_texture`].
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {

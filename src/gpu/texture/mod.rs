@@ -14,8 +14,8 @@ use crate::{DType, Error, SliceSpec, View, error::TextureError};
 use format::channels_of;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 
-/// A selection of a texture's texels, as an array of shape `[layers, height, width, channels]` that slices and
-/// transposes narrow and reorder. Nothing is copied until the selection is read or written:
+/// A selection of a texture's texels: an array of shape `[layers, height, width, channels]`, or what slices and
+/// transposes make of this array. Nothing is copied until the selection is read or written:
 ///
 /// | | into your own encoder | at once |
 /// |---|---|---|
@@ -50,7 +50,7 @@ pub struct Texels {
     dtype: DType,
     /// The number of channels of the format.
     channels: usize,
-    /// For each channel of the array, the number of the format's channel that it is.
+    /// The number of the format's channel for each channel of the array.
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
@@ -101,7 +101,7 @@ impl Texels {
         })
     }
 
-    /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
+    /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
     /// No slice selects channels in an order such as `2, 1, 0, 3`. Reading them is then a gather if the channels are
@@ -147,7 +147,7 @@ impl Texels {
         Ok(self.selecting(self.view.slice(spec)?))
     }
 
-    /// The block of the selection that begins at `begin` and has `size`: [`View::slice_block`].
+    /// The block of the selection that begins at `begin` and has the size `size`, as [`View::slice_block`] makes it.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Texels {
         Ok(self.selecting(self.view.slice_block(begin, size)?))
     }
 
-    /// Reorders the dimensions: [`View::transpose`].
+    /// Reorders the dimensions, like [`View::transpose`].
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl Texels {
         }
     }
 
-    /// Checks that texels can be copied from the texture. `why` says in errors what needs that.
+    /// Checks that texels can be copied from the texture. `why` says in error messages what needs the copy.
     fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
         self.check_usage(TextureUsages::COPY_SRC, why)?;
         let (size, dimension) = (self.texture.size(), self.texture.dimension());

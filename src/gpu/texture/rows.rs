@@ -1,8 +1,8 @@
 //! Where the selected texels lie in rows that are padded to multiples of 256 bytes, as wgpu copies them.
 //!
-//! The smallest box that contains the selection is copied. The rows of the box form an array of shape
-//! `[layers, rows, columns and padding, channels]`, and the selection is a view of this array. If no slice selects the
-//! channels in the wanted order, the selection is instead several views, each of which is a part of the tensor, or a
+//! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
+//! columns and padding, channels]`, and the selection is a view of this array. If no slice selects the channels in the
+//! wanted order, the selection is instead several views, each of which corresponds to a part of the tensor, or a
 //! gather of channels.
 
 use super::Texels;
@@ -74,8 +74,8 @@ impl Rows {
             return Ok(None);
         }
         // The coordinates of the first element, and how far a step along each dimension of the selection moves along
-        // each dimension of the texture. Each stride runs along only one dimension of the texture, so the coordinates
-        // of the stride as an offset are this distance.
+        // each dimension of the texture. A stride moves along only one dimension of the texture, so the coordinates of
+        // the element whose offset is the stride are this distance.
         let first = shape::coordinates(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates(stride.unsigned_abs(), &view.source);

@@ -25,9 +25,9 @@ pub(super) struct Origin {
     /// The unit of params from which the block's first unit is copied if all coordinates of the index tuple are zero.
     /// The shader adds what the actual coordinates contribute.
     pub(super) place: i64,
-    /// This and the next field: the number of the block's first row among the rows with the same tuple, and the
-    /// distance in params, in units, from the first of these rows to the block's first row.
+    /// The number of the block's first row among the rows with the same tuple.
     pub(super) row: u64,
+    /// The distance in params, in units, from the first of the rows with the same tuple to the block's first row.
     pub(super) distance: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
     /// blocks may read it. Only the block with the first unit of the first of these rows counts the tuple.

@@ -4,8 +4,8 @@
 //! several dispatches process the same rows. Each binds another window of params, and writes the units whose source
 //! lies in its window.
 //!
-//! A slab is the part of params that one index into the first indexed dimension selects. If params are longer than the
-//! offsets that shaders compute, each dispatch accepts only the indices of some neighbouring slabs.
+//! A slab is the part of params that one index into the first indexed dimension selects. If params have more units
+//! than the offsets of shaders can reach, each dispatch accepts only the indices of some neighbouring slabs.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -89,8 +89,8 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
-        // In a crop, the first row of a box that is outside counts the box, and this may be any row. The shader numbers
-        // rows from the first one of the box, so `place` must be that row's.
+        // The shader of a crop counts a box at the box's first row that is outside, which may lie in any block. It
+        // numbers rows from the first row of the box, so `place` must be the place of that row.
         let (counts, place) = match crop {
             None => (at.counts, at.place),
             Some(_) => (block.run.first == 0, at.place - at.distance),
@@ -178,8 +178,9 @@ impl Cutter<'_> {
         if slab == 0 && size > MOST_REPEATED {
             return Err(too_far(size));
         }
-        // `all` is the distance in params that a dispatch may span. If the block's outermost dimension makes up most of
-        // `all`, each half of the block needs only about half of the windows, so the block is halved.
+        // `all` is the distance in params that a dispatch may span. If the block's outermost dimension makes up most
+        // of `all`, each half of the block needs only about half of the windows, so a block with several windows is
+        // halved.
         let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
         let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
@@ -221,7 +222,7 @@ impl Cutter<'_> {
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins before `at`, by less than the alignment. The units in between also lie in the
+                // The binding may begin before `at`, by less than the alignment. The units in between also lie in the
                 // previous window, so two dispatches copy them, to the same positions of the result.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
@@ -268,8 +269,8 @@ impl Window {
 struct ParamsExtent {
     low: i64,
     high: i64,
-    /// The distance in params between the block's first and last position in the outermost dimension in which it has
-    /// several positions.
+    /// The distance in params, in units, between the block's first and last position in the outermost dimension in
+    /// which it has several positions.
     outermost: u64,
     /// The size in units that the extent would have if the block were a single unit. Only the coordinates after the
     /// first contribute to it.
@@ -301,7 +302,7 @@ impl ParamsExtent {
         extent
     }
 
-    /// Extends the extent by an axis, and returns the distance between the axis's first and last position.
+    /// Extends the extent by an axis, and returns the distance in units between the axis's first and last position.
     fn add(&mut self, size: usize, stride: isize) -> u64 {
         let reached = size.saturating_sub(1) as i64 * stride as i64;
         self.low += reached.min(0);

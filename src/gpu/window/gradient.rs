@@ -1,4 +1,5 @@
-//! Cuts gradients into regions of the result, each with the pairs of source and destination units that write to it.
+//! Cuts gradients into regions of the result. A region has all pairs of a source unit and a destination unit whose
+//! destination unit lies in it.
 //!
 //! A region is divided into rows of equal length. Some rows are all zeros. The others have source units, at the same
 //! positions in each of these rows. The row length is the greatest common divisor of the region's length and of the

@@ -1,4 +1,4 @@
-//! Intervals of the positions of a dimension, which blocks consist of.
+//! Intervals of positions of a dimension. Blocks consist of such intervals.
 
 use crate::layout::middle;
 

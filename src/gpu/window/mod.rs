@@ -1,9 +1,9 @@
 //! Cuts a plan into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
-//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers take a
-//! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved, along
-//! its outermost dimension if possible, until it fits.
+//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split
+//! over several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers mistake
+//! a dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved,
+//! along its outermost dimension if possible, until it fits.
 //!
 //! For most operations, [`Cutter`] has a method of the same name, which appends the dispatches to `out` in the order in
 //! which they run. Positions and lengths are in the plan's units, unless a name says bytes.
@@ -121,7 +121,7 @@ impl Cutter<'_> {
     }
 
     /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if no
-    /// single binding holds the units, or if their offsets are larger than shaders compute.
+    /// single binding holds the units, or if their offsets are larger than shaders can compute.
     fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;

@@ -324,9 +324,9 @@ impl ScatterCutter<'_> {
         })
     }
 
-    /// The row map from the tuples of `rows` to `slices`, and the binding of the tuples. If `checks`, the dispatch only
-    /// checks the tuples. `None` if no single binding holds the tuples, or if their offsets are larger than shaders
-    /// compute.
+    /// The row map from the tuples of `rows` to `slices`, and the binding of the tuples. If `checks`, the dispatch
+    /// only checks the tuples. `None` if no single binding holds the tuples, or if their offsets are larger than
+    /// shaders can compute.
     fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =

@@ -2,8 +2,8 @@
 //!
 //! `head` is scratch memory with an entry for each slice of a block. The entry names a row that goes to the slice. Row
 //! numbers grow from block to block, so a number below those of the current block's rows was left by an earlier block
-//! and is ignored. `head` is cleared only before a block with other slices or units than the last, or if row numbers
-//! would become too large.
+//! and is ignored. `head` is cleared only before the first block, before a block with other slices or units than the
+//! previous block, and where row numbers would become too large.
 
 use super::{Dispatch, interval::Interval};
 use crate::gpu::{scratch::Scratch, uniforms::wrap};
@@ -79,7 +79,7 @@ pub(crate) struct Step {
 /// slice.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// The number of bytes of `head` to clear first; 0 for none.
+    /// The size of `head` in bytes if `head` must be cleared first, apart from its first word. Otherwise 0.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
     /// The dispatches that sort the list of each slice's rows. Empty if the rows need not be combined in order.

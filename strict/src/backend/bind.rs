@@ -7,7 +7,8 @@ use wgpu::{
     custom::{BindGroupInterface, BindGroupLayoutInterface, PipelineLayoutInterface},
 };
 
-/// The layout of a bind group: for each binding, by its number, its kind and whether its offset is dynamic.
+/// The layout of a bind group. For each binding number, it holds the kind of the binding and whether its offset is
+/// dynamic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StrictGroupLayout(pub(super) BTreeMap<u32, (BufferBindingType, bool)>);
 

@@ -20,7 +20,7 @@ pub(super) struct StrictBuffer {
     pub(super) memory: Arc<Mutex<Memory>>,
     pub(super) usage: wgpu::BufferUsages,
     shared: Arc<Shared>,
-    /// Whether the last mapping was for writing rather than reading.
+    /// Whether the buffer was last mapped for writing, which includes mapping at creation.
     writes: Arc<Mutex<bool>>,
 }
 
@@ -43,7 +43,7 @@ impl StrictBuffer {
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
         *locked(&self.writes) = mode == MapMode::Write;
-        // All submitted work has run, so the callback is due at the next poll.
+        // Submitted work runs at once, so the buffer is ready, and the next poll calls the callback.
         locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
     }
 
@@ -64,13 +64,13 @@ impl BufferInterface for StrictBuffer {
     fn destroy(&self) {}
 }
 
-/// A mapped range: a copy of its bytes.
+/// A mapped range of a buffer, as a copy of its bytes.
 #[derive(Debug)]
 struct Mapped {
     bytes: Vec<u8>,
     from: BufferAddress,
-    /// The memory of the buffer, to which the bytes are copied back when this is dropped. `None` if the mapping is for
-    /// reading.
+    /// The memory of the buffer, to which the bytes are copied back when the range is dropped. `None` if the buffer is
+    /// mapped for reading.
     memory: Option<Arc<Mutex<Memory>>>,
 }
 

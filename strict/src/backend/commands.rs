@@ -39,7 +39,7 @@ pub(super) enum Command {
     Dispatch(Dispatch),
 }
 
-/// A recorded dispatch with all its resources.
+/// A recorded dispatch with all resources that were set for it.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) program: Arc<Program>,
@@ -58,7 +58,7 @@ pub(super) struct StrictEncoder {
     pub(super) commands: Commands,
 }
 
-/// The commands of an encoder, which are taken when they are submitted.
+/// The commands of a finished encoder. Submitting them empties the list.
 #[derive(Debug)]
 pub(super) struct StrictCommands(pub(super) Commands);
 
@@ -216,7 +216,8 @@ impl CommandEncoderInterface for StrictEncoder {
     }
 }
 
-/// A compute pass: what is set for the next dispatch. Dispatches go to the encoder's list of commands.
+/// A compute pass: the pipeline, the bind groups and the immediates that are set for the next dispatch. Dispatches are
+/// appended to the encoder's list of commands.
 #[derive(Debug)]
 struct StrictPass {
     shared: Arc<Shared>,

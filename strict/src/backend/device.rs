@@ -19,7 +19,7 @@ use wgpu::custom::{
     DispatchTexture, DispatchTlas, PopErrorScopeFuture, RequestDeviceFuture,
 };
 
-/// The adapter.
+/// The adapter, whose features and limits are those of the device from which it was made.
 #[derive(Debug)]
 pub(super) struct StrictAdapter(pub(super) Arc<Shared>);
 
@@ -178,7 +178,7 @@ impl DeviceInterface for StrictDevice {
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
         let mine = scopes.entry(std::thread::current().id()).or_default();
-        // After a panic, scopes may be dropped in any order, so closing a scope also closes the scopes within it.
+        // After a panic, scopes may be closed in any order, so closing a scope also closes the scopes within it.
         let scope = mine.drain((index as usize).min(mine.len())..).next();
         Box::pin(ready(scope.and_then(|scope| scope.error)))
     }

@@ -30,7 +30,7 @@ use std::{
     thread::ThreadId,
 };
 
-/// A device that runs shaders in an interpreter. Cheap to clone; clones are the same device.
+/// A device that runs shaders in an interpreter. It is cheap to clone, and clones are the same device.
 #[derive(Clone, Debug)]
 pub struct StrictGpu {
     shared: Arc<Shared>,
@@ -56,25 +56,25 @@ impl StrictGpu {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
 
-    /// An adapter whose devices have the features and limits that they are requested with. This device collects their
-    /// faults, counts, pipelines and labels together with its own.
+    /// An adapter whose devices have the features and limits that they are requested with. The methods `take_faults`,
+    /// `take_counts`, `take_pipelines` and `take_labels` also return what these devices found.
     pub fn adapter(&self) -> wgpu::Adapter {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
 
-    /// The faults since the last call, if [`Options::panics`] is off. Of the faults of one kind that a dispatch has in
-    /// one line of the shader, only the first is kept.
+    /// The faults since the last call, if [`Options::panics`] is off. A dispatch stops after the first workgroup that
+    /// has a fault. Of the faults of one kind that a dispatch has in one line of the shader, only the first is kept.
     pub fn take_faults(&self) -> Vec<Fault> {
         std::mem::take(&mut locked(&self.shared.log.faults))
     }
 
-    /// The pipelines made since the last call, if [`Options::keeps_pipelines`] is on.
+    /// The requests for the pipelines that were made since the last call. Empty without [`Options::keeps_pipelines`].
     pub fn take_pipelines(&self) -> Vec<PipelineRequest> {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
-    /// The labels of the resources that were made since the last call, each after a word for the kind of resource, as
-    /// in `buffer tokens`. For a resource without a label there is the word alone.
+    /// The labels of the resources that were made since the last call. Each label follows a word for the kind of
+    /// resource, as in `buffer tokens`. A resource without a label is represented by the word alone.
     pub fn take_labels(&self) -> BTreeSet<String> {
         std::mem::take(&mut locked(&self.shared.log.labels))
     }
@@ -86,24 +86,24 @@ impl StrictGpu {
     }
 }
 
-/// The findings of all devices of an adapter.
+/// What the devices of an adapter found, and what was made on them.
 #[derive(Debug, Default)]
 struct Log {
     faults: Mutex<Vec<Fault>>,
     counts: Mutex<Vec<DispatchCounts>>,
     pipelines: Mutex<Vec<PipelineRequest>>,
     labels: Mutex<BTreeSet<String>>,
-    /// The number of dispatches so far.
+    /// The number of dispatches so far, on all these devices.
     dispatches: AtomicU64,
 }
 
-/// The state that the parts of a device share.
+/// The state that the device, its queue, its buffers and its encoders share.
 struct Shared {
     options: Arc<Options>,
     log: Arc<Log>,
     features: wgpu::Features,
     limits: wgpu::Limits,
-    /// Held during a submission or a write, so that the submissions of threads run one after the other.
+    /// Locked during a submission or a write to a buffer, so that those of different threads run one after the other.
     timeline: Mutex<()>,
     /// The callbacks that the next poll calls.
     due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
@@ -136,13 +136,13 @@ impl Shared {
         }
     }
 
-    /// Notes the label of a resource that is made, and `what` kind of resource it is.
+    /// Notes the label of a resource that is being made. `what` is the word for its kind.
     fn labelled(&self, what: &str, label: Option<&str>) {
         let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
         locked(&self.log.labels).insert(label);
     }
 
-    /// Panics with the faults or stores them, as [`Options::panics`] says.
+    /// Panics with the faults if there are any and [`Options::panics`] is on. Otherwise stores them.
     fn found(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
             let all: Vec<_> = faults.iter().map(Fault::to_string).collect();
@@ -151,8 +151,8 @@ impl Shared {
         locked(&self.log.faults).extend(faults);
     }
 
-    /// Reports a validation error to the thread's innermost scope for such errors or, if there is none, to the handler
-    /// of uncaptured errors. Panics if there is no handler either.
+    /// Reports a validation error to the thread's innermost scope for such errors. Without such a scope, the handler of
+    /// uncaptured errors gets the error. Panics if there is no handler either.
     fn invalid(&self, description: String) {
         let error = wgpu::Error::Validation {
             source: description.clone().into(),
@@ -185,12 +185,12 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Locks a mutex, even if a thread panicked while it held the lock: the guarded data is always consistent.
+/// Locks a mutex, even if a thread panicked while it held the lock, because the guarded data is always consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics because this device lacks what a program asks for.
+/// Panics with the name of what a program asks for and this device lacks.
 fn missing(what: &str) -> ! {
     panic!("strict-gpu has no {what}")
 }

@@ -22,7 +22,7 @@ use wgpu::{
     },
 };
 
-/// A parsed and validated shader, or why it is not valid.
+/// A parsed and validated shader, or the message that says why the shader is not valid.
 #[derive(Clone, Debug)]
 pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
 
@@ -72,8 +72,8 @@ impl ShaderModuleInterface for StrictShader {
     }
 }
 
-/// A pipeline's program, or `None` if it cannot run; and the layouts of its groups, or `None` if the pipeline was made
-/// without a layout.
+/// A pipeline. Its first field is its program, or `None` if the program cannot run. Its second field holds the layouts
+/// of its bind groups, or `None` if the pipeline was made without a layout.
 #[derive(Clone, Debug)]
 pub(super) struct StrictPipeline(
     pub(super) Option<Arc<Program>>,
@@ -165,7 +165,7 @@ fn program(
     })
 }
 
-/// The layout of a group, derived from the variables of a shader.
+/// The layout of bind group number `group`, derived from the variables of a shader.
 pub(super) fn group_layout(module: &Module, group: u32) -> StrictGroupLayout {
     let entries = module.global_variables.iter().filter_map(|(_, variable)| {
         let binding = variable.binding.filter(|binding| binding.group == group)?;

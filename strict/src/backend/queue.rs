@@ -119,7 +119,7 @@ impl StrictQueue {
                 to_offset,
                 bytes,
             } => {
-                // Unwritten bytes stay unwritten.
+                // Bytes that are unwritten in the source become unwritten in the destination.
                 let words: Vec<_> = {
                     let memory = locked(&from.memory);
                     let at = index(from_offset / WORD);
@@ -255,7 +255,8 @@ impl StrictQueue {
     }
 }
 
-/// Locks the memories of buffers. All threads lock them in the same order, to avoid deadlocks.
+/// Locks the memories of different buffers, and returns them in the order of `buffers`. All threads lock memories in
+/// the same order, to avoid deadlocks.
 fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);

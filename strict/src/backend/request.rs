@@ -1,5 +1,5 @@
-//! The pipelines that a program requested. Others can make them again, for example a compiler whose output is
-//! examined.
+//! The pipelines that a program requested, described so that they can be made again elsewhere, for example with a
+//! compiler whose output is examined.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},
@@ -17,18 +17,18 @@ pub struct PipelineRequest {
     pub source: String,
     /// The name of the entry point.
     pub entry_point: String,
-    /// The values that the request gives to overrides of the shader, by their names.
+    /// The names of those overrides of the shader to which the request gives a value, each with its value.
     pub constants: Vec<(String, f64)>,
-    /// The entries of the layout of each bind group.
+    /// The entries of the layout of each bind group. Without a pipeline layout, wgpu derives them from the shader.
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
-    /// The size of the immediates in bytes, from the pipeline layout; 0 without a layout.
+    /// The size of the immediates in bytes, from the pipeline layout. 0 without a pipeline layout.
     pub immediate_size: u32,
     /// Whether workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,
 }
 
 impl PipelineRequest {
-    /// The request for a pipeline with this program.
+    /// The request for the pipeline that was made from `descriptor` with this program.
     pub(super) fn of(descriptor: &wgpu::ComputePipelineDescriptor<'_>, program: &Program) -> Self {
         let options = &descriptor.compilation_options;
         let layout: Option<&StrictPipelineLayout> = descriptor

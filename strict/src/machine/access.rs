@@ -13,14 +13,14 @@ use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
 };
 
-/// Where the words of a global variable lie: in a binding, or in the memory of the workgroup.
+/// Where the words of a global variable lie: in a binding, or in workgroup memory.
 #[derive(Clone, Copy)]
 enum Home {
     Bound(super::Bound),
     Shared,
 }
 
-/// Appends to `out` the scalars that a value of a type is made of, each with its offset in bytes. The value begins at
+/// Appends to `out` the scalars of which a value of a type consists, each with its offset in bytes. The value begins at
 /// byte `at`.
 fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
     let of = |ty, at, out: &mut _| scalars(module, &module.types[ty].inner, at, out);
@@ -188,8 +188,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The lanes whose access lies within the variable, each with the byte at which it begins; these accesses are
-    /// counted. The access of any other active lane is a fault with [`Outside::Fault`].
+    /// Returns the active lanes whose access lies within the variable, each with the byte at which its access begins.
+    /// Counts these accesses if the variable is a storage buffer. The access of any other active lane is a fault with
+    /// [`Outside::Fault`].
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
     pub(super) fn places(
         &mut self,
@@ -231,7 +232,7 @@ impl<'a> Machine<'a> {
         let is_storage = matches!(global.space, AddressSpace::Storage { .. });
         let home = self.home(variable);
         if let (Some(counter), true, Home::Bound(bound)) = (&mut self.counter, is_storage, home) {
-            // A read that all lanes share counts once, as a read of one lane.
+            // A read that all lanes share counts as a read of one lane, because `active` is then a single lane.
             let lanes: Vec<_> = places
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
@@ -276,9 +277,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes the fault that a wholly unwritten scalar is stored in a buffer. Storing one in workgroup memory is not a
-    /// fault, because shaders copy whole vectors there, also from the end of a buffer. The scalar stays unwritten, so
-    /// storing it in a buffer later is a fault.
+    /// Notes a fault if a scalar that is wholly unwritten is stored in a buffer. Storing it in workgroup memory is not
+    /// a fault, because shaders copy whole vectors there, also from the end of a buffer. The scalar then stays
+    /// unwritten, so storing it in a buffer later is a fault.
     fn stored_unknown(
         &mut self,
         frame: &Frame<'a>,
@@ -299,7 +300,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The memory of a variable, and the number of the word at byte `at` of the variable.
+    /// The memory in which a variable lies, and the number in that memory of the word at byte `at` of the variable.
     fn memory(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -335,7 +336,7 @@ impl<'a> Machine<'a> {
         }
         for at in (at..at + u64::from(scalar.width)).step_by(4) {
             let (by, number) = match self.home(variable) {
-                // Nothing writes to a read-only binding, so nothing races.
+                // The dispatch does not write to a read-only binding, so no access to it races.
                 Home::Bound(bound) if !bound.writable => continue,
                 Home::Bound(_) => (self.invocation(lane, false), self.number),
                 Home::Shared => (self.invocation(lane, true), 1),

@@ -43,7 +43,7 @@ pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
     }
 }
 
-/// The function that computes a binary operator on operands of a type. For a shift, this is the type of the left
+/// The function that computes a binary operator on operands of a type. For a shift, `scalar` is the type of the left
 /// operand.
 pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     match (scalar.kind, scalar.width) {
@@ -54,8 +54,8 @@ pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     }
 }
 
-/// The unknown bits of the result of a binary operator, given the type of the left operand, and each operand with its
-/// unknown bits.
+/// The unknown bits of the result of a binary operator. `scalar` is the type of the left operand. Each operand is given
+/// with its unknown bits.
 pub(super) fn unknown(
     op: Op,
     scalar: Scalar,
@@ -70,7 +70,7 @@ pub(super) fn unknown(
         Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
         Op::ExclusiveOr => either,
         Op::ShiftLeft if unknown_b == 0 => unknown_a << shift(scalar, b),
-        // The sign is copied to the bits that become free. If it is unknown, so are these bits.
+        // The sign bit is copied to the bits that become free. If the sign bit is unknown, so are these bits.
         Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
             let above = 64 - 8 * u32::from(scalar.width);
             let extended = (unknown_a << above).cast_signed() >> above;
@@ -81,7 +81,7 @@ pub(super) fn unknown(
     }
 }
 
-/// The number of bits that a shift moves: WGSL takes the count modulo the number of bits of the shifted type.
+/// The number of bits by which a shift moves. WGSL takes the count modulo the number of bits of the shifted type.
 fn shift(scalar: Scalar, count: i64) -> u32 {
     low(count) & (8 * u32::from(scalar.width) - 1)
 }
@@ -115,7 +115,7 @@ fn of_bools(op: Op) -> Binary {
 
 fn of_short(op: Op, is_signed: bool) -> Binary {
     match (op, is_signed) {
-        // The first four are computed in 64 bits, so that a result outside of the type's range can be told.
+        // The first four operators are computed in 64 bits, so that a result outside of the type's range is noticed.
         (Op::Add, _) => i64::wrapping_add,
         (Op::Subtract, _) => i64::wrapping_sub,
         (Op::Multiply, _) => i64::wrapping_mul,
@@ -182,8 +182,8 @@ fn of_long(op: Op, is_signed: bool) -> Binary {
     }
 }
 
-/// A built-in function that works on each component by itself, with up to three arguments; unused ones are ignored.
-/// `None` if the interpreter does not have it.
+/// A built-in function with up to three arguments that works on each component by itself. It ignores arguments that it
+/// does not need. `None` if the interpreter does not have the function.
 pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
@@ -257,8 +257,8 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
         (Kind::Sint, Kind::Float) => of_float(word as f32),
         (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
-        // A program that converts a number which has left its type's range in 64 bits may rely on wrapping: only the
-        // low bits count.
+        // Only the low bits of the number count, even if in 64 bits it has left its type's range, because a program may
+        // rely on wrapping here.
         _ => match (from.width, to.width) {
             (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
             (4, 8) => i64::from(low(word)),

@@ -8,7 +8,7 @@ use super::{
 use crate::Access;
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, Scalar, TypeInner};
 
-/// An atomic statement: its pointer, function, value and result.
+/// The parts of an atomic statement: its pointer, function, value and result. There may be no result.
 type AtomicParts<'a> = (
     Handle<Expression>,
     &'a AtomicFunction,

@@ -68,7 +68,7 @@ impl<'a> Machine<'a> {
             .expect("naga computes with scalars and vectors")
     }
 
-    /// The value of an expression outside of functions.
+    /// The value of a constant expression outside of functions.
     pub(super) fn constant(&self, handle: Handle<Expression>) -> Data {
         let module = &self.program.module;
         match &module.global_expressions[handle] {
@@ -224,8 +224,8 @@ impl<'a> Machine<'a> {
                         };
                         data.map(|word| converted(word, from, to))
                     }
-                    // A bitcast keeps the bits. Between integers it also keeps the 64-bit number, which tells whether
-                    // a computation wrapped.
+                    // A bitcast keeps the bits. Between integers it also keeps the 64-bit number that tells whether a
+                    // computation wrapped.
                     None if from.kind != ScalarKind::Float && *kind != ScalarKind::Float => data,
                     None => {
                         let to = Scalar {
@@ -248,7 +248,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Gives two operands the same number of components: a scalar is repeated for each component of a vector.
+    /// Gives two operands the same number of components. If only one is a scalar, it is repeated for each component of
+    /// the other.
     fn alike(&self, a: Data, b: Data) -> (Data, Data) {
         let lanes = self.lanes;
         match (a.components(lanes), b.components(lanes)) {
@@ -316,8 +317,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Notes a fault if a value depends on unwritten memory. Does nothing while counting: workgroups that are left out
-    /// write nothing.
+    /// Notes a fault if a value depends on unwritten memory. Does nothing without [`Outside::Fault`], and nothing while
+    /// counting, because workgroups that are left out write nothing.
     pub(super) fn depends(
         &mut self,
         frame: &Frame<'a>,
@@ -395,7 +396,7 @@ fn of_literal(literal: Literal) -> Data {
     }])
 }
 
-/// The index that a shader sees, and whether its 64-bit number is outside the range of `u32`.
+/// The index that a shader sees, and whether the 64-bit number from which it comes is outside the range of `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
     (low(word), i64::from(low(word)) != word)
 }

@@ -1,5 +1,5 @@
-//! Control flow: blocks, branches, loops, calls and barriers, for all lanes at once. A mask says which lanes are
-//! active.
+//! Control flow: blocks, branches, loops, calls and barriers, for all lanes at once. A mask holds, for each lane,
+//! whether it is active.
 
 use super::{
     Frame, Machine, Mask,
@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
         frame.result
     }
 
-    /// Runs a block. Afterwards `mask` has the lanes that go on with what follows the block.
+    /// Runs a block. Afterwards `mask` holds the lanes that continue with what follows the block.
     fn block(
         &mut self,
         frame: &mut Frame<'a>,
@@ -206,7 +206,8 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         let before = frame.result.take();
         frame.result = Some(match before {
-            // No lane has returned before, so what the inactive lanes get does not matter.
+            // No lane has returned before. The inactive lanes get this value too, but those of the call replace it when
+            // they return.
             None => value.clone(),
             Some(before) => {
                 let mut all = Variable::new(&before, lanes);
@@ -285,7 +286,7 @@ impl<'a> Machine<'a> {
         for round in 0_u64.. {
             if round > most.into() {
                 self.fault(Wrong::LongLoop { most }, "", &active, None);
-                // The shader does not end the loop, so the interpreter does.
+                // The shader has not ended the loop, so the interpreter ends it.
                 break;
             }
             let mut left = Left::none(self.lanes);

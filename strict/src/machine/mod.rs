@@ -1,6 +1,6 @@
-//! Runs the workgroups of a dispatch one after the other. Each runs in lockstep: all its invocations, here called
-//! lanes, take one step of the program together. The sides of a branch run one after the other, with the invocations
-//! of the other side masked out. A loop runs until its last invocation has left.
+//! Runs the workgroups of a dispatch one after the other. A workgroup runs in lockstep: all its invocations, here
+//! called lanes, take one step of the program together. The sides of a branch run one after the other, each with the
+//! lanes of the other side masked out. A loop runs until its last lane has left.
 //!
 //! | file | decides |
 //! |---|---|
@@ -70,14 +70,14 @@ impl Program {
     }
 }
 
-/// The part of a memory that a global variable is bound to. Offset and size are in bytes.
+/// The part of a memory to which a global variable is bound. Offset and size are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     /// The index of the memory in [`Machine::memories`].
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Whether the dispatch may write to it.
+    /// Whether the variable is storage that the shader declares as `read_write`.
     pub(crate) writable: bool,
 }
 
@@ -87,21 +87,21 @@ pub(crate) struct Machine<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: &'a Options,
     pub(crate) memories: Vec<&'a mut Memory>,
-    /// What each global variable is bound to, by the variable's number. `None` for variables of workgroups and
-    /// invocations.
+    /// The part of a memory to which each global variable is bound, by the variable's number. `None` for private
+    /// variables, and for those in workgroup memory.
     pub(crate) bound: Vec<Option<Bound>>,
     pub(crate) counter: Option<Counter>,
     pub(crate) faults: Vec<Fault>,
-    /// A number that no other dispatch has, by which the memory tells their accesses apart.
+    /// A number that no other dispatch has. By this number, memories tell the accesses of different dispatches apart.
     pub(crate) number: u64,
     pub(crate) groups: [u32; 3],
     lanes: usize,
     group: [u32; 3],
-    /// The number of barriers for buffers that the workgroup has passed; then the number of those for workgroup
-    /// memory.
+    /// The number of barriers for buffers that the workgroup has passed, and below it the number of barriers for
+    /// workgroup memory.
     storage_phase: u32,
     workgroup_phase: u32,
-    /// The invocations' private variables, then those of all functions that are being called.
+    /// The private variables, then the local variables of all functions whose calls have not returned.
     stack: Vec<Variable>,
     private: HashMap<Handle<GlobalVariable>, usize>,
     shared: HashMap<Handle<GlobalVariable>, Memory>,
@@ -112,7 +112,7 @@ struct Frame<'a> {
     info: &'a FunctionInfo,
     values: Vec<Option<Value>>,
     arguments: Vec<Value>,
-    /// Where the function's variables begin on the stack.
+    /// The number on the stack of the function's first variable.
     locals: usize,
     result: Option<Data>,
 }
@@ -191,7 +191,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of an argument of the entry point, or of a member of one.
+    /// The value of an argument of the entry point, or of a member of such an argument.
     fn input(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
             (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
@@ -234,7 +234,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes a fault of the first active lane.
+    /// Notes a fault, as one of the first active lane.
     fn fault(
         &mut self,
         wrong: Wrong,
@@ -266,8 +266,8 @@ impl<'a> Machine<'a> {
                 .nth(number.checked_sub(1)? as usize)?;
             Some((number, line.to_owned()))
         });
-        // Of the faults of one kind in one line, only the first is kept: a faulty line often faults in many lanes and
-        // rounds.
+        // Of several faults of one kind in one line, only the first is kept, because a faulty line often faults in many
+        // lanes and rounds.
         let kind = std::mem::discriminant(&wrong);
         let is_known =
             |fault: &Fault| fault.line == line && std::mem::discriminant(&fault.wrong) == kind;
@@ -283,8 +283,8 @@ impl<'a> Machine<'a> {
             line,
         });
     }
-    /// The invocation of a lane. Its phase counts the barriers for workgroup memory if `shared`, otherwise those for
-    /// buffers.
+    /// The invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if `shared` is
+    /// true, otherwise those for buffers.
     fn invocation(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;

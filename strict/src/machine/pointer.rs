@@ -69,8 +69,8 @@ impl<'a> Machine<'a> {
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
         let is_local = matches!(pointer.place, Location::Local(_));
-        // The distance between elements, in components for a local variable and otherwise in bytes; and their number,
-        // `None` for an array whose binding decides it.
+        // The distance between elements, in components for a local variable and otherwise in bytes. Also the number of
+        // elements, which is `None` for an array whose size depends on the binding.
         let (stride, count) = match *inner {
             TypeInner::Vector { size, scalar } => (
                 if is_local { 1 } else { u64::from(scalar.width) },
@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An element of a value.
+    /// An element of a value that is not in memory.
     fn part(
         &mut self,
         frame: &Frame<'a>,
@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
         let module = &self.program.module;
         let mut ty = &module.types[module.global_variables[variable].ty].inner;
         let mut before = 0;
-        // The array is the last member of a structure, or the variable itself.
+        // The array is the last member of a structure, or the whole variable.
         if let TypeInner::Struct { members, .. } = ty {
             let last = members.last().expect("a structure has members");
             (ty, before) = (&module.types[last.ty].inner, last.offset.into());
@@ -200,8 +200,8 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// The component of a lane's own variable at which an access begins, or `None` if that is outside the variable,
-    /// which is a fault with [`Outside::Fault`].
+    /// The component of a lane's own variable at which an access begins. `None` if the pointer is a [`Stray`], which is
+    /// a fault with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,
         frame: &Frame<'a>,

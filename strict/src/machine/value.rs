@@ -9,10 +9,10 @@
 //! | `i64`, `u64` | its bits |
 //! | `i32`, `u32` | the number that it would be if nothing had wrapped; the shader sees its low 32 bits |
 //!
-//! The last row serves to find indices that wrapped. Sums, differences, products and left shifts of 32-bit integers
-//! are computed in 64 bits. So negative numbers in `u32`, as strides often are, stay negative, and results outside of
-//! the type's range can be told. Other new numbers (a quotient, a result of bit operations, a loaded word) are made of
-//! their 32 bits alone, and are negative from 2^31 on.
+//! The last row of the table makes it possible to find indices that wrapped. Sums, differences, products and left
+//! shifts of 32-bit integers are computed in 64 bits. So a `u32` that stands for a negative number, as strides often
+//! do, stays negative, and a result outside of the type's range is noticed. Other new numbers (a quotient, a result of
+//! bit operations, a loaded word) are made of their 32 bits alone, and are negative from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};
@@ -52,7 +52,7 @@ impl Data {
         Self::new(words, false)
     }
 
-    /// The same value, with these unknown bits of each word in place of its own.
+    /// The same value, but with `unknown` as the unknown bits of each word.
     pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
         let any = unknown.iter().any(|&bits| bits != 0);
         Self {
@@ -100,7 +100,7 @@ impl Data {
         }
     }
 
-    /// The components of several values, one value after the other, as one value.
+    /// A value that consists of the components of several values, one value after the other.
     pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
         let uniform = parts.iter().all(|part| part.uniform);
         let width = if uniform { 1 } else { lanes };
@@ -123,7 +123,7 @@ impl Data {
         all.with_unknown(unknown.collect())
     }
 
-    /// Applies a function to each scalar. A scalar of the result is unknown if any bit of its operand is.
+    /// Applies a function to each scalar. If any bit of an operand is unknown, all bits of its result are.
     pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
         let words: Rc<[i64]> = self.words.iter().map(|&word| f(word)).collect();
         let mapped = Self::new(words, self.uniform);
@@ -135,8 +135,8 @@ impl Data {
         }
     }
 
-    /// Applies a function to the scalars of two values with the same number of components. A scalar of the result is
-    /// unknown if any bit of its operands is.
+    /// Applies a function to the scalars of two values with the same number of components. If any bit of a pair of
+    /// operands is unknown, all bits of their result are.
     pub(super) fn zip(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let zipped = self.zip_known(other, lanes, f);
         self.unknown_by(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
@@ -197,7 +197,8 @@ impl Data {
     }
 }
 
-/// The unknown bits of a result of which every bit depends on all bits of a scalar with these unknown bits.
+/// The unknown bits of a result, each bit of which depends on all bits of a scalar. `unknown` are the scalar's unknown
+/// bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
 }
@@ -206,19 +207,20 @@ pub(super) fn all_if_any(unknown: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub(super) place: Location,
-    /// The offset in bytes from the beginning of a global variable, or in components from that of a local one. A
-    /// negative number is the code of a [`Stray`].
+    /// The offset: for a global variable in bytes from its beginning, for a local variable in components from its
+    /// beginning. A negative number is the code of a [`Stray`].
     pub(super) at: Data,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A variable of which each invocation has its own, by its number on the stack.
+    /// A variable of which each invocation has its own copy, by the variable's number on the stack.
     Local(usize),
     Global(Handle<GlobalVariable>),
 }
 
-/// An index that points to no element, with its 32 bits. It becomes a fault only when the element is read or written.
+/// An index that points to no element. The field holds the low 32 bits of the index. A fault occurs only when the
+/// element is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stray {
     /// The index is beyond a vector or an array of fixed size.
@@ -247,7 +249,7 @@ impl Stray {
     }
 }
 
-/// The low 32 bits of a word: those that a shader sees of a 32-bit number.
+/// The low 32 bits of a word. Of a 32-bit number, a shader sees these bits.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

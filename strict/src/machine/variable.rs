@@ -1,14 +1,15 @@
-//! Variables of which each invocation has its own: those of functions and of the private address space.
+//! Variables of which each invocation has its own copy: those of functions, and those in the private address space.
 
 use super::value::Data;
 use std::iter::repeat_n;
 
-/// A variable that each invocation has.
+/// A variable of which each invocation has its own copy.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// A word for each component and lane, in the order of [`Data`]: the lanes of a component are together.
+    /// A word for each component and lane, in the order of [`Data`]: all lanes of component 0, then all lanes of
+    /// component 1, and so on.
     pub(super) words: Vec<i64>,
-    /// The unknown bits of each word. Empty if no word has ever had any.
+    /// For each word, a mask of the bits that depend on unwritten memory. Empty if no word has ever had such bits.
     pub(super) unknown: Vec<u64>,
 }
 

@@ -15,12 +15,12 @@ use wgslice::{
 };
 
 /// A gather in which all dimensions of `indices` but the last are batch dimensions. The indexed dimension of `params`
-/// is the one after them.
+/// is the one after the batch dimensions.
 #[derive(Clone, Debug)]
 pub struct BatchGather<'a> {
     /// The array to gather from.
     pub params: Params<'a>,
-    /// The indices.
+    /// The indices into the dimension of `params` after the batch dimensions.
     pub indices: &'a Tensor,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,

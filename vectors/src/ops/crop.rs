@@ -19,23 +19,25 @@ use wgslice::{
 /// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Crop<'a> {
-    /// The array that boxes are cut from. Its first dimension numbers the items.
+    /// The array that boxes are cut from. Its items lie along its first dimension.
     pub params: Params<'a>,
-    /// A tuple for each box: the box index if there is one, a begin for each cropped dimension, and then a flip for
-    /// each if there are flips.
+    /// A tuple for each box: the box index if there are box indices, a begin for each cropped dimension, and then, if
+    /// there are flips, a flip for each cropped dimension.
     pub indices: &'a Tensor,
     /// The number of boxes, and whether their tuples have box indices and flips.
     pub boxes: Boxes,
     /// The size of each box along each cropped dimension, in elements.
     pub sizes: Vec<usize>,
-    /// The distance in the item between neighbouring elements of a box, along each cropped dimension.
+    /// The step from one element of a box to the next, along each cropped dimension, in positions of the item. May be
+    /// negative.
     pub strides: Vec<i64>,
-    /// Whether boxes outside of their items, and box indices outside of `params`, are clamped. `wrap` has no effect.
+    /// Whether boxes outside of their items, and box indices outside of `params`, are clamped. A crop does not use
+    /// `wrap`.
     pub indexing: Indexing,
 }
 
 impl Crop<'_> {
-    /// The crop's options, with this policy for boxes that are out of range.
+    /// Returns the crop's options, with this policy for boxes that are out of range.
     pub fn options(&self, out_of_range: OutOfRange) -> CropOptions {
         let stride = |&stride: &i64| isize::try_from(stride).unwrap_or_default();
         CropOptions {
@@ -61,7 +63,7 @@ impl Crop<'_> {
         [items, part(first..first + dims), part(first + dims..last)]
     }
 
-    /// The reference's result for an array with these values and this shape.
+    /// Returns the reference's result for an array with these values and this shape.
     ///
     /// # Errors
     ///
@@ -142,7 +144,8 @@ impl<'a> Op<'a> for Crop<'a> {
         let source = shape(rng, 5, 1);
         let mut args = Map::new();
         let x = random_view(rng, &source, &mut args);
-        // A shader has room for four dimensions besides that of the items. Two uncropped dimensions count as one.
+        // A shader has room for four dimensions besides that of the items. A pair of uncropped dimensions takes the
+        // room of one.
         let inner = x.len() - 1;
         let most = if inner > 4 {
             8_usize.saturating_sub(inner)
@@ -166,7 +169,8 @@ impl<'a> Op<'a> for Crop<'a> {
             })
             .collect();
         let rest: usize = x[1 + dims..].iter().product();
-        // The uncropped dimensions alone can be too large. Then the loop ends when no size is above 1.
+        // Halves sizes until the result is small enough. If the uncropped dimensions alone are too large, the loop ends
+        // when no size is above 1.
         while count * rest * sizes.iter().product::<usize>() > 2 * MOST
             && sizes.iter().any(|&size| size > 1)
         {

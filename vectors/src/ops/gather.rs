@@ -19,12 +19,12 @@ use wgslice::{
 pub struct Gather<'a> {
     /// The array to gather from.
     pub params: Params<'a>,
-    /// The indices.
+    /// The indices along `axis`. Each chooses a slice of `params`.
     pub indices: &'a Tensor,
     /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,
-    /// The number of leading dimensions that `params` and `indices` share. A negative value counts from the rank of
-    /// `indices`.
+    /// The number of leading dimensions that `params` and `indices` share. The rank of `indices` is added to a negative
+    /// value.
     pub batch_dims: i64,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,

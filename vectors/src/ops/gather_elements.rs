@@ -14,12 +14,13 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// A gather of single elements: each index, at its own position, chooses one along an axis of `params`.
+/// A gather of single elements. Each index chooses an element along an axis of `params`. The index's own position gives
+/// the other coordinates.
 #[derive(Clone, Debug)]
 pub struct GatherElements<'a> {
     /// The array to gather from.
     pub params: Params<'a>,
-    /// The indices.
+    /// The indices along `axis`, one for each element of the result.
     pub indices: &'a Tensor,
     /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,

@@ -1,13 +1,13 @@
-//! The operations of vector files. Each has a file with everything that the crate does with it.
+//! The operations of vector files. Everything that the crate does with an operation is in one file.
 //!
 //! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have these:
 //!
 //! | operation | argument | meaning |
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
-//! | gathers and scatters | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers | `view` | the params are the tensor `params` after these steps |
-//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or flips |
+//! | gathers, scatters and `crop` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
+//! | gathers and `crop` | `view` | the params are the tensor `params` after these steps |
+//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop`,
@@ -49,31 +49,32 @@ use wgslice::{
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {
-    /// Whether an out-of-range index tuple drops its row, as in a scatter, rather than giving zeros, as in a gather.
+    /// Whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
+    /// a gather.
     const SCATTERS: bool = false;
 
-    /// How often random cases are of this operation, relative to others. Operations that can go wrong in more ways have
-    /// more weight.
+    /// The operation's relative frequency among random cases. Operations that can go wrong in more ways have a higher
+    /// one.
     const WEIGHT: usize = 1;
 
     /// Reads the arguments from a case of this operation.
     fn of(case: &'a Case) -> Result<Self, BadLine>;
 
-    /// The answer of the naive reference.
+    /// Returns the answer of the naive reference.
     fn answer(&self) -> Result<Answer, ReferenceError>;
 
     /// Starts the operation on a device. The report of a gather or a scatter may still be pending.
     fn run(&self, run: &Run<'_>) -> Result<Started, Error>;
 
-    /// Draws a random case. Its arguments mostly fit together, but sometimes make an error.
+    /// Draws a random case. In most cases the arguments are valid. In some, they make an error.
     fn random(operation: Operation, rng: &mut Rng) -> Case;
 
-    /// The index tuples of a gather or a scatter, and their policies. `None` for other operations.
+    /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other operations.
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         None
     }
 
-    /// Whether the operation adds values, which must then be numbers.
+    /// Returns whether the operation adds values. Elements must then be of a type that has addition.
     fn adds(&self) -> bool {
         false
     }
@@ -99,22 +100,22 @@ macro_rules! operations {
                 }
             }
 
-            /// Whether an out-of-range index tuple drops its row, as in a scatter, rather than giving zeros, as in a
-            /// gather.
+            /// Returns whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled
+            /// with zeros, as in a gather.
             pub(crate) fn scatters(self) -> bool {
                 match self {
                     $(Self::$operation => $op::SCATTERS),*
                 }
             }
 
-            /// How often random cases are of this operation, relative to others.
+            /// Returns the operation's relative frequency among random cases.
             pub(crate) fn weight(self) -> usize {
                 match self {
                     $(Self::$operation => $op::WEIGHT),*
                 }
             }
 
-            /// Draws a random case. Its arguments mostly fit together, but sometimes make an error.
+            /// Draws a random case. In most cases the arguments are valid. In some, they make an error.
             pub(crate) fn random(self, rng: &mut Rng) -> Case {
                 match self {
                     $(Self::$operation => $op::random(self, rng)),*
@@ -153,14 +154,15 @@ macro_rules! operations {
                 }
             }
 
-            /// The index tuples of a gather or a scatter, and their policies. `None` for other operations.
+            /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other
+            /// operations.
             pub fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {
                     $(Self::$operation(op) => op.tuples()),*
                 }
             }
 
-            /// Whether the operation adds values, which must then be numbers.
+            /// Returns whether the operation adds values. Elements must then be of a type that has addition.
             pub(crate) fn adds(&self) -> bool {
                 match self {
                     $(Self::$operation(op) => op.adds()),*
@@ -188,7 +190,7 @@ operations! {
 }
 
 impl Operation {
-    /// The operation with this name, if there is one.
+    /// Returns the operation with this name in vector files, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|op| op.name() == name)
     }

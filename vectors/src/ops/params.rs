@@ -39,8 +39,8 @@ impl<'a> Params<'a> {
     }
 }
 
-/// In a third of the calls, draws the steps of a view of a source of this shape, and inserts them into `args`. Returns
-/// the shape of the params.
+/// In a third of the calls, draws steps that make a view of a source of this shape, and inserts them into `args`.
+/// Returns the shape of the params.
 pub(super) fn random_view(
     rng: &mut Rng,
     source: &[usize],
@@ -51,7 +51,7 @@ pub(super) fn random_view(
     }
     let steps = steps(rng, source);
     match viewed_shape(source, &steps) {
-        // A gather needs at least one dimension. Steps to a scalar are left out, like steps that end in an error.
+        // A gather needs at least one dimension. Steps that make a scalar are left out, and so are steps that fail.
         Some(shape) if !shape.is_empty() => {
             args.insert("view".into(), steps.into());
             shape

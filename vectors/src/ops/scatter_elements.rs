@@ -15,12 +15,13 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// `tensor` with single elements replaced or added to: each index, at its own position, chooses one along an axis.
+/// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
+/// position gives the other coordinates.
 #[derive(Clone, Debug)]
 pub struct ScatterElements<'a> {
     /// The array that is changed.
     pub tensor: &'a Tensor,
-    /// The indices.
+    /// The indices along `axis`, one for each update.
     pub indices: &'a Tensor,
     /// The updates, one element for each index.
     pub updates: &'a Tensor,

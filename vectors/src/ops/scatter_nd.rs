@@ -15,7 +15,7 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// An array of zeros with the rows of `updates` added to its slices.
+/// An array of zeros, with the rows of `updates` added to the slices that index tuples point at.
 #[derive(Clone, Debug)]
 pub struct ScatterNd<'a> {
     /// The index tuples, in the last dimension.
@@ -82,7 +82,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 }
 
-/// Draws index tuples into a shape, and their updates. Duplicate tuples are frequent.
+/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal.
 pub(super) fn random_rows(
     rng: &mut Rng,
     shape: &[usize],
@@ -100,7 +100,7 @@ pub(super) fn random_rows(
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    // In half of the cases tuples point only at the first 4 positions of each dimension, so that many tuples are equal.
+    // In half of the cases, valid tuples point only at the first 4 positions of each dimension, so that many are equal.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));

@@ -11,10 +11,10 @@ use crate::{
 use serde_json::Map;
 use wgslice::{Error, reference};
 
-/// A block of `input`, by begin and size.
+/// A block of `input`, given by its begin and its size.
 #[derive(Clone, Debug)]
 pub struct Slice<'a> {
-    /// The array.
+    /// The array that is sliced.
     pub input: &'a Tensor,
     /// The first position of each dimension.
     pub begin: Vec<i64>,

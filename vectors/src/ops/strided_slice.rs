@@ -14,9 +14,9 @@ use wgslice::{Error, SliceSpec, reference};
 /// A slice of `input`.
 #[derive(Clone, Debug)]
 pub struct StridedSlice<'a> {
-    /// The array.
+    /// The array that is sliced.
     pub input: &'a Tensor,
-    /// The slice.
+    /// The slice to take, in TensorFlow's encoding.
     pub spec: wgslice::spec::TfStridedSlice,
 }
 

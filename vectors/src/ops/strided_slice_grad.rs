@@ -14,11 +14,11 @@ use wgslice::{Error, SliceSpec, reference};
 /// The gradient of an array, made from the gradient of a slice of the array.
 #[derive(Clone, Debug)]
 pub struct StridedSliceGrad<'a> {
-    /// The shape of the array.
+    /// The shape of the array that was sliced, and of the result.
     pub shape: Vec<usize>,
-    /// The slice.
+    /// The slice of the array, in TensorFlow's encoding.
     pub spec: wgslice::spec::TfStridedSlice,
-    /// The gradient of the slice.
+    /// The gradient of the slice. It must have the slice's shape.
     pub dy: &'a Tensor,
 }
 

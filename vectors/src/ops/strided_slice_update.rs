@@ -16,7 +16,7 @@ use wgslice::{Error, SliceSpec, reference};
 pub struct StridedSliceUpdate<'a> {
     /// The array that is changed.
     pub input: &'a Tensor,
-    /// The slice.
+    /// The slice to replace, in TensorFlow's encoding.
     pub spec: wgslice::spec::TfStridedSlice,
     /// The value that replaces the slice. It is broadcast to the slice's shape.
     pub value: &'a Tensor,

@@ -15,7 +15,7 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError},
 };
 
-/// `tensor` with the rows of `updates` written to, or added to, its slices.
+/// `tensor` with the rows of `updates` written or added to the slices that index tuples point at.
 #[derive(Clone, Debug)]
 pub struct TensorScatterNd<'a> {
     /// The array that is changed.

@@ -15,7 +15,7 @@ use wgslice::{Error, reference::ReferenceError};
 /// `input` after the steps of a view.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// The array.
+    /// The array that is viewed.
     pub input: &'a Tensor,
     /// The steps, in the order in which they apply.
     pub steps: Vec<Step>,

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | shapes | at most 3000 elements; sizes are mostly below 9, 1 is frequent, and some last dimensions are long |
 //! | values | from -127 to 127, which fits every element size; never 0, the value of an out-of-range row |
-//! | begin, end | inside the dimension, up to 2 beyond it, or the least and greatest 64-bit integers |
-//! | indices | mostly inside; some are negative, too large or beyond 32 bits |
+//! | begin, end | inside the dimension, up to 2 beyond either end, or the lowest or highest 64-bit integer |
+//! | indices | mostly inside the dimension; some are negative, too large or beyond 32 bits |
 
 use super::Rng;
 use crate::{arguments::Arguments, case::Tensor, oracle};
 use serde_json::{Map, Value, json};
 
-/// The most elements that a drawn shape has. Zero sizes count as 1.
+/// The largest number of elements of a drawn shape, in which sizes of 0 count as 1.
 pub(crate) const MOST: usize = 3000;
 
 /// Draws begin, end, strides and masks for a shape.
@@ -68,7 +68,7 @@ pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     }
 }
 
-/// Draws index tuples into dimensions of these sizes: one tuple for each position of the shape `lead`.
+/// Draws index tuples that point into dimensions of these sizes: one tuple for each position of the shape `lead`.
 pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     let shape = [lead, &[sizes.len()]].concat();
     let bad = rng.u8(..2) == 0;
@@ -90,7 +90,7 @@ pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Sometimes inserts policies for indices that differ from TensorFlow's.
+/// Sometimes inserts policies that treat indices unlike TensorFlow does.
 pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
@@ -121,7 +121,7 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
         _ => rng.usize(1..9),
     };
     let mut shape: Vec<usize> = (0..rank).map(size).collect();
-    // Long rows have many units, so that tiles end within them.
+    // Sometimes makes the last dimension long. Its rows then have so many units that tiles end within rows.
     if let Some(last) = shape.last_mut()
         && rng.u8(..8) == 0
     {
@@ -134,12 +134,12 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     shape
 }
 
-/// Draws up to `most` dimensions of sizes 0 to 5.
+/// Draws up to `most` dimensions, each with a size from 0 to 5.
 pub(crate) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
     (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
 }
 
-/// Rarely changes a shape, which makes most cases invalid.
+/// Changes a shape in 3 of 40 calls. Most cases with a changed shape are invalid.
 pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
     match rng.u8(..40) {
         0 => shape.push(1),
@@ -149,7 +149,7 @@ pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
     }
 }
 
-/// An integer of `low..=high`.
+/// Draws an integer of `low..=high`.
 pub(crate) fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
     rng.usize(low..=high) as i64
 }
@@ -196,7 +196,7 @@ pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
     steps
 }
 
-/// The shape of a view after these steps. `None` if a step is an error.
+/// Returns the shape of a view after these steps. `None` if a step fails.
 pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
     let args = Arguments {
@@ -211,7 +211,7 @@ pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usiz
     viewed.ok().map(|viewed| viewed.shape)
 }
 
-/// The shape of a slice, or that of a scalar if the slice is an error.
+/// Returns the shape of a slice, or the shape of a scalar if the slice fails.
 pub(crate) fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
     let step = json!({ "strided_slice": args });
     viewed_shape(shape, &[step]).unwrap_or_default()

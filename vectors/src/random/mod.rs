@@ -2,7 +2,7 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `draw` | their shapes, values, bounds and indices |
+//! | `draw` | the shapes, values, bounds and indices of cases |
 //! | `rng` | the random numbers, which are the same on every machine |
 //! | `reduce` | the reduction of a failing case |
 
@@ -16,7 +16,7 @@ pub(crate) use rng::Rng;
 use crate::{BadLine, Call, Case, Operation, Variant, oracle, variants};
 use std::iter::repeat_n;
 
-/// Case `number` of a seed, independent of the cases before it.
+/// Returns case `number` of a seed's sequence. It does not depend on the cases before it.
 pub fn case(seed: u64, number: usize) -> Case {
     let mut rng = rng(seed, number);
     let each = |&operation: &Operation| repeat_n(operation, operation.weight());
@@ -24,13 +24,13 @@ pub fn case(seed: u64, number: usize) -> Case {
     made(operations[rng.usize(..operations.len())], &mut rng, number)
 }
 
-/// Case `number` of a seed, with this operation.
+/// Returns case `number` of a seed's sequence for this operation.
 pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
     made(operation, &mut rng(seed, number), number)
 }
 
-/// The generator of case `number`. The seed is not added to the number directly, so neighbouring seeds give unrelated
-/// cases.
+/// Returns the generator for case `number`. The number is added to a random number made from the seed, so that
+/// neighbouring seeds give unrelated cases.
 fn rng(seed: u64, number: usize) -> Rng {
     let mut rng = Rng::with_seed(seed);
     Rng::with_seed(rng.u64().wrapping_add(number as u64))
@@ -52,7 +52,8 @@ pub fn answered(mut case: Case) -> Result<Case, BadLine> {
     Ok(case)
 }
 
-/// One of the variants of a case, chosen by the case's number alone. `None` if the case has no variant.
+/// Returns one of the variants of a case. The case's number alone chooses it. `None` if the case is invalid or has no
+/// variant.
 pub fn variant(case: &Case) -> Option<Variant> {
     let call = Call::of(case).ok()?;
     Rng::with_seed(case.line as u64).choice(variants(case, &call))
@@ -78,7 +79,7 @@ mod tests {
             operations.insert(case.op);
         }
         assert!(operations.iter().eq(Operation::ALL));
-        // Enough cases are errors to test errors too, but not so many that successes are rare.
+        // At least half of the cases succeed, and at least 100 are errors.
         assert!((1500..2900).contains(&good), "{good}");
     }
 
@@ -111,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Assumes a fault: every valid slice with a 3 in `begin` gives a wrong result.
+    /// Reduces cases that fail by an assumed fault: every valid slice with a 3 in `begin` gives a wrong result.
     #[test]
     fn what_fails_becomes_small() {
         let fails = |case: &Case| {

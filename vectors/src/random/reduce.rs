@@ -1,14 +1,14 @@
-//! Reduces a failing case as long as it fails.
+//! Reduces a failing case by small changes, as long as it still fails.
 //!
-//! A candidate changes one thing: a size in all places or in one, an entry of a list, an index, a bit of a mask or an
-//! optional argument. The caller's function says whether a candidate still fails. It does not if it is no longer a case
-//! of the operation, or if both sides report an error. The final case cannot be reduced in one step, unless the limit
-//! on candidates is reached first.
+//! A candidate differs from the case in one thing, such as a size in all places or in one, an entry of a list, an
+//! index, a bit of a mask or an optional argument. The caller's function says whether a candidate still fails. A
+//! candidate that is not a valid case of the operation should count as passing. None of the candidates of the final
+//! case fails, unless the limit on candidates is reached first.
 
 use crate::case::{Case, Tensor};
 use serde_json::{Map, Value};
 
-/// Returns the smallest failing case on the way down from `case`, after trying at most `most` candidates.
+/// Returns the smallest failing case that is found from `case`, with at most `most` candidates tried.
 pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
@@ -24,14 +24,14 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     }
 }
 
-/// The cases that are one change smaller: in arguments, then in ranks, sizes and values.
+/// Returns the cases that are one change smaller: first in arguments, then in ranks, sizes and values.
 fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
         args,
         ..case.clone()
     });
     let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
-        // Dimensions of equal size may belong together, so they change together first, and then each by itself.
+        // Dimensions of equal size may have to stay equal, so they first change together, and then one at a time.
         let everywhere = resized_everywhere(case, size, smaller);
         [everywhere]
             .into_iter()
@@ -42,7 +42,7 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     of_args.chain(of_ranks).chain(of_tensors).chain(of_values)
 }
 
-/// Pairs of a size that occurs in a tensor and a smaller size for it. The largest sizes come first.
+/// Returns pairs of a size that occurs in a tensor and a smaller size to replace it. The largest sizes come first.
 fn sizes(case: &Case) -> Vec<(usize, usize)> {
     let mut sizes: Vec<usize> = case
         .tensors
@@ -91,7 +91,8 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
     })
 }
 
-/// The part of a tensor within a shape of the same rank that is nowhere larger.
+/// Returns the first `shape` positions of a tensor along each dimension. The shape has the tensor's rank and no larger
+/// size.
 fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
@@ -113,7 +114,7 @@ fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Each tensor without one of its dimensions of size 1.
+/// Returns cases in which one tensor lacks one of its dimensions of size 1.
 fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let one = move |&at: &usize| tensor.shape[at] == 1;
@@ -127,7 +128,7 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Cases with an index nearer to 0, or with values that number the elements of a tensor.
+/// Returns cases with one index nearer to 0, or with the values 1, 2, 3, … in one tensor.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
@@ -161,7 +162,7 @@ fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
     smaller
 }
 
-/// The arguments after one reduction, for each possible reduction.
+/// Returns the arguments after each possible reduction.
 fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with = |name: &str, value: Value| {
         let mut args = args.clone();
@@ -221,12 +222,12 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     out
 }
 
-/// Simpler integers than `value`. For a mask, these are the mask without one of its bits, for each bit. For other
-/// integers, they are 0 (1 in strides), half of `value` and the next integer towards 0, where these are nearer to 0. A
+/// Returns simpler integers than `value`. For a mask, there is one without each of its set bits. For other integers,
+/// these are 0 (1 for strides), half of `value` and the next integer towards 0, as far as they are nearer to 0. A
 /// stride of 0 becomes 1.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        // A mask has 32 bits, of which the highest is the sign. A value that needs more bits becomes 0.
+        // A mask is a signed 32-bit integer. A value that does not fit becomes 0.
         let Ok(mask) = i32::try_from(value) else {
             return vec![0];
         };
@@ -240,7 +241,7 @@ fn nearer(value: i64, name: &str) -> Vec<i64> {
     to
 }
 
-/// The arguments of a slice without entry `at`. In masks, the bits above it move down.
+/// Returns the arguments of a slice without entry `at`. In masks, bit `at` is removed and the bits above it move down.
 fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
     let mut args = args.clone();
     for (name, value) in &mut args {

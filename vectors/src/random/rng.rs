@@ -38,7 +38,7 @@ impl Rng {
             .u64((wide(range.start_bound()), wide(range.end_bound()))) as usize
     }
 
-    /// One of `items`, or `None` if there are none.
+    /// Returns one of `items`, or `None` if there are none.
     pub(crate) fn choice<T>(&mut self, mut items: Vec<T>) -> Option<T> {
         (!items.is_empty()).then(|| items.swap_remove(self.usize(..items.len())))
     }

@@ -1,4 +1,4 @@
-//! `bindgen IN.wasm OUT`: writes the module for browsers and its JavaScript to a folder.
+//! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT.
 
 use std::{env, process::ExitCode};
 use wasm_bindgen_cli_support::Bindgen;

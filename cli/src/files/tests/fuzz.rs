@@ -5,7 +5,7 @@ use std::fs;
 
 use super::{Array, data, read_at};
 
-/// Marsaglia's xorshift: the same damage in every run.
+/// Marsaglia's xorshift generator. Its seed is constant, so every run does the same damage.
 struct Random(u64);
 
 impl Random {

@@ -11,7 +11,7 @@ fn bytes_of<const N: usize>(values: impl IntoIterator<Item = [u8; N]>) -> Vec<u8
     values.into_iter().flatten().collect()
 }
 
-/// A version 1.0 file with this header.
+/// Returns an `.npy` file of version 1.0 with this header and data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());

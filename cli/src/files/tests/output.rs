@@ -144,7 +144,7 @@ fn more_bytes_than_the_shape_says_are_refused() {
 
 #[test]
 fn a_bare_name_is_written_here() {
-    // The writer only creates its file, so that the test leaves the working directory as it was.
+    // The writer is dropped unfinished, so that the test leaves the working directory as it was.
     let writer = Writer::create(Path::new("never.npy"), DType::U8, &[1]).unwrap();
     drop(writer);
     assert!(data().is_dir() && !Path::new("never.npy").exists());

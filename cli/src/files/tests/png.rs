@@ -5,7 +5,7 @@ use wgslice::DType;
 use super::{assert_says, data, fixture, read_at, read_content};
 use crate::files::write;
 
-/// The pixels of `make.py`: 2 × 3 × 3 with steps of 14.
+/// Returns the pixels of the colour image of `make.py`: 2 × 3 pixels of 3 channels, whose values rise in steps of 14.
 fn rgb() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }

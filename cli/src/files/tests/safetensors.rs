@@ -109,7 +109,7 @@ fn damaged_files_are_refused() {
     let tensor = |shape: &str, from: u64, to: u64| {
         format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
     };
-    // Offsets that sum up to just below 2^64, and would wrap when the header's length is added.
+    // Eight tensors whose data ends at offset 2^64 - 8. This offset would wrap when the header's length is added.
     let part = (1u64 << 61) - 1;
     let wrapping: Vec<String> = (0..8u64)
         .map(|i| {

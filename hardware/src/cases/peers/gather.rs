@@ -1,16 +1,16 @@
-//! Gathers by index tuples.
+//! Writes kernels for gathers by index tuples, modelled on those of peers.
 
 use super::{Launch, Peer, assembled, numbers, onnx_runtime_coordinate, strides, tfjs_coordinate};
 use crate::cases::Indices;
 use std::fmt::Write as _;
 
-/// A gather of `rows` index tuples with `depth` indices each. `None` if the peer has no kernel for it.
+/// Returns a gather by `rows` index tuples with `depth` indices each. `None` if the peer has no kernel for this depth.
 pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> Option<Launch> {
     let inner = &shape[depth..];
     let run: usize = inner.iter().product();
     let mut body = String::new();
     let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
-    // The dimensions of the result in each peer's kernel.
+    // The dimensions that each peer's kernel gives the result.
     let out = match peer {
         // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,

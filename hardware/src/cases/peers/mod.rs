@@ -7,7 +7,7 @@
 //! | tfjs | 1 | 64 | division by each stride, signed |
 //! | burn | 1 | 256 | division by each size, innermost first; a branch on the step's sign |
 //!
-//! All read the shapes from a uniform buffer.
+//! All kernels read the shapes from a uniform buffer.
 
 mod gather;
 mod slice;
@@ -103,7 +103,7 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 fn four(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     let mut four = [1; 4];
     for (to, value) in four.iter_mut().zip(values) {
-        // Negative values in two's complement.
+        // A negative value is stored in two's complement.
         *to = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
     }
     four
@@ -123,7 +123,7 @@ fn assembled(peer: Peer, element: &str, more: &str, body: &str) -> String {
     [&head, more, &main, body, "}\n"].concat()
 }
 
-/// A coordinate of the result, by division by its stride.
+/// Returns WGSL that divides by the stride of dimension `dim` to find that coordinate of the result.
 fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
@@ -133,7 +133,7 @@ fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     )
 }
 
-/// [`onnx_runtime_coordinate`] with signed numbers.
+/// Returns WGSL as [`onnx_runtime_coordinate`] does, but with signed numbers.
 fn tfjs_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
@@ -203,7 +203,7 @@ impl Launch {
         pass.dispatch_workgroups(width, height, 1);
     }
 
-    /// A row of workgroups, or nearly a square if one dimension cannot hold them.
+    /// Returns the grid: one row of workgroups, or nearly a square if a row cannot hold them all.
     fn grid(&self) -> [u32; 2] {
         const MOST: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);
@@ -233,7 +233,8 @@ mod tests {
         backend.upload((&values, shape)).unwrap()
     }
 
-    /// The result of a kernel for the numbers from 0, on a device that panics at out-of-bounds accesses.
+    /// Runs a kernel on an array of the numbers from 0, and returns the bytes of its result. The device panics at
+    /// out-of-bounds accesses.
     fn run(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
         let device = Device::new(None);
         let backend = Backend::from(device.gpu.clone());

@@ -1,11 +1,11 @@
-//! Slices.
+//! Writes kernels for slices, modelled on those of peers.
 
 use super::{
     Bounds, Launch, Peer, assembled, four, numbers, onnx_runtime_coordinate, strides,
     tfjs_coordinate,
 };
 
-/// A slice, by Python's start, stop and step of each dimension.
+/// Returns a slice. `slices` has Python's start, stop and step for each dimension.
 pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<Launch> {
     let rank = shape.len();
     let dims: Vec<_> = shape
@@ -16,7 +16,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
     let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
     let mut input = shape.to_vec();
     let start = |dim: &Dim| match peer {
-        // For a backward slice, this kernel takes the end in place of the start.
+        // For a backward slice, ONNX Runtime's kernel takes the end in place of the start.
         Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
         _ => dim.start,
     };
@@ -65,7 +65,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
         }
     };
     let steps = dims.iter().map(|dim| match peer {
-        // This kernel reads the step's sign from `u.head`.
+        // ONNX Runtime's kernel reads the signs of the steps from `u.head`.
         Peer::OnnxRuntime => dim.step.abs(),
         _ => dim.step,
     });
@@ -121,7 +121,8 @@ fn sum(name: &str, rank: usize) -> String {
     (0..rank).map(term).collect::<Vec<_>>().join(" + ")
 }
 
-/// A dimension of a slice.
+/// The positions that a slice selects along a dimension: `count` of them, from `start` on, `step` apart and before
+/// `stop`.
 struct Dim {
     start: i64,
     stop: i64,
@@ -129,7 +130,8 @@ struct Dim {
     count: usize,
 }
 
-/// The positions of a slice as Python computes them from start, stop and step, if these lie within the dimension.
+/// Finds the positions that Python's start, stop and step select. Unlike Python, this function does not clamp them, so
+/// they must lie within the dimension.
 fn resolved(size: usize, &[start, stop, step]: &Bounds) -> Dim {
     let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
     let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };

@@ -1,4 +1,4 @@
-//! The result of a query in a Parquet file, which appears whole or not at all.
+//! Writes the result of a query to a Parquet file, which appears whole or not at all.
 
 use super::failed;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use std::{
 };
 
 /// The estimated size in bytes of an encoded row group. The writer keeps a row group in memory until it has this size,
-/// and then writes it. A reader may hold as much, for all columns together.
+/// and then writes it. A reader may hold as many bytes, for all columns together.
 const ROW_GROUP: usize = 64 << 20;
 
 pub(super) struct Output {

@@ -1,4 +1,4 @@
-//! The first rows of a result, for a terminal, and all rows as lines of JSON.
+//! Prints the first rows of a result as a table for a terminal, or all rows as lines of JSON.
 
 use super::failed;
 use crate::failure::Failure;
@@ -18,10 +18,10 @@ use futures::StreamExt;
 use std::{env, io::stdout, sync::Arc};
 use wgslice_scale::tensor::TensorType;
 
-/// The most rows that are printed.
+/// The most rows that a table has.
 const ROWS: usize = 20;
 
-/// The width in characters of a terminal if the variable `COLUMNS` does not say it.
+/// The width of a terminal in characters if the environment variable `COLUMNS` does not give one.
 const WIDTH: usize = 100;
 
 /// Prints the first rows.
@@ -48,7 +48,7 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         let lengths = texts.flatten().map(|text| text.chars().count());
         lengths.max().unwrap_or(0)
     });
-    // A table has three characters between columns, and two at each end.
+    // A table has three characters between two columns, and two at each end.
     let room = columns.saturating_sub(3 * fields.len() + 1);
     let width = fair_width(longest.collect(), room);
     let table = fields.iter().zip(shown).map(|(field, texts)| {
@@ -67,7 +67,8 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The width in characters to which columns are cut. Narrower columns leave their room to the others.
+/// Returns the width in characters to which columns are cut, at least 6. Narrower columns leave their room to the
+/// others.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     const LEAST: usize = 6;
     longest.sort_unstable();
@@ -82,7 +83,8 @@ fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     room.checked_div(columns).unwrap_or(usize::MAX).max(LEAST)
 }
 
-/// The texts of a column. Those of tensors are cut to `width` elements, which are enough to fill `width` characters.
+/// Returns the texts of a column. The text of a tensor has at most `width` elements, which are enough to fill `width`
+/// characters.
 fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<String>>, Failure> {
     let tensor = TensorType::of(field).ok();
     let tensor = tensor.filter(|tensor| !tensor.shape().is_empty());
@@ -96,7 +98,7 @@ fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<St
     texts.collect()
 }
 
-/// The type, the shape and the first `width` elements of a tensor.
+/// Returns the text of a tensor: the type, the shape and the first `width` elements.
 fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<String, Failure> {
     let mut values = Arc::clone(column);
     while let DataType::FixedSizeList(..) = values.data_type() {

@@ -1,8 +1,9 @@
 //! Connections to object stores, and the threads on which requests run.
 //!
-//! Readers of chunks are not futures. They run on threads of an engine, which must not run one future within another.
-//! So requests run on a few threads of their own, and the readers wait for them. The connections of an engine's own
-//! requests are on these threads too: threads that compute shards would let them time out.
+//! Readers of chunks are not futures. They run on an engine's threads, which run futures and so cannot run another
+//! future to its end. Requests therefore run on a few threads of their own, and the readers wait for them. The
+//! connections of an engine's own requests are on these threads too, because they would time out on threads that
+//! compute shards.
 
 use crate::zarr::Error;
 use object_store::{
@@ -55,8 +56,8 @@ pub(super) fn wait<T: Send + 'static>(
         .map_err(|_| io::Error::other("a request ended without an answer"))
 }
 
-/// How often requests are tried. A request that finds no server fails within seconds, and one without an answer after
-/// about a minute. In addition, failed tasks are tried again.
+/// How many times requests are tried, and for how long. A request that finds no server fails within seconds, and a
+/// request without an answer after about a minute. In addition, failed tasks are tried again.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -69,8 +70,8 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// The object store of a URL, and the path in it. The store's settings come from environment variables with the names
-/// that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
+/// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
+/// names that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
 pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>> = Mutex::new(None);
     let unfit = |problem: &dyn error::Error| {
@@ -108,7 +109,7 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
             .map(|store| Arc::new(store) as _),
         _ => HttpBuilder::new()
             .with_url(&url[..Position::BeforePath])
-            // A URL of http:// asks for a connection without encryption.
+            // Without this, the client refuses a URL that begins with `http://`, whose connections are not encrypted.
             .with_client_options(ClientOptions::new().with_allow_http(url.scheme() == "http"))
             .with_retry(retries())
             .with_http_connector(connector)
@@ -125,7 +126,7 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
     Ok((store, path))
 }
 
-/// An error of an object store as an error of the system, with the kind that fits best.
+/// Converts an error of an object store to an I/O error of the kind that fits best.
 pub(super) fn failure(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
     let kind = match error {
@@ -138,16 +139,17 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
     io::Error::new(kind, message(error))
 }
 
-/// Whether a request failed without an answer. Another request would wait as long.
+/// Whether a request failed without an answer, so that another request would have to wait as long.
 pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
     let first: &dyn error::Error = error;
     let mut causes = iter::successors(Some(first), |error| error.source());
     causes.any(|cause| cause.is::<HttpError>())
 }
 
-/// The error and its innermost cause on one line. The error alone does not say whether a connection was refused.
+/// Returns the error and its innermost cause on one line. The error alone does not say whether a connection was
+/// refused.
 fn message(error: &dyn error::Error) -> String {
-    /// The longest message in characters: a server's answer may be a whole page.
+    /// The most characters of a message. A server's answer may be a whole page.
     const LONGEST: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -72,7 +72,7 @@ impl Place for Objects {
                 self.read(key, ByteRange::FromStart(start, Some(length)))
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
-                // If an object is shorter than the range, the error depends on the server, so the object's size is
+                // If an object is shorter than the range, servers answer with different errors, so the object's size is
                 // asked for.
                 match self.size(key) {
                     Ok(Some(size)) if is_beyond(range, size) => {
@@ -111,8 +111,8 @@ impl Place for Objects {
     }
 
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        /// How many times a put is tried: another task of this job, or a late task of an earlier job, may put the same
-        /// object at the same time.
+        /// The most times that a put is tried. It can fail because another task of this job, or a late task of an
+        /// earlier job, puts the same object at the same time.
         const ATTEMPTS: usize = 8;
         let mut mode = PutMode::Create;
         let mut has_failed = false;
@@ -124,7 +124,7 @@ impl Place for Objects {
                 Ok(()) => return Ok(()),
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
                 Err(error) if has_failed => return Err(failure(&error)),
-                // The object may have been put, though no answer came.
+                // The object may have been put even though the request failed.
                 Err(_) => has_failed = true,
             }
             mode = match self.head(key)? {
@@ -195,7 +195,7 @@ impl Place for Objects {
     }
 }
 
-/// Whether the range exceeds an object of this size.
+/// Whether the range reaches beyond the end of an object of this size.
 fn is_beyond(range: ByteRange, size: u64) -> bool {
     match range {
         ByteRange::FromStart(start, length) => start

@@ -12,9 +12,9 @@ use zarrs::storage::Bytes;
 
 /// A prefix of keys in an object store.
 ///
-/// An object of a job is marked with the job's id, so that another job does not take it for its own. A job puts an
-/// object only if there is none under its key, or in place of the version of another job's object that it has seen. So
-/// a slow task whose job has ended cannot replace an object of the next job.
+/// An object of a job is marked with the job's id, so that no other job takes the object for its own. A job puts an
+/// object only where there is none, or in place of another job's object that is still the version that the job has
+/// seen. So a slow task whose job has ended cannot replace an object of the next job.
 #[derive(Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -25,7 +25,7 @@ pub(crate) struct Objects {
 /// The key in an object's metadata whose value is the id of the object's job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
-/// The description of an object, without its bytes.
+/// What is known of an object without reading its bytes.
 pub(super) struct Head {
     pub(super) size: u64,
     pub(super) job: Option<String>,
@@ -75,7 +75,8 @@ impl Objects {
         found.map_err(|error| failure(&error))
     }
 
-    /// The bytes of a range of an object, or of all of it, and the size of the whole object in bytes.
+    /// Reads a range of an object, or all of it. Returns the bytes that were read, and the size of the whole object in
+    /// bytes.
     pub(super) fn get(
         &self,
         key: &str,
@@ -127,7 +128,7 @@ impl Objects {
     }
 }
 
-/// The prefix for a listing. `None` if the store is the whole bucket.
+/// Returns the prefix for a listing. `None` if it is empty, so that the whole bucket is listed.
 pub(super) fn prefix_of(prefix: &Path) -> Option<&Path> {
     (!prefix.as_ref().is_empty()).then_some(prefix)
 }
