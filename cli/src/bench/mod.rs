@@ -57,7 +57,7 @@ use std::{fs, num::NonZero, path::PathBuf, process::ExitCode};
 use times::Effort;
 use workload::Workload;
 
-/// Measure slices, gathers and transposes on the CPU and on every adapter
+/// Measure slices, gathers, transposes, crops and updates on the CPU and on every adapter
 ///
 /// A built-in set of workloads, or one of your own. Data is made by a formula, and a time counts
 /// only if the checksum of the result is right. GB/s are bytes read plus bytes written; `copy` is
@@ -71,7 +71,8 @@ Examples:
   wgslice bench --workloads mine.json --device gpu --jsonl results.jsonl")]
 pub(crate) struct Bench {
     /// Measure what this file describes, in the form of the built-in set
-    /// (cli/src/bench/workloads.json): operations are slice, gather_nd and transpose
+    /// (cli/src/bench/workloads.json): operations are
+    /// slice, gather_nd, transpose, crop and update
     #[arg(long, value_name = "FILE.json")]
     pub(crate) workloads: Option<PathBuf>,
     /// Measure only the workloads with these names
@@ -86,7 +87,7 @@ pub(crate) struct Bench {
     /// Write all results, as --json prints them
     #[arg(long, value_name = "OUT.json")]
     pub(crate) json_out: Option<PathBuf>,
-    /// Write a line for each measured time, for spreadsheets
+    /// Write a line for each kind of time, with its median, for spreadsheets
     #[arg(long, value_name = "OUT.csv")]
     pub(crate) csv: Option<PathBuf>,
     /// Write one page with plots: GB/s by size and by workload, and where the time goes
