@@ -1,4 +1,5 @@
-//! The pipelines that the golden vectors need, for each operation, element width and index type.
+//! The pipelines that the golden vectors need if each vector is run in all its [`variants`]: element widths, index
+//! types and policies for out-of-range indices.
 
 use crate::device::Device;
 use std::collections::HashSet;

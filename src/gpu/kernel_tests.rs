@@ -199,7 +199,8 @@ fn transposes(gpu: &Gpu) {
     });
 }
 
-/// Checks by [`same`] a scatter with lists of 1, 15 and 369 rows. The longest is too long for workgroup memory.
+/// Checks a scatter with [`same`]. Its lists have 15, 15, 369 and 1 rows. A list of more than 256 rows is too long to
+/// be sorted in workgroup memory.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
         .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })

@@ -52,8 +52,7 @@ fn validated(program: &Program, module: &Module) -> ModuleInfo {
         .unwrap_or_else(|error| panic!("{program}: {error:?}"))
 }
 
-/// There are at most 200 texts. Each is parsed, validated and translated at its first use, which takes longer than
-/// most work.
+/// There are at most 200 different texts, so that few shaders must be read, tested and compiled to cover all of them.
 #[test]
 fn there_are_few_texts() {
     let count = texts().len();

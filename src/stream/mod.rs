@@ -41,14 +41,15 @@ const GPU_PIECE: usize = 8 << 20;
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// An estimate of the size in bytes of all pages that the piece reads. It may be too low by a page for each row.
+    /// The most bytes of all pages that the piece reads, if no element lies in two pages.
     fn touched(&self) -> usize {
-        let rows = &self.plan.rows;
-        // A row touches about its extent plus a page, because it need not begin where a page does. If its units lie
-        // more than a page apart, it touches about a page for each unit.
-        let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
-        let row = row.min(rows.run.saturating_mul(PAGE));
-        self.span().len().min(rows.count.saturating_mul(row)) + PAGE
+        let (rows, element) = (&self.plan.rows, self.plan.element);
+        // The bytes of all pages that contiguous bytes touch if only their first element lies in the first page.
+        let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
+        let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + rows.unit;
+        // The units of a row may lie more than a page apart.
+        let row = pages(row).min(rows.run.saturating_mul(pages(rows.unit)));
+        pages(self.span().len()).min(rows.count.saturating_mul(row))
     }
 }
 
@@ -199,9 +200,9 @@ impl Stream<'_> {
 
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        let most = CPU_PIECE.min(memory);
         pieces(&self.plan, move |piece| {
-            piece.result_bytes() <= most && piece.touched() <= memory
+            let result = piece.result_bytes();
+            result <= CPU_PIECE && result.saturating_add(piece.touched()) <= memory
         })
     }
 
@@ -305,6 +306,45 @@ where
                 let begin = Instant::now();
                 ring.submit(&split.host, &split.device)?;
                 self.streamed.dispatch += begin.elapsed();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SliceSpec;
+    use std::collections::BTreeSet;
+
+    /// Wherever the source begins in its first page, as long as no element lies in two pages.
+    #[test]
+    fn a_piece_touches_no_more_pages_than_it_counts() {
+        for (shape, spec) in [
+            (&[30_000][..], "5:29000"),
+            (&[30_000], "::3"),
+            (&[30_000], "::-1500"),
+            (&[20, 3000], ":, 7:9"),
+            (&[20, 3000], "::-2, 2900:2990:3"),
+            (&[5, 40, 900], "1:, ::5, 100:101"),
+        ] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let plan = Plan::slice(shape, &spec, DType::U32).unwrap();
+            let numbers: Vec<u32> = (0..).take(shape.iter().product()).collect();
+            let mut selected = vec![0; plan.result_bytes()];
+            plan.run_cpu(bytemuck::cast_slice(&numbers), &mut selected)
+                .unwrap();
+            let touched = Piece::whole(&plan).unwrap().touched();
+            for begin in (0..PAGE).step_by(12) {
+                let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
+                let pages: BTreeSet<_> = elements
+                    .map(|element| (begin + 4 * element as usize) / PAGE)
+                    .collect();
+                assert!(
+                    pages.len() * PAGE <= touched,
+                    "{plan} at {begin}: {} pages, {touched}",
+                    pages.len()
+                );
             }
         }
     }

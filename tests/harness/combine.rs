@@ -1,4 +1,5 @@
-//! The combinations of two elements, written out for every type, and which of them the shaders support.
+//! Combines two elements of any type by any [`Combine`], without the library's own code, to compute what a scatter
+//! should return. Also says which combinations the shaders support.
 
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};

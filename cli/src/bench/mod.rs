@@ -59,9 +59,10 @@ use workload::Workload;
 
 /// Measure slices, gathers, transposes, crops and updates on the CPU and on every adapter
 ///
-/// A built-in set of workloads, or one of your own. Data is made by a formula, and a time counts
-/// only if the checksum of the result is right. GB/s are bytes read plus bytes written; `copy` is
-/// the share of the rate at which the same device copies the same number of bytes.
+/// The workloads are a built-in set, or your own. Their data is made by a formula, and a time counts
+/// only if the checksum of the result is right. GB/s count bytes read plus bytes written; `copy` is
+/// the workload's rate as a percentage of the rate at which the same device copies the same number
+/// of bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -93,7 +93,8 @@ impl Serialize for Times {
     }
 }
 
-/// Times work. What the work returns is dropped after the clock has stopped.
+/// Runs `work` up to twice untimed, then times it up to `effort.reps` times. What a run returns is dropped after the
+/// clock has stopped.
 pub(crate) fn timed<R, E>(
     effort: Effort,
     mut work: impl FnMut() -> Result<R, E>,

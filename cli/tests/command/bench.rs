@@ -4,7 +4,7 @@ use crate::support::{Folder, Ran, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Slices, gathers and a transpose that take almost no time.
+/// Returns the content of a workloads file: slices, gathers and a transpose that take almost no time.
 pub(crate) fn small() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32", "e2e": true,

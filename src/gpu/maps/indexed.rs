@@ -325,8 +325,9 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1. The map stores the
-/// number of the first bound slice in place of the added dimension's stride. Empty if row n has tuple n.
+/// The dimensions that number the rows of a scatter, outermost first, with a dimension of size 1 added before them. An
+/// [`IndexedMap`] stores only the stride of the outermost dimension, and [`Resolve::combined`] overwrites that stride
+/// with the number of the first bound slice. The added dimension needs no stride. Empty if row n has tuple n.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);
