@@ -139,8 +139,8 @@ fn slices_of(row: u32) -> vec4<u32> {
     return select(vec4(NONE), found, at < vec4(uniforms.units));
 }
 
-// Returns the index of each of four slices in `slices`, or TOGETHER for a slice that is not there. `half` is the
-// largest power of two less than the number of slices, or 1.
+// Returns the index of each of four slices in `slices`, or TOGETHER for a slice that `slices` does not have.
+// `half` is the largest power of two less than the number of slices, or 1.
 fn lists_of(four: vec4<u32>, half: u32) -> vec4<u32> {
     var at = vec4(0u);
     for (var step = half; step > 0u; step >>= 1u) {

@@ -110,18 +110,21 @@ fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// A bug: pieces of shader code with their replacements, and the fault that must be found.
+/// Pieces of shader code, with their replacements.
+type Edits = &'static [(&'static str, &'static str)];
+
+/// A bug, and the fault that must be found.
 struct Bug {
     name: &'static str,
     work: Work,
     /// Whether the bug is tested on a device that is treated as a hardware GPU.
     hardware: bool,
-    edits: &'static [(&'static str, &'static str)],
+    edits: Edits,
     wrong: Wrong,
 }
 
 /// Edits that remove the guard that keeps `rows_coalesced.wgsl` from accesses beyond the last tile.
-const BEHIND_THE_LAST: &[(&str, &str)] = &[
+const BEHIND_THE_LAST: Edits = &[
     ("min(tiles, vec4(uniforms.tiles - 1u))", "tiles"),
     (" & (tiles < vec4(uniforms.tiles))", ""),
 ];
@@ -355,25 +358,14 @@ fn every_bug_is_found() {
         assert_eq!((bug.work)(&sound).unwrap(), expected, "{name}: before");
         assert_eq!(log.take_faults(), [], "{name}: before");
 
-        let most_edits = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&most_edits);
-        let rewrite = Rewrite::new(move |text| {
-            let found = bug.edits.iter().filter(|(from, _)| text.contains(from));
-            count.fetch_max(found.count(), Ordering::Relaxed);
-            edited(text, bug.edits)
-        });
+        let editor = Editor::new(bug.edits);
         let options = Options {
-            rewrite: Some(rewrite),
+            rewrite: Some(editor.rewrite()),
             ..quiet
         };
         let (broken, log) = strict(bug.hardware, options);
         let result = (bug.work)(&broken);
-        assert_eq!(
-            most_edits.load(Ordering::Relaxed),
-            bug.edits.len(),
-            "{name}: no shader has all of {:?}",
-            bug.edits
-        );
+        editor.assert_found();
         let faults = log.take_faults();
         assert!(
             faults.iter().any(|fault| is_kind(&bug.wrong, fault)),
@@ -386,16 +378,18 @@ fn every_bug_is_found() {
 #[test]
 fn rows_in_another_order_give_other_sums() {
     let expected = many_added_in_order(&Backend::cpu()).unwrap();
-    let sums = |edits: &'static [_]| {
-        let rewrite = Rewrite::new(move |text| edited(text, edits));
+    let sums = |edits| {
+        let editor = Editor::new(edits);
         let options = Options {
-            rewrite: Some(rewrite),
+            rewrite: Some(editor.rewrite()),
             panics: false,
             // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
             most_rounds: 4000,
             ..Options::default()
         };
-        many_added_in_order(&strict(true, options).0).unwrap()
+        let sums = many_added_in_order(&strict(true, options).0).unwrap();
+        editor.assert_found();
+        sums
     };
     assert_eq!(sums(&[]), expected);
     // Only two workgroups take lists in turn, as 512 workgroups do if there are more lists.
@@ -407,12 +401,9 @@ fn rows_in_another_order_give_other_sums() {
     ];
     assert_eq!(sums(two), expected);
     // Lists are linked only two at a time, so that a workgroup needs a second turn.
-    let few = &[
-        ("const TOGETHER: u32 = 64u", "const TOGETHER: u32 = 2u"),
-        ("if local < TOGETHER", "if local < 2u"),
-    ];
+    let few = &[("const TOGETHER: u32 = 64u", "const TOGETHER: u32 = 2u")];
     assert_eq!(sums(few), expected);
-    let mistakes: [&[(&str, &str)]; 16] = [
+    let mistakes: [Edits; 18] = [
         // Mistakes in lists that are sorted in workgroup memory: in the last row, the first row and the rows between.
         &[(
             "select(next, 0u, next == NONE)",
@@ -448,6 +439,9 @@ fn rows_in_another_order_give_other_sums() {
         // Lists that were noted are lost.
         &[("if length <= MOST {", "if true {")],
         &[("if list.unsorted != 0u {", "if false {")],
+        &[("uniforms.map.long + first + local]", "uniforms.map.long]")],
+        // The rest of a list is lost when sorting it is given up.
+        &[("set_next(last, rest);", "")],
     ];
     let unseen = mistakes
         .into_iter()
@@ -467,7 +461,7 @@ fn misplaced_bytes_are_seen() {
         let moved = tensor.view().transpose(&[2, 0, 1])?.to_tensor()?;
         moved.bytes().map(Cow::into_owned)
     };
-    let mistakes: [(Work, &'static [_]); 8] = [
+    let mistakes: [(Work, Edits); 8] = [
         (
             transpose,
             &[("bits_before(begin + line * uniforms.step)", "0u")],
@@ -482,13 +476,16 @@ fn misplaced_bytes_are_seen() {
     ];
     for (work, edits) in mistakes {
         let expected = work(&Backend::cpu()).unwrap();
-        let run = |edits: &'static [_]| {
+        let run = |edits| {
+            let editor = Editor::new(edits);
             let options = Options {
-                rewrite: Some(Rewrite::new(move |text| edited(text, edits))),
+                rewrite: Some(editor.rewrite()),
                 panics: false,
                 ..Options::default()
             };
-            work(&strict(true, options).0).ok()
+            let result = work(&strict(true, options).0).ok();
+            editor.assert_found();
+            result
         };
         assert_eq!(run(&[]).as_ref(), Some(&expected));
         assert_ne!(run(edits).as_ref(), Some(&expected), "{edits:?}");
@@ -500,21 +497,52 @@ fn misplaced_bytes_are_seen() {
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {
     let expected = reversed(&Backend::cpu()).unwrap();
-    let is_right = |outside, edits: &'static [_]| {
-        let rewrite = Rewrite::new(move |text| edited(text, edits));
+    let is_right = |outside, edits| {
+        let editor = Editor::new(edits);
         let options = Options {
             outside,
-            rewrite: Some(rewrite),
+            rewrite: Some(editor.rewrite()),
             ..Options::default()
         };
-        reversed(&strict(true, options).0).unwrap() == expected
+        let result = reversed(&strict(true, options).0).unwrap();
+        editor.assert_found();
+        result == expected
     };
     assert!(is_right(Outside::Drop, BEHIND_THE_LAST));
     assert!(!is_right(Outside::Clamp, BEHIND_THE_LAST));
     assert!(is_right(Outside::Clamp, &[]));
 }
 
-fn edited(text: &str, edits: &[(&str, &str)]) -> String {
-    let edits = edits.iter();
-    edits.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+/// Makes edits in every shader that has their code, and counts them, so that no edit gets lost when a shader changes.
+struct Editor {
+    edits: Edits,
+    /// The largest number of edits in one shader.
+    most: Arc<AtomicUsize>,
+}
+
+impl Editor {
+    fn new(edits: Edits) -> Self {
+        let most = Arc::default();
+        Self { edits, most }
+    }
+
+    fn rewrite(&self) -> Rewrite {
+        let (edits, most) = (self.edits, Arc::clone(&self.most));
+        Rewrite::new(move |text| {
+            let found = edits.iter().filter(|(from, _)| text.contains(from));
+            most.fetch_max(found.count(), Ordering::Relaxed);
+            let edits = edits.iter();
+            edits.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+        })
+    }
+
+    fn assert_found(&self) {
+        let most = self.most.load(Ordering::Relaxed);
+        assert_eq!(
+            most,
+            self.edits.len(),
+            "no shader has all of {:?}",
+            self.edits
+        );
+    }
 }

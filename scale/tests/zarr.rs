@@ -314,7 +314,7 @@ pub(crate) fn slice(spec: &str) -> Operation {
     }
 }
 
-/// Makes a random form for a result of this shape.
+/// Draws the shard, chunk and compression of a result of this shape.
 pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     let sizes = |random: &mut Random| -> Vec<usize> {
         shape

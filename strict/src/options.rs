@@ -41,7 +41,7 @@ impl fmt::Debug for Rewrite {
 /// The options of a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the adapter says of itself, for example its kind, API and name.
+    /// The description that the adapter gives, such as its kind, API and name.
     pub info: wgpu::AdapterInfo,
     /// The features that the adapter has.
     pub features: wgpu::Features,

@@ -1,7 +1,5 @@
 //! The row map of a crop: `shaders/crop.wgsl`.
 
-#[cfg(test)]
-use super::layout;
 use super::{Buffer, Facts, Lookup, Lowered, Units, scaled, strides};
 use crate::{
     Error,
@@ -24,7 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: true,
     #[cfg(test)]
     layout: || {
-        layout!(Words:
+        super::layout!(Words:
             flags, index_base, first_row, bound, items, item_stride, first, count, axes,
         )
     },
@@ -38,15 +36,15 @@ const VECTORS: usize = 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Words {
-    pub(crate) flags: u32,
-    pub(crate) index_base: u32,
-    pub(crate) first_row: u32,
-    pub(crate) bound: u32,
-    pub(crate) items: u32,
-    pub(crate) item_stride: u32,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) axes: [[u32; 4]; VECTORS],
+    flags: u32,
+    index_base: u32,
+    first_row: u32,
+    bound: u32,
+    items: u32,
+    item_stride: u32,
+    first: u32,
+    count: u32,
+    axes: [[u32; 4]; VECTORS],
 }
 
 /// The row map of a crop: rows begin at a position within a box.

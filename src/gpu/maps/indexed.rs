@@ -5,8 +5,6 @@
 //! params and accept only an interval of the indices into the first indexed dimension. Other dispatches then process
 //! the other indices.
 
-#[cfg(test)]
-use super::layout;
 use super::{Buffer, Facts, Lowered, Units, scaled, strides};
 use crate::{
     Error,
@@ -30,7 +28,7 @@ pub(super) const GATHER: Facts = Facts {
     is_dense: true,
     moves: true,
     #[cfg(test)]
-    layout: || layout!(Words: flags, first, count, bound, axes),
+    layout: || super::layout!(Words: flags, first, count, bound, axes),
 };
 
 pub(super) const RESOLVE: Facts = Facts {
@@ -46,7 +44,7 @@ pub(super) const RESOLVE: Facts = Facts {
     is_dense: false,
     moves: false,
     #[cfg(test)]
-    layout: || layout!(Words: flags, first, count, bound, axes),
+    layout: || super::layout!(Words: flags, first, count, bound, axes),
 };
 
 /// The number of pairs of words in the map of a gather: as many as the uniforms have room for. Most hold an indexed or
@@ -59,13 +57,13 @@ pub(crate) type IndexedMap = [[u32; 2]; INDEXED_PAIRS];
 /// `Map` of `indexed.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Words {
+struct Words {
     /// [`Flags`], as [`Flags::word`] packs them.
-    pub(crate) flags: u32,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) bound: u32,
-    pub(crate) axes: IndexedMap,
+    flags: u32,
+    first: u32,
+    count: u32,
+    bound: u32,
+    axes: IndexedMap,
 }
 
 /// What the word `flags` of `Map` in `indexed.wgsl` tells all invocations of a dispatch.

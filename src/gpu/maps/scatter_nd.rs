@@ -1,8 +1,6 @@
 //! The row maps of a scatter's steps that sort, move or combine: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and
 //! `combine_atomic.wgsl`. `lists` says what a slice, a block and a link are.
 
-#[cfg(test)]
-use super::layout;
 use super::{Buffer, Facts, Lowered, Resolve, Units, indexed::RESOLVE};
 use crate::gpu::{lists::Lists, rule::Rule};
 use bytemuck::{Pod, Zeroable};
@@ -17,7 +15,7 @@ pub(super) const SORT: Facts = Facts {
     is_dense: false,
     moves: false,
     #[cfg(test)]
-    layout: || layout!(SortWords: longest, links, long, first_row),
+    layout: || super::layout!(SortWords: longest, links, long, first_row),
 };
 
 pub(super) const MOVE: Facts = Facts {
@@ -34,7 +32,7 @@ pub(super) const MOVE: Facts = Facts {
     is_dense: false,
     moves: true,
     #[cfg(test)]
-    layout: || layout!(ScatterWords: pitch, links, first_row, quarter, strict),
+    layout: || super::layout!(ScatterWords: pitch, links, first_row, quarter, strict),
 };
 
 pub(super) const COMBINE: Facts = Facts {
@@ -51,23 +49,23 @@ pub(super) const ATOMIC: Facts = Facts {
 /// `Map` of `scatter_nd.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct ScatterWords {
-    pub(crate) pitch: u32,
-    pub(crate) links: u32,
-    pub(crate) first_row: u32,
-    pub(crate) quarter: u32,
-    pub(crate) strict: u32,
+struct ScatterWords {
+    pitch: u32,
+    links: u32,
+    first_row: u32,
+    quarter: u32,
+    strict: u32,
     pad: [u32; 19],
 }
 
 /// `Map` of `scatter_sort.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct SortWords {
-    pub(crate) longest: u32,
-    pub(crate) links: u32,
-    pub(crate) long: u32,
-    pub(crate) first_row: u32,
+struct SortWords {
+    longest: u32,
+    links: u32,
+    long: u32,
+    first_row: u32,
     pad: [u32; 20],
 }
 

@@ -1,7 +1,5 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
 
-#[cfg(test)]
-use super::layout;
 use super::{Buffer, Facts, Lowered, Units, scaled};
 use crate::{layout::Axis, plan::Rows};
 use bytemuck::{Pod, Zeroable};
@@ -18,20 +16,20 @@ pub(super) const FACTS: Facts = Facts {
     is_dense: true,
     moves: true,
     #[cfg(test)]
-    layout: || layout!(Words: dims, even, axes, tiling),
+    layout: || super::layout!(Words: dims, even, axes, tiling),
 };
 
 /// `Map` of `strided_slice.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Words {
-    pub(crate) dims: u32,
-    pub(crate) even: u32,
+    dims: u32,
+    even: u32,
     pad: [u32; 2],
     /// Pairs of size and stride.
-    pub(crate) axes: [[u32; 2]; MAX_AXES],
+    axes: [[u32; 2]; MAX_AXES],
     /// [`Tiling`], as [`Tiling::words`] packs it.
-    pub(crate) tiling: [u32; 4],
+    tiling: [u32; 4],
 }
 
 /// How a transpose is cut into tiles. `transpose.wgsl` says what lines and near positions are.

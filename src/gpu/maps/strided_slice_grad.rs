@@ -1,7 +1,5 @@
 //! The row map of a gradient: `shaders/strided_slice_grad.wgsl`.
 
-#[cfg(test)]
-use super::layout;
 use super::{
     Buffer, Facts, Lowered, Units,
     strided_slice_update::{MAX_PAIR_AXES, pair_words},
@@ -18,18 +16,18 @@ pub(super) const FACTS: Facts = Facts {
     is_dense: false,
     moves: true,
     #[cfg(test)]
-    layout: || layout!(Words: dims, quarter, row_units, first_row, axes),
+    layout: || super::layout!(Words: dims, quarter, row_units, first_row, axes),
 };
 
 /// `Map` of `strided_slice_grad.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Words {
-    pub(crate) dims: u32,
-    pub(crate) quarter: u32,
-    pub(crate) row_units: u32,
-    pub(crate) first_row: u32,
-    pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
+    dims: u32,
+    quarter: u32,
+    row_units: u32,
+    first_row: u32,
+    axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
 /// The row map of a gradient: rows are contiguous in the result. Some rows have units with a source. `axes` say which

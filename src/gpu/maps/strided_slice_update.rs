@@ -1,7 +1,5 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
 
-#[cfg(test)]
-use super::layout;
 use super::{Buffer, Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
@@ -19,18 +17,18 @@ pub(super) const FACTS: Facts = Facts {
     is_dense: false,
     moves: true,
     #[cfg(test)]
-    layout: || layout!(Words: dims, spacing, quarter, axes),
+    layout: || super::layout!(Words: dims, spacing, quarter, axes),
 };
 
 /// `Map` of `strided_slice_update.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Words {
-    pub(crate) dims: u32,
-    pub(crate) spacing: u32,
-    pub(crate) quarter: u32,
+    dims: u32,
+    spacing: u32,
+    quarter: u32,
     pad: u32,
-    pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
+    axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
 /// The row map of an update: rows are strided along `axes` on both sides.
