@@ -1,16 +1,12 @@
-//! The command line: the list of commands, and the options that several of them share. The arguments of each command
-//! are in the file of that command.
+//! The command line: the options that several commands share. `main` lists the commands, and the arguments of each are in
+//! the file of that command.
 
 mod numbers;
 
 pub(crate) use numbers::{Integers, Sizes, mask, memory};
 
-use crate::{
-    bench::Bench, crop::Crop, gather::Gather, gather_elements::GatherElements, gather_nd::GatherNd,
-    grad::Grad, scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
-    slice_update::SliceUpdate, verify::Verify,
-};
-use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
+use crate::Command;
+use clap::{Args as ArgGroup, Parser, ValueEnum};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -75,28 +71,6 @@ pub(crate) enum Api {
     Metal,
     Dx12,
     Gl,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Slice(Slice),
-    GatherNd(GatherNd),
-    Gather(Gather),
-    GatherElements(GatherElements),
-    Crop(Crop),
-    ScatterNd(ScatterNd),
-    ScatterElements(ScatterElements),
-    SliceUpdate(SliceUpdate),
-    Grad(Grad),
-    /// Show the adapters of this machine, their limits, and which would be used and why
-    #[command(after_help = "\
-Examples:
-  wgslice info
-  wgslice info --device gpu --backend vulkan
-  wgslice info --json")]
-    Info,
-    Verify(Verify),
-    Bench(Bench),
 }
 
 /// The output of a command.

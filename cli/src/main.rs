@@ -2,7 +2,7 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `args` | the command line |
+//! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
 //! | `slice`, `slice_update`, `grad`, `gather` and the others of their names | one operation each |
@@ -36,10 +36,51 @@ mod slice_update;
 mod times;
 mod verify;
 
-use args::{Args, Command};
-use clap::Parser;
+use args::{Args, Global};
+use clap::{Parser, Subcommand};
 use failure::Failure;
 use std::{env, path::Path, process::ExitCode};
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Slice(slice::Slice),
+    GatherNd(gather_nd::GatherNd),
+    Gather(gather::Gather),
+    GatherElements(gather_elements::GatherElements),
+    Crop(crop::Crop),
+    ScatterNd(scatter_nd::ScatterNd),
+    ScatterElements(scatter_elements::ScatterElements),
+    SliceUpdate(slice_update::SliceUpdate),
+    Grad(grad::Grad),
+    /// Show the adapters of this machine, their limits, and which would be used and why
+    #[command(after_help = "\
+Examples:
+  wgslice info
+  wgslice info --device gpu --backend vulkan
+  wgslice info --json")]
+    Info,
+    Verify(verify::Verify),
+    Bench(bench::Bench),
+}
+
+impl Command {
+    fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Slice(args) => slice::run(global, args),
+            Self::GatherNd(args) => gather_nd::run(global, args),
+            Self::Gather(args) => gather::run(global, args),
+            Self::GatherElements(args) => gather_elements::run(global, args),
+            Self::Crop(args) => crop::run(global, args),
+            Self::ScatterNd(args) => scatter_nd::run(global, args),
+            Self::ScatterElements(args) => scatter_elements::run(global, args),
+            Self::SliceUpdate(args) => slice_update::run(global, args),
+            Self::Grad(args) => grad::run(global, args),
+            Self::Info => info::run(global),
+            Self::Verify(args) => verify::run(global, args),
+            Self::Bench(args) => bench::run(global, args),
+        }
+    }
+}
 
 fn main() -> ExitCode {
     quiet_without_a_display();
@@ -48,21 +89,7 @@ fn main() -> ExitCode {
         Err(error) => return refused(&error),
     };
     files::watch_for_signals();
-    let outcome = match &command {
-        Command::Slice(args) => slice::run(&global, args),
-        Command::GatherNd(args) => gather_nd::run(&global, args),
-        Command::Gather(args) => gather::run(&global, args),
-        Command::GatherElements(args) => gather_elements::run(&global, args),
-        Command::Crop(args) => crop::run(&global, args),
-        Command::ScatterNd(args) => scatter_nd::run(&global, args),
-        Command::ScatterElements(args) => scatter_elements::run(&global, args),
-        Command::SliceUpdate(args) => slice_update::run(&global, args),
-        Command::Grad(args) => grad::run(&global, args),
-        Command::Info => info::run(&global),
-        Command::Verify(args) => verify::run(&global, args),
-        Command::Bench(args) => bench::run(&global, args),
-    };
-    let code = outcome.unwrap_or_else(report);
+    let code = command.run(&global).unwrap_or_else(report);
     match print::all_written() {
         // An error of the command keeps its own exit code, which says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
