@@ -85,11 +85,15 @@ impl Known {
                 json!([bytes, compressor])
             }
             Kind::Shards | Kind::Transposed => {
+                let mut order: Vec<_> = (0..rank).collect();
+                if kind == Kind::Transposed {
+                    order.rotate_left(random.within(0, rank as i64 - 1) as usize);
+                }
+                let within: Vec<_> = order.iter().map(|&dim| chunk[dim]).collect();
                 let sharding = json!({"name": "sharding_indexed", "configuration": {
-                    "chunk_shape": chunk, "codecs": [bytes, compressor],
+                    "chunk_shape": within, "codecs": [bytes, compressor],
                     "index_codecs": [bytes, {"name": "crc32c"}], "index_location": "end"
                 }});
-                let order: Vec<_> = (0..rank).collect();
                 match kind {
                     Kind::Transposed => json!([
                         {"name": "transpose", "configuration": {"order": order}}, sharding

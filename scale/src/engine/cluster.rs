@@ -15,6 +15,7 @@ use datafusion::{
     execution::{SessionState, SessionStateBuilder},
     prelude::{SessionConfig, SessionContext},
 };
+use futures::{FutureExt, future::BoxFuture};
 use std::{
     io,
     time::{Duration, Instant},
@@ -45,7 +46,11 @@ impl Engine {
     /// # Errors
     ///
     /// A `url` of another form. Whether the scheduler can be reached shows only when a query runs.
-    pub async fn cluster(url: &str, partitions: usize) -> Result<Self> {
+    pub fn cluster(url: &str, partitions: usize) -> BoxFuture<'_, Result<Self>> {
+        Self::connected(url, partitions).boxed()
+    }
+
+    async fn connected(url: &str, partitions: usize) -> Result<Self> {
         let address = url
             .strip_prefix("df://")
             .map(|host| host.trim_end_matches('/'));

@@ -7,6 +7,7 @@ use ballista_core::{
     registry::BallistaFunctionRegistry,
 };
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use futures::{FutureExt, future::BoxFuture};
 use std::{fs, net::IpAddr, path::PathBuf, sync::Arc};
 use tempfile::{Builder, TempDir};
 
@@ -43,7 +44,11 @@ impl Executor {
     ///
     /// A scheduler that cannot be reached; an address that cannot be listened on; a `work_dir` that cannot be made or
     /// whose name is not UTF-8.
-    pub async fn run(self) -> Result<()> {
+    pub fn run(self) -> BoxFuture<'static, Result<()>> {
+        self.serve().boxed()
+    }
+
+    async fn serve(self) -> Result<()> {
         let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
         let (work_dir, temporary) = match self.work_dir {
             Some(folder) => {

@@ -10,6 +10,9 @@
 //! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
+//! Public functions return boxed futures: every crate that waits for an `async fn` compiles its code again, and with it
+//! much of the engines.
+//!
 //! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
 //! clients, schedulers and executors only need to know the same functions, those of [`functions::all`].
 
@@ -36,7 +39,7 @@ use datafusion::{
     logical_expr::LogicalPlan,
     prelude::{SQLOptions, SessionConfig, SessionContext},
 };
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use std::{future, sync::Arc, time::Duration};
 
 /// Runs queries. The same query gives the same result on every engine.
@@ -92,9 +95,12 @@ impl Engine {
     /// # Errors
     ///
     /// A query that does more than read tables, that cannot be planned, or that names a file that cannot be read.
-    pub async fn query(&self, query: &str) -> Result<DataFrame> {
-        let (state, plan) = tables::plan(&self.context, query).await?;
-        self.plan(state, plan)
+    pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<DataFrame>> {
+        let end = async move {
+            let (state, plan) = tables::plan(&self.context, query).await?;
+            self.plan(state, plan)
+        };
+        end.boxed_local()
     }
 
     /// Runs a query again after it failed with `problem`, an error that names a row only by its number in a batch.
@@ -102,7 +108,15 @@ impl Engine {
     /// out of range. `None` if `problem` is another error, if the rows are not those of a file, as after a join, or if
     /// the second run ends without such an error. Also `None` on a cluster, whose tables may be too large for this
     /// process.
-    pub async fn locate(&self, query: &str, problem: &str) -> Option<String> {
+    pub fn locate<'a>(
+        &'a self,
+        query: &'a str,
+        problem: &'a str,
+    ) -> LocalBoxFuture<'a, Option<String>> {
+        self.located(query, problem).boxed_local()
+    }
+
+    async fn located(&self, query: &str, problem: &str) -> Option<String> {
         if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
             return None;
         }
@@ -133,15 +147,15 @@ impl Engine {
     /// Waits until a cluster has had no executor, or no scheduler that answers, for the time `patience`, and returns an
     /// error that says so. Waits forever if the engine is in this process. Ballista itself notices only the loss of the
     /// last executor, and only during a query: if there never was an executor, it lets the query wait forever.
-    pub async fn lost(
+    pub fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
-    ) -> DataFusionError {
+    ) -> LocalBoxFuture<'_, DataFusionError> {
         #[cfg(feature = "cluster")]
         if let Some(scheduler) = &self.scheduler {
-            return cluster::lost(scheduler, patience).await;
+            return cluster::lost(scheduler, patience).boxed_local();
         }
-        future::pending().await
+        future::pending().boxed_local()
     }
 }
 

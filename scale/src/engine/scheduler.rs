@@ -5,6 +5,7 @@ use ballista_core::error::{BallistaError, Result};
 use ballista_scheduler::{
     cluster::BallistaCluster, config::SchedulerConfig, scheduler_process::start_server,
 };
+use futures::{FutureExt, future::BoxFuture};
 use std::{net::SocketAddr, sync::Arc};
 
 /// How a scheduler runs.
@@ -27,7 +28,11 @@ impl Scheduler {
     /// # Errors
     ///
     /// An address that cannot be listened on.
-    pub async fn run(self) -> Result<()> {
+    pub fn run(self) -> BoxFuture<'static, Result<()>> {
+        self.serve().boxed()
+    }
+
+    async fn serve(self) -> Result<()> {
         let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
         let config = SchedulerConfig {
             bind_host: self.bind.ip().to_string(),

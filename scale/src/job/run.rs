@@ -7,7 +7,7 @@ use crate::{
     zarr::Error,
 };
 use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 use serde::Serialize;
 use std::{fmt, time::Instant};
 
@@ -71,7 +71,16 @@ impl fmt::Display for Summary {
 /// # Errors
 ///
 /// The error of a task, or of the engine. Finished shards stay, so that the next run only computes the others.
-pub async fn run(
+pub fn run<'a>(
+    engine: &'a Engine,
+    record: Record,
+    prepared: &'a Prepared,
+    files: usize,
+) -> BoxFuture<'a, Result<Summary, Error>> {
+    compute(engine, record, prepared, files).boxed()
+}
+
+async fn compute(
     engine: &Engine,
     record: Record,
     prepared: &Prepared,

@@ -18,20 +18,25 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Returns the codec that is closest to the codecs of a store's chunks. Codecs of bytes other than deflate and
-    /// Blosc count as Zstandard.
+    /// Returns the codec that is closest to the codecs of a store's chunks. Compression other than deflate and Blosc
+    /// counts as Zstandard. Checksums are ignored.
     pub(super) fn like(codecs: &CodecChain) -> Self {
-        let compressors = codecs.bytes_to_bytes_codecs();
-        if compressors.is_empty() {
-            return Self::None;
-        }
         let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
-        let mut names = metadata.iter().filter_map(|codec| match codec.name() {
+        let names = metadata.iter().map(|codec| codec.name());
+        let deflate_or_blosc = names.clone().find_map(|name| match name {
             "gzip" | "zlib" | "numcodecs.zlib" => Some(Self::Gzip),
             "blosc" => Some(Self::Blosc),
             _ => None,
         });
-        names.next().unwrap_or(Self::Zstd)
+        let compresses =
+            |name| !["crc32c", "numcodecs.adler32", "numcodecs.fletcher32"].contains(&name);
+        // The first codecs turn the array into bytes.
+        let others = codecs.bytes_to_bytes_codecs().len();
+        match deflate_or_blosc {
+            Some(codec) => codec,
+            None if names.rev().take(others).any(compresses) => Self::Zstd,
+            None => Self::None,
+        }
     }
 
     /// Returns the codecs of a chunk as a list for `zarr.json`, without sharding.
@@ -109,4 +114,27 @@ pub(super) fn is_plain(description: &[Value]) -> bool {
     };
     let bytes = |configuration| json!(["bytes", configuration]);
     *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_compressed_like_its_source() {
+        let like = |codecs: &[Value]| {
+            let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+            let codecs: Vec<_> = [&[bytes], codecs].concat();
+            let metadata: Vec<zarrs::metadata::v3::MetadataV3> =
+                serde_json::from_value(Value::from(codecs)).unwrap();
+            Codec::like(&CodecChain::from_metadata(&metadata).unwrap())
+        };
+        let checksum = json!({"name": "crc32c"});
+        let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
+        let zstd = json!({"name": "zstd", "configuration": {"level": 1, "checksum": false}});
+        assert_eq!(like(&[]), Codec::None);
+        assert_eq!(like(std::slice::from_ref(&checksum)), Codec::None);
+        assert_eq!(like(&[gzip, checksum.clone()]), Codec::Gzip);
+        assert_eq!(like(&[zstd, checksum]), Codec::Zstd);
+    }
 }
