@@ -11,7 +11,7 @@
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
 //! Public functions return boxed futures: every crate that waits for an `async fn` compiles its code again, and with it
-//! much of the engines.
+//! much of the engines. Futures that plan a query are local, because rustc cannot prove that they are `Send`.
 //!
 //! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
 //! clients, schedulers and executors only need to know the same functions, those of [`functions::all`].
