@@ -84,3 +84,65 @@ fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u
         }
     }
 }
+
+/// Transposes `M` vectors of `M` elements, which have `N` bytes each: 4, 8 or 16.
+#[inline(always)]
+pub(super) fn transposed<const N: usize, const M: usize>(
+    mut rows: [[u8; VECTOR]; M],
+) -> [[u8; VECTOR]; M] {
+    const { assert!(N * M == VECTOR && N >= 4) };
+    for _ in 0..M.ilog2() {
+        let from = rows;
+        let (first, second) = from.split_at(M / 2);
+        for ((to, &a), &b) in rows.chunks_exact_mut(2).zip(first).zip(second) {
+            to.copy_from_slice(&interleave_vectors::<N>(a, b));
+        }
+    }
+    rows
+}
+
+/// Takes elements of `N` bytes, 4 or 8, from two vectors in turn, as [`interleave()`] does from slices. Compilers do
+/// not find these instructions in a loop over so few elements.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn interleave_vectors<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8; VECTOR]; 2] {
+    use safe_arch::{
+        m128i, unpack_high_i32_m128i, unpack_high_i64_m128i, unpack_low_i32_m128i,
+        unpack_low_i64_m128i,
+    };
+    let [a, b]: [m128i; 2] = bytemuck::cast([a, b]);
+    bytemuck::cast(match N {
+        4 => [unpack_low_i32_m128i(a, b), unpack_high_i32_m128i(a, b)],
+        _ => [unpack_low_i64_m128i(a, b), unpack_high_i64_m128i(a, b)],
+    })
+}
+
+/// Takes elements of `N` bytes, 4 or 8, from two vectors in turn, as [`interleave()`] does from slices.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn interleave_vectors<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8; VECTOR]; 2] {
+    let mut both = [[0; VECTOR]; 2];
+    interleave::<N>([a, b].as_flattened(), both.as_flattened_mut());
+    both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{VECTOR, transposed};
+    use std::array;
+
+    #[test]
+    fn squares_are_transposed() {
+        check::<4, 4>();
+        check::<8, 2>();
+        check::<16, 1>();
+    }
+
+    fn check<const N: usize, const M: usize>() {
+        let byte = |row: usize, at: usize| (row * VECTOR + at) as u8;
+        let rows = array::from_fn(|row| array::from_fn(|at| byte(row, at)));
+        let want: [[u8; VECTOR]; M] =
+            array::from_fn(|column| array::from_fn(|at| byte(at / N, column * N + at % N)));
+        assert_eq!(transposed::<N, M>(rows), want, "{N} bytes");
+    }
+}

@@ -12,7 +12,7 @@
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
 //! | `tile` | how the pieces of a tile are moved, by their size |
-//! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
+//! | `interleave` | how pieces of 1 to 16 bytes, and pixels, are transposed in registers |
 //! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
 //! | `crop` | which part of each box has a source, and the lines of a box |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |

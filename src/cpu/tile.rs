@@ -4,12 +4,12 @@
 //! | pieces | how |
 //! |---|---|
 //! | of 1 or 2 bytes | read source row by source row, transposed in registers, written lane by lane |
-//! | of 4, 8 or 16 bytes | each by itself, in blocks that fill one cache line of each lane |
+//! | of 4, 8 or 16 bytes | squares of vectors transposed in registers, in blocks that fill one cache line of each lane; each by itself if the pieces of a source row are not contiguous |
 //! | 2 to 4 channels of 1, 2 or 4 bytes, of pixels without gaps in the source | transposed in registers directly from the source |
 //! | of other sizes | each by itself |
 
 use super::{
-    interleave::{Buffers, VECTOR},
+    interleave::{Buffers, VECTOR, transposed},
     kernel::Kernel,
     rows::along,
 };
@@ -40,7 +40,7 @@ impl Tiles<'_> {
     /// The largest number of bytes that a tile reads along the near axis, and the largest number that it writes along a
     /// lane, unless a single piece is longer. Both are several cache lines, which the processor prefetches, and few
     /// enough that the tile stays in a cache. A tile of pieces of 4, 8 or 16 bytes writes one cache line per lane: such
-    /// pieces need no interleaving, so the tile can read further along the source. `Pixels` does not use the second
+    /// pieces need no buffers, so the tile can read further along the source. `Pixels` does not use the second
     /// number.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
@@ -182,41 +182,42 @@ impl<const N: usize> MoveTile for Interleaved<N> {
     }
 }
 
-/// Moves each piece of `N` bytes by itself, in blocks of `R` pieces per lane, which fill a cache line of the lane.
-pub(super) struct Lines<const N: usize, const R: usize>;
+/// Moves pieces of `N` bytes, `M` of which fill a vector, in blocks that fill a cache line of each lane. A line has
+/// [`VECTORS`] vectors, and `M` source rows fill a vector of each lane.
+pub(super) struct Lines<const N: usize, const M: usize>;
 
-impl<const N: usize, const R: usize> Lines<N, R> {
+/// The number of vectors in a cache line.
+const VECTORS: usize = LINE / VECTOR;
+
+impl<const N: usize, const M: usize> Lines<N, M> {
+    /// The number of source rows that fill a cache line of each lane.
+    const ROWS: usize = VECTORS * M;
     /// The number of lanes for which [`touch`] reads a cache line before the first of these lines is written. Lines
     /// whose addresses differ by multiples of 16 KiB share sets of the cache: more than 128 such lines would evict each
-    /// other before they are written.
-    const LANES: usize = 128;
+    /// other before they are written. Half of that leaves room for the lines of the source.
+    const LANES: usize = 64;
 
-    /// Moves `R` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes.
-    /// Pieces are contiguous along the near axis.
+    /// Moves [`Self::ROWS`] source rows, the first of which begins at byte `at` of the source, to byte `begin` of the
+    /// lanes. Pieces are contiguous along the near axis.
     fn lines(tiles: &Tiles<'_>, source: &[u8], at: usize, lanes: &mut [&mut [u8]], begin: usize) {
         let width = lanes.len() * N;
-        let rows: [_; R] = array::from_fn(|r| {
-            let row = &source[along(at, tiles.row.stride, r)..][..width];
-            row.as_chunks::<N>().0.as_chunks::<R>()
+        let rows: [[_; M]; VECTORS] = array::from_fn(|v| {
+            array::from_fn(|r| {
+                let row = along(at, tiles.row.stride, v * M + r);
+                source[row..][..width].as_chunks::<VECTOR>().0
+            })
         });
-        let (blocks, rest) = lanes.as_chunks_mut::<R>();
+        let (blocks, rest) = lanes.as_chunks_mut::<M>();
+        let at = along(at, tiles.near.stride, blocks.len() * M);
         for (i, block) in blocks.iter_mut().enumerate() {
-            let rows: [&[[u8; N]; R]; R] = array::from_fn(|r| &rows[r].0[i]);
-            for (column, lane) in block.iter_mut().enumerate() {
-                let line = line::<N, R>(lane, begin);
-                // Pieces are written in place, because an array that is built first and then copied goes through the
-                // stack, at a third of the speed.
-                for r in 0..R {
-                    line[r] = rows[r][column];
+            for (v, rows) in rows.iter().enumerate() {
+                let columns = transposed::<N, M>(array::from_fn(|r| rows[r][i]));
+                for (lane, column) in block.iter_mut().zip(columns) {
+                    lane[begin + v * VECTOR..][..VECTOR].copy_from_slice(&column);
                 }
             }
         }
-        for (column, lane) in rest.iter_mut().enumerate() {
-            let line = line::<N, R>(lane, begin);
-            for r in 0..R {
-                line[r] = rows[r].1[column];
-            }
-        }
+        Self::pieces(tiles, source, at, Self::ROWS, rest, begin);
     }
 
     /// Moves `count` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes.
@@ -239,7 +240,7 @@ impl<const N: usize, const R: usize> Lines<N, R> {
     }
 }
 
-impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
+impl<const N: usize, const M: usize> MoveTile for Lines<N, M> {
     fn move_tile(&mut self, tile: Tile<'_, '_>) {
         let Tile {
             tiles,
@@ -255,11 +256,11 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
             // If the bytes to write in the first lane do not begin at a cache line, the first block has fewer source
             // rows, so that the next block begins at a cache line.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
-            let rows = if ahead == 0 { R } else { ahead }.min(count - first);
+            let rows = if ahead == 0 { Self::ROWS } else { ahead }.min(count - first);
             let mut at = along(tile.at, tiles.row.stride, first);
             for lanes in lanes.chunks_mut(Self::LANES) {
                 touch(lanes, begin..begin + rows * N);
-                if together && rows == R {
+                if together && rows == Self::ROWS {
                     Self::lines(tiles, source, at, lanes, begin);
                 } else {
                     Self::pieces(tiles, source, at, rows, lanes, begin);
@@ -269,12 +270,6 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
             first += rows;
         }
     }
-}
-
-/// The `R` pieces of `N` bytes that begin at byte `begin` of a lane.
-fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [[u8; N]; R] {
-    let (pieces, _) = lane[begin..].as_chunks_mut::<N>();
-    &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
 /// Reads the cache lines of bytes `range` of each lane shortly before they are written, because the processor keeps

@@ -200,9 +200,9 @@ impl<'a> Tiles<'a> {
             (4, Some(4)) => self.lanes(source, band, Pixels::<4, 4, 8>::new()),
             (1, _) => self.lanes(source, band, Interleaved::<1>::of(self)),
             (2, _) => self.lanes(source, band, Interleaved::<2>::of(self)),
-            (4, _) => self.lanes(source, band, Lines::<4, 16>),
-            (8, _) => self.lanes(source, band, Lines::<8, 8>),
-            (16, _) => self.lanes(source, band, Lines::<16, 4>),
+            (4, _) => self.lanes(source, band, Lines::<4, 4>),
+            (8, _) => self.lanes(source, band, Lines::<8, 2>),
+            (16, _) => self.lanes(source, band, Lines::<16, 1>),
             _ => self.lanes(source, band, LongPieces),
         }
     }
