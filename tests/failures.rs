@@ -11,7 +11,7 @@ use std::{
 use wgslice::{
     Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
-    gpu::{AdapterOptions, DeviceIndices},
+    gpu::{AdapterOptions, DeviceIndices, Texels},
     options::{GatherNdOptions, ScatterOptions},
     slice,
 };
@@ -283,7 +283,7 @@ fn a_mapping_that_fails() {
                 let asked = asked_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
                 match ends(move || finish(report)) {
-                    // The device may finish the gather before it is destroyed.
+                    // `Ok` is right only if `poll` had already found the report before the device was destroyed.
                     Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),
                 }
@@ -300,4 +300,43 @@ fn assert_lost(error: &Error, way: &str) {
         matches!(error, Error::DeviceLost { .. }),
         "{way}: {error:?}"
     );
+}
+
+/// Recording on a lost device returns an error, also where it would create buffers of its own: no call panics.
+#[test]
+fn recording_on_a_lost_device() {
+    for adapter in adapters() {
+        let gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d {
+                width: 5,
+                height: 3,
+                depth_or_array_layers: 1,
+            },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: wgpu::TextureFormat::Rgba8Unorm,
+            usage: wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let texels = Texels::new(&texture)
+            .unwrap()
+            .channels(&[2, 1, 0, 3])
+            .unwrap();
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
+        let tuples = backend.upload((&[3i32, 9], &[2, 1])).unwrap();
+        gpu.device().destroy();
+        let (read, gathered) = ends(move || {
+            (
+                Tensor::from_texture(&backend, &texels).map(drop),
+                params.gather_nd(&tuples, Default::default()).map(drop),
+            )
+        });
+        assert_lost(&read.unwrap_err(), "from_texture");
+        assert_lost(&gathered.unwrap_err(), "gather_nd");
+    }
+    all_is_well();
 }

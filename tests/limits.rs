@@ -4,15 +4,15 @@
 use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan,
-    gpu::{AdapterOptions, SoftwareAdapters},
-    options::{GatherNdOptions, OutOfRange, ScatterOptions},
+    gpu::{AdapterOptions, DeviceIndices, SoftwareAdapters},
+    options::{Combine, GatherNdOptions, OutOfRange, ScatterOptions},
     slice,
 };
 
 /// Work is cut to meet limits on sizes. If such a limit is below the size of a single unit, the work is refused.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
-    let gpu = noop(|_| {}).with_dispatch_bytes(8);
+    let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 8);
     let backend = Backend::from(gpu);
     let tensor = backend.upload((&[[0f64; 2]; 40], &[20, 2])).unwrap();
     let error = tensor.slice(&slice![.., ..; -1]).unwrap_err();
@@ -212,8 +212,61 @@ fn plans_are_explained() {
     );
     says(
         explain(&[1 << 50], "::-1", DType::F32),
-        "dispatches or more",
+        "limit on dispatches of 262144",
     );
+}
+
+/// A plan that would need more dispatches than a host has memory for is refused at once.
+#[test]
+fn too_many_dispatches_are_refused_by_name() {
+    let gpu = noop(|_| {});
+    let slices = Plan::slice(&[1 << 50], &slice![..; -1], DType::F32).unwrap();
+    let apart = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
+    let gather = GatherNdOptions::default();
+    let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather, DType::U8).unwrap();
+    for plan in [slices, apart, gathers] {
+        for outcome in [gpu.supports(&plan), gpu.prepare(&plan).map(drop)] {
+            let refused = matches!(
+                outcome,
+                Err(Error::DeviceLimit {
+                    limit: "limit on dispatches",
+                    ..
+                })
+            );
+            assert!(refused, "{plan}: {outcome:?}");
+        }
+    }
+}
+
+/// A scatter without updates computes nothing, so `supports` and recording accept every element type.
+#[test]
+fn a_scatter_without_updates_needs_no_arithmetic() {
+    let add = ScatterOptions {
+        combine: Combine::Add,
+        ..ScatterOptions::default()
+    };
+    let plan = Plan::tensor_scatter_nd(&[10], &[0, 1], &[0], add, DType::F64).unwrap();
+    let gpu = noop(|_| {});
+    gpu.supports(&plan).unwrap();
+    let buffer = || {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 80,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let [updates, indices, dest] = [buffer(), buffer(), buffer()];
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let indices = DeviceIndices::I32(indices.slice(..));
+    let report = gpu.encode_scatter(
+        &mut encoder,
+        &plan,
+        updates.slice(..),
+        indices,
+        dest.slice(..),
+    );
+    assert_eq!(report.unwrap().wait().unwrap().out_of_range, 0);
 }
 
 /// Few rows, or long rows, are copied if they are contiguous, and copies do not need the buffer usage STORAGE. Other

@@ -37,6 +37,13 @@ impl Kind {
     }
 }
 
+/// The largest size in bytes of a binding, in whole vectors. On Metal, bindings of more than 4 GiB are allowed, but wgpu
+/// tells shaders their sizes in 32 bits and clamps offsets to that. Other APIs allow less than 2 GiB anyway.
+pub(super) fn largest_binding(limits: &wgpu::Limits) -> u64 {
+    let most = limits.max_storage_buffer_binding_size;
+    most.min(i32::MAX as u64) / VECTOR as u64 * VECTOR as u64
+}
+
 /// The limits of a dispatch on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
@@ -154,5 +161,21 @@ impl Reach {
             needed: unit as u64 + self.alignment,
             allowed: self.binding,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest_binding;
+
+    #[test]
+    fn no_binding_is_larger_than_shaders_are_told() {
+        let limits = |max_storage_buffer_binding_size| wgpu::Limits {
+            max_storage_buffer_binding_size,
+            ..wgpu::Limits::default()
+        };
+        assert_eq!(largest_binding(&limits(16 << 30)), (2 << 30) - 16);
+        assert_eq!(largest_binding(&limits(128 << 20)), 128 << 20);
+        assert_eq!(largest_binding(&limits(1001)), 992);
     }
 }

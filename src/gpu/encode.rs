@@ -19,7 +19,7 @@ use super::{
     work::{Launch, Work},
 };
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
-use std::sync::Arc;
+use std::{borrow::BorrowMut, sync::Arc};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// Index tuples in a buffer on the device.
@@ -58,6 +58,15 @@ impl<'a> From<&'a Plan> for Task<'a> {
             prepared: &[],
         }
     }
+}
+
+/// The commands of a plan without indices: see `route`.
+#[derive(Debug)]
+pub(super) enum Commands {
+    Nothing,
+    Copies,
+    Clear,
+    Dispatches(Arc<Work>),
 }
 
 /// Fails if a plan reads indices.
@@ -141,7 +150,7 @@ impl Gpu {
     /// For tuples that are out of range, zeros are written. The report says later how many such tuples there were.
     /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the report is an error if there was any. The
     /// buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the
-    /// usage `COPY_SRC`, the report can name the first invalid tuple.
+    /// usage `COPY_SRC`, the report can name the first tuple that is out of range.
     ///
     /// # Errors
     ///
@@ -154,8 +163,15 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let mut pass = begin_pass(encoder, plan);
-        self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
+        let [params, dest] = Argument::pair(plan, ["params", "dest"], params, dest);
+        let indices = Argument::indices(plan, indices);
+        self.record_gather(
+            move || begin_pass(encoder, plan),
+            plan.into(),
+            params,
+            indices,
+            dest,
+        )
     }
 
     /// Records a gather or a crop into an open pass, like [`Gpu::encode_gather`].
@@ -173,7 +189,7 @@ impl Gpu {
     ) -> Result<Pending<Report>, Error> {
         let [params, dest] = Argument::pair(plan, ["params", "dest"], params, dest);
         let indices = Argument::indices(plan, indices);
-        self.record_gather(pass, plan.into(), params, indices, dest)
+        self.record_gather(|| pass, plan.into(), params, indices, dest)
     }
 
     pub(super) fn record(
@@ -183,22 +199,52 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
+        let commands = self.commands(task, &source, &dest)?;
+        self.put(encoder, task.plan, &commands, source, dest);
+        Ok(())
+    }
+
+    /// Decides on the commands that record a plan without indices. All errors of recording occur here, so a failed call
+    /// leaves the encoder as it was.
+    pub(super) fn commands(
+        &self,
+        task: Task<'_>,
+        source: &Argument<'_>,
+        dest: &Argument<'_>,
+    ) -> Result<Commands, Error> {
         let plan = task.plan;
         check_without_indices(plan)?;
-        let route = route(plan, self.inner.reach.kind, copyable(&source, &dest));
+        let route = route(plan, self.inner.reach.kind, copyable(source, dest));
         if let Route::Nothing = route {
-            return Ok(());
+            return Ok(Commands::Nothing);
         }
-        source.check(&dest)?;
-        match route {
-            Route::Copies => copy(encoder, plan, &source, &dest),
-            Route::Clear => clear(encoder, &dest),
-            Route::Nothing | Route::Dispatches => {
+        source.check(dest)?;
+        Ok(match route {
+            Route::Nothing => Commands::Nothing,
+            Route::Copies => Commands::Copies,
+            Route::Clear => Commands::Clear,
+            Route::Dispatches => Commands::Dispatches(self.dispatches(task, source, dest)?),
+        })
+    }
+
+    /// Records what [`Gpu::commands`] decided on for these arguments.
+    pub(super) fn put(
+        &self,
+        encoder: &mut CommandEncoder,
+        plan: &Plan,
+        commands: &Commands,
+        source: Argument<'_>,
+        dest: Argument<'_>,
+    ) {
+        match commands {
+            Commands::Nothing => {}
+            Commands::Copies => copy(encoder, plan, &source, &dest),
+            Commands::Clear => clear(encoder, &dest),
+            Commands::Dispatches(work) => {
                 let mut pass = begin_pass(encoder, plan);
-                self.record_in_pass(&mut pass, task, source, dest)?;
+                self.launch(&mut pass, work, &[source, dest], &mut Counts::default());
             }
         }
-        Ok(())
     }
 
     pub(super) fn record_in_pass(
@@ -208,30 +254,44 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        let plan = task.plan;
-        check_without_indices(plan)?;
-        if plan.rows.count == 0 {
+        check_without_indices(task.plan)?;
+        if task.plan.rows.count == 0 {
             return Ok(());
         }
         source.check(&dest)?;
-        source.check_storage()?;
-        dest.check_storage()?;
-        let work = self.work_of(task, &[source, dest], IndexType::default())?;
+        let work = self.dispatches(task, &source, &dest)?;
         self.launch(pass, &work, &[source, dest], &mut Counts::default());
         Ok(())
     }
 
-    pub(super) fn record_gather(
+    /// The work of a plan that has rows but no indices.
+    fn dispatches(
         &self,
-        pass: &mut ComputePass<'_>,
+        task: Task<'_>,
+        source: &Argument<'_>,
+        dest: &Argument<'_>,
+    ) -> Result<Arc<Work>, Error> {
+        source.check_storage()?;
+        dest.check_storage()?;
+        self.work_of(task, &[*source, *dest], IndexType::default())
+    }
+
+    /// Records a gather or a crop into the pass that `pass` returns. All errors occur before `pass` is called.
+    pub(super) fn record_gather<'p, P: BorrowMut<ComputePass<'p>>>(
+        &self,
+        pass: impl FnOnce() -> P,
         task: Task<'_>,
         params: Argument<'_>,
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
         let plan = task.plan;
-        if plan.tuples().is_none() || matches!(plan.map, Map::ScatterNd(_)) {
-            let problem = "is not used by a slice: record it with encode";
+        let problem = match &plan.map {
+            Map::ScatterNd(_) => Some("is of a scatter: record it with encode_scatter"),
+            _ if plan.tuples().is_none() => Some("is not used by a slice: record it with encode"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
             return Err(indices.problem(problem.into()));
         }
         let mut counts = Counts::default();
@@ -242,7 +302,7 @@ impl Gpu {
         indices.check_tuples(&params, &dest)?;
         let arguments = [params, dest, indices];
         let work = self.work_of(task, &arguments, index)?;
-        self.launch(pass, &work, &arguments, &mut counts);
+        self.launch(pass().borrow_mut(), &work, &arguments, &mut counts);
         Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
 

@@ -5,13 +5,9 @@ use super::{
     caps::Parts,
     kernels::Dispatch,
     route::{Route, route},
-    window::{self, Places},
+    window::Places,
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
-
-/// The most dispatches, by an estimate, that [`Gpu::explain`] works out for a plan. Working out more would take too
-/// long. Only plans on very large tensors, or on devices with small limits, have more.
-const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {
     /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
@@ -32,12 +28,11 @@ impl Gpu {
     }
 
     fn recorded(&self, plan: &Plan) -> String {
-        let rows = &plan.rows;
         match route(plan, self.inner.reach.kind, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies => {
-                let copies = counted(rows.count, "buffer copy", "buffer copies");
-                let bytes = counted(rows.run * rows.unit, "byte", "bytes");
+                let copies = counted(plan.rows.count, "buffer copy", "buffer copies");
+                let bytes = counted(plan.rows.run * plan.rows.unit, "byte", "bytes");
                 return format!("{copies} of {bytes}");
             }
             Route::Clear => {
@@ -53,43 +48,39 @@ impl Gpu {
             index: IndexType::I32,
             whole: true,
         };
-        let reach = &self.inner.reach;
-        let windows = |bytes: usize| bytes as u64 / reach.binding.min(reach.dispatch).max(1) + 1;
-        let least = windows(plan.result_bytes());
-        if least.saturating_mul(windows(plan.source_bytes())) > MOST_SPELLED_OUT {
-            return format!("{least} dispatches or more");
-        }
+        let (passes, scratch) = match self.cut(plan, &places) {
+            Err(error) => return error.to_string(),
+            Ok(cut) => cut,
+        };
         if let Map::ScatterNd(map) = &plan.map {
-            return match self.scatter_steps(plan, map, &places) {
-                Err(error) => error.to_string(),
-                Ok(steps) => {
-                    let applied = &steps.blocks[0].apply;
-                    let blocks = counted(steps.blocks.len(), "block", "blocks");
-                    let kernel = applied.program.source.name;
-                    let (grid, tile) = (grid(applied), tile(applied));
-                    let bytes = steps.scratch.head + steps.scratch.rows;
-                    let cleared = if map.fresh {
-                        "; the result is cleared first"
-                    } else {
-                        ""
-                    };
-                    format!(
-                        "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; \
-                         {bytes} bytes between the steps{cleared}"
-                    )
-                }
+            // The last dispatch of a block applies its rows. Before the blocks, a pass may check all tuples.
+            let blocks = passes.iter().filter(|pass| pass.cleared != (0..4));
+            let applied = blocks.clone().find_map(|block| block.dispatches.last());
+            let Some(applied) = applied else {
+                return "nothing is recorded".into();
             };
+            let blocks = counted(blocks.count(), "block", "blocks");
+            let kernel = applied.program.source.name;
+            let (grid, tile) = (grid(applied), tile(applied));
+            let bytes = scratch.head + scratch.rows;
+            let cleared = if map.fresh {
+                "; the result is cleared first"
+            } else {
+                ""
+            };
+            return format!(
+                "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {bytes} bytes between the \
+                 steps{cleared}"
+            );
         }
-        match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
-            Err(error) => error.to_string(),
-            Ok(dispatches) => {
-                let first = &dispatches[0];
-                let dispatches = counted(dispatches.len(), "dispatch", "dispatches");
-                let kernel = first.program.source.name;
-                let (grid, tile) = (grid(first), tile(first));
-                format!("{dispatches} of the {kernel} kernel, the first {grid}, {tile}")
-            }
-        }
+        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let Some(first) = dispatches.clone().next() else {
+            return "nothing is recorded".into();
+        };
+        let count = counted(dispatches.count(), "dispatch", "dispatches");
+        let kernel = first.program.source.name;
+        let (grid, tile) = (grid(first), tile(first));
+        format!("{count} of the {kernel} kernel, the first {grid}, {tile}")
     }
 }
 

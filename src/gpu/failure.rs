@@ -2,6 +2,10 @@
 
 use super::{Gpu, scope::scoped};
 use crate::{Error, error::Cause};
+use std::{
+    io,
+    panic::{self, AssertUnwindSafe},
+};
 
 impl Gpu {
     /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile. In a browser
@@ -55,10 +59,21 @@ impl Gpu {
     }
 
     fn poll_with(&self, poll: wgpu::PollType) -> Result<(), Error> {
-        match self.inner.device.poll(poll) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(device_error(self, "waiting for the device", error)),
-        }
+        caught(|| self.inner.device.poll(poll))
+            .map_err(|error| device_error(self, "waiting for the device", error))
+    }
+}
+
+/// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost; here that is an
+/// error like any other.
+fn caught(poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>) -> Result<(), Cause> {
+    match panic::catch_unwind(AssertUnwindSafe(poll)) {
+        Ok(polled) => polled.map(drop).map_err(Cause::from),
+        Err(payload) => match payload.downcast::<String>() {
+            Ok(why) if why.contains("Device::poll") => Err(io::Error::other(*why).into()),
+            Ok(other) => panic::resume_unwind(other),
+            Err(other) => panic::resume_unwind(other),
+        },
     }
 }
 
@@ -67,7 +82,7 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: impl Into<Caus
     let source = error.into();
     let message = source.to_string();
     // wgpu reports the loss of a device to a callback, which this poll runs.
-    let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
+    let _ = caught(|| gpu.inner.device.poll(wgpu::PollType::Poll));
     match gpu.inner.lost.get() {
         Some(reason) => Error::DeviceLost {
             doing,
@@ -95,4 +110,19 @@ fn makes_no_buffer(device: &wgpu::Device) -> bool {
         })
     });
     error.is_none() && buffer.get_mapped_range(..).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::caught;
+    use std::panic;
+
+    /// What wgpu does when a driver reports a lost device to a poll.
+    #[test]
+    fn a_panic_of_a_poll_is_an_error() {
+        let lost = caught(|| panic!("Error in {}: Parent device is lost", "Device::poll"));
+        assert!(lost.unwrap_err().to_string().contains("device is lost"));
+        let other = panic::catch_unwind(|| caught(|| panic!("another {}", "panic")));
+        assert!(other.is_err());
+    }
 }

@@ -86,11 +86,12 @@ pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
-use caps::{Kind, Reach};
+use caps::{Kind, Reach, VECTOR, largest_binding};
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
+use readback::Watcher;
 use scratch::{KeptTexels, ScatterMemory};
 use std::sync::{Arc, OnceLock, PoisonError};
 use uniforms::UNIFORM_BYTES;
@@ -113,11 +114,13 @@ struct Inner {
     reach: Reach,
     pipelines: Arc<Pipelines>,
     groups: Arc<Groups>,
-    /// The works of recent plans, which were made with these limits and pipelines.
+    /// The commands that were worked out for recent plans. They depend on the limits and the pipelines, so
+    /// [`Gpu::with`] empties this.
     works: Arc<Works>,
     scatter: Arc<ScatterMemory>,
     texels: Arc<KeptTexels>,
     pool: Arc<Pool>,
+    watcher: Arc<Watcher>,
     /// Why the device was lost. Empty until then, and always for a caller's device.
     lost: Arc<OnceLock<String>>,
     /// Whether a call may wait for the device. False in a browser.
@@ -145,7 +148,7 @@ impl Gpu {
         };
         let space = UniformSpace::of(device.features(), &limits, info.backend, kind);
         let reach = Reach {
-            binding: limits.max_storage_buffer_binding_size,
+            binding: largest_binding(&limits),
             alignment: limits.min_storage_buffer_offset_alignment.into(),
             groups: limits.max_compute_workgroups_per_dimension,
             dispatch: DISPATCH_BYTES,
@@ -166,17 +169,19 @@ impl Gpu {
                 scatter: Arc::default(),
                 texels: Arc::default(),
                 pool: Arc::default(),
+                watcher: Arc::default(),
                 lost: Arc::default(),
                 may_block: cfg!(not(target_arch = "wasm32")),
             }),
         }
     }
 
-    /// The same device, on which a dispatch writes at most `bytes` bytes of the result. This helps with drivers that
-    /// abort long dispatches particularly early, and lets other work run in between.
+    /// The same device, on which a dispatch writes at most `bytes` bytes of the result, but at least 16; larger results
+    /// take several dispatches. This helps with drivers that abort long dispatches particularly early, and lets other
+    /// work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with(|inner| inner.reach.dispatch = bytes)
+        self.with(|inner| inner.reach.dispatch = bytes.max(VECTOR as u64))
     }
 
     /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
@@ -369,18 +374,21 @@ impl Gpu {
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   never exceed the most bytes that tensors have held at once since the last call. A buffer is also freed when 32
-    ///   requests for buffers did not reuse it.
+    ///   hold no more than the most bytes that tensors have held at once since the pool of buffers was last emptied, by
+    ///   this call or because the device ran out of memory. A buffer is also freed when 32 requests for buffers did not
+    ///   reuse it.
     /// - The scratch memory of scatters and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
+    /// - Slots of reports and uniforms (16 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are at most 400
     /// different pipelines, of which ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();
         self.inner.works.clear();
+        self.inner.pipelines.trim();
         *self
             .inner
             .scatter

@@ -1,6 +1,6 @@
 //! The pipelines of a device, each compiled at its first use and kept.
 //!
-//! There are fewer than 400 different pipelines (`shader_tests` counts them), of which a program uses tens. On lavapipe
+//! There are at most 400 different pipelines (`shader_tests` counts them), of which a program uses tens. On lavapipe
 //! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (averages of 200 of
 //! each).
 //!
@@ -70,6 +70,12 @@ impl Pipelines {
                 source: error.into(),
             }),
         }
+    }
+
+    /// Frees the slots that no report and no submitted command holds.
+    pub(super) fn trim(&self) {
+        self.reports.trim();
+        self.uniforms.trim();
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:

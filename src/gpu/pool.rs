@@ -4,8 +4,8 @@
 //! page by page. On lavapipe, a slice of 113 MB into a new buffer took four times as long as into a buffer that was
 //! written before. With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! The pool is bounded. It holds at most 64 buffers, and tensors and pooled buffers together never exceed the most
-//! bytes that tensors alone have held since the pool was last emptied. A buffer that the next 32 requests do not reuse
+//! The pool is bounded. It holds at most 64 buffers, and tensors and pooled buffers together hold no more than the most
+//! bytes that tensors alone have held since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the next 32 requests do not reuse
 //! is freed. A buffer that was exposed to the caller is not pooled, since the caller may hold a clone of it. If the
 //! device runs out of memory, the pool is emptied.
 

@@ -201,8 +201,15 @@ impl Prepared {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let mut pass = begin_pass(encoder, &self.plan);
-        self.encode_gather_in_pass(&mut pass, params, indices, dest)
+        let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
+        let indices = Argument::indices(&self.plan, indices);
+        self.gpu.record_gather(
+            move || begin_pass(encoder, &self.plan),
+            self.task(),
+            params,
+            indices,
+            dest,
+        )
     }
 
     /// Records the prepared plan like [`Gpu::encode_gather_in_pass`], with the same errors.
@@ -216,7 +223,7 @@ impl Prepared {
         let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
         let indices = Argument::indices(&self.plan, indices);
         self.gpu
-            .record_gather(pass, self.task(), params, indices, dest)
+            .record_gather(|| pass, self.task(), params, indices, dest)
     }
 
     /// Records the prepared plan like [`Gpu::encode_scatter`], with the same errors.

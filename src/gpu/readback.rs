@@ -4,6 +4,7 @@ use super::{Gpu, failure::device_error};
 use crate::{Error, Plan, pending::POLLING};
 use std::{
     future::poll_fn,
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Poll, Waker},
 };
@@ -106,8 +107,8 @@ impl Gpu {
 impl Readback {
     /// Waits until the copy is done, and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// If the copy is not done and the caller's waker is not [`POLLING`], a new thread waits for the device meanwhile,
-    /// since a future must not block. A browser needs no thread: it polls the device itself.
+    /// If the copy is not done and the caller's waker is not [`POLLING`], the [`Watcher`] waits for the device
+    /// meanwhile, since a future must not block. A browser needs no watcher: it polls the device itself.
     pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -125,8 +126,8 @@ impl Readback {
             }
             if !watched {
                 watched = true;
-                let gpu = gpu.clone();
-                std::thread::spawn(move || gpu.wait());
+                drop(mapping);
+                gpu.inner.watcher.watch(gpu, &self.mapping);
             }
             Poll::Pending
         });
@@ -149,6 +150,61 @@ impl Readback {
     }
 }
 
-fn lock(mapping: &Mutex<Mapping>) -> MutexGuard<'_, Mapping> {
-    mapping.lock().unwrap_or_else(PoisonError::into_inner)
+/// A thread that waits for the device while tasks await mappings. It ends when no mapping is left.
+#[derive(Debug, Default)]
+pub(super) struct Watcher(Mutex<Watched>);
+
+#[derive(Debug, Default)]
+struct Watched {
+    /// The mappings of copies that were submitted, but perhaps not before the thread's present wait began.
+    mappings: Vec<Arc<Mutex<Mapping>>>,
+    /// Whether the thread runs.
+    running: bool,
+}
+
+impl Watcher {
+    /// Sees to it that the task that awaits `mapping`, whose copy is submitted, is woken: when the copy is done, or when
+    /// waiting for the device has failed.
+    fn watch(&self, gpu: &Gpu, mapping: &Arc<Mutex<Mapping>>) {
+        let mut watched = lock(&self.0);
+        watched.mappings.push(Arc::clone(mapping));
+        if watched.running {
+            return;
+        }
+        watched.running = true;
+        drop(watched);
+        let watching = gpu.clone();
+        let thread = std::thread::Builder::new().name("wgslice watcher".into());
+        if thread
+            .spawn(move || watching.inner.watcher.run(&watching))
+            .is_err()
+        {
+            // The operating system allows no more threads, so this call waits.
+            self.run(gpu);
+        }
+    }
+
+    fn run(&self, gpu: &Gpu) {
+        loop {
+            let mappings = {
+                let mut watched = lock(&self.0);
+                watched.running = !watched.mappings.is_empty();
+                mem::take(&mut watched.mappings)
+            };
+            if mappings.is_empty() {
+                return;
+            }
+            if gpu.wait().is_err() {
+                for mapping in mappings {
+                    let mut mapping = lock(&mapping);
+                    mapping.result.get_or_insert(Err(wgpu::BufferAsyncError));
+                    mapping.wakers.drain(..).for_each(Waker::wake);
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

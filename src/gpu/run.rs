@@ -43,10 +43,13 @@ impl Gpu {
                 (Map::ScatterNd(_), Some(indices)) => {
                     self.record_scatter(encoder, plan.into(), from, indices, to)?
                 }
-                (_, Some(indices)) => {
-                    let mut pass = begin_pass(encoder, plan);
-                    self.record_gather(&mut pass, plan.into(), from, indices, to)?
-                }
+                (_, Some(indices)) => self.record_gather(
+                    move || begin_pass(encoder, plan),
+                    plan.into(),
+                    from,
+                    indices,
+                    to,
+                )?,
                 (_, None) => {
                     self.record(encoder, plan.into(), from, to)?;
                     Pending::done(plan.report(Default::default(), |_| Vec::new())?)

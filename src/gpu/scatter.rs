@@ -83,7 +83,6 @@ impl Gpu {
             let problem = "is not used by this plan: record it with encode or encode_gather";
             return Err(indices.problem(problem.into()));
         };
-        let (_, element) = rule_of(plan, map)?;
         indices.check_tuples(&updates, &dest)?;
         let mut counts = Counts::default();
         if plan.rows.count == 0 {
@@ -91,6 +90,7 @@ impl Gpu {
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(self, &plan, counts, &indices, index));
         }
+        let (_, element) = rule_of(plan, map)?;
         for argument in [&updates, &dest] {
             let offset = argument.parts.offset;
             if map.options.combine.computes() && !offset.is_multiple_of(element as u64) {

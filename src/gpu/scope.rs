@@ -3,7 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 use wgpu::ErrorFilter;
 
-/// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any.
+/// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any. Lack of memory comes before
+/// other errors, because objects that it leaves invalid cause those.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn scoped<R>(
     device: &wgpu::Device,
@@ -19,7 +20,8 @@ pub(super) fn scoped<R>(
     // Scopes must be popped innermost first. Outside of browsers their results are ready, so `block_on` never waits.
     let mut failure = None;
     for scope in scopes.into_iter().rev() {
-        failure = pollster::block_on(scope.pop()).or(failure);
+        let error = pollster::block_on(scope.pop());
+        failure = failure.or(error);
     }
     (outcome, failure)
 }

@@ -2,7 +2,7 @@
 //! texture and a tensor. A [`Gpu`] has one memory of each kind, which serves every recording. Each recording writes
 //! the scratch memory before reading it, so the order of recordings does not matter.
 
-use super::{Gpu, Inner, argument::Argument, caps::Parts, transfer::part_bytes};
+use super::{Gpu, Inner, argument::Argument, caps::Parts};
 use crate::Error;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
@@ -79,9 +79,10 @@ impl Gpu {
         Ok([grown(head, needed.head)?, grown(rows, needed.rows)?])
     }
 
-    /// Returns memory for `rows` rows of `row` bytes each. `row` must be a multiple of 256.
-    pub(super) fn texel_memory(&self, row: usize, rows: usize) -> Result<TexelMemory, Error> {
-        let (pitch, bytes) = (row as u64, row as u64 * rows as u64);
+    /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
+    /// requires of rows that are copied from or to textures.
+    pub(super) fn texel_memory(&self, pitch: usize, rows: usize) -> Result<TexelMemory, Error> {
+        let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.inner.limits.max_buffer_size;
         if pitch > most {
             return Err(Error::DeviceLimit {
@@ -94,7 +95,7 @@ impl Gpu {
         let (parts, rows) = match bytes <= most {
             true => (Parts::ONE, rows),
             false => {
-                let bytes = part_bytes(most, pitch);
+                let bytes = most / pitch * pitch;
                 (
                     Parts { offset: 0, bytes },
                     usize::try_from(bytes / pitch).unwrap_or(rows),

@@ -30,6 +30,9 @@ const MOST_UNIFORMS: usize = 4096;
 struct Strip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
+    /// Whether the buffer exists. It does not if the device was lost or had no memory, and commands that bind it fail.
+    /// Such a strip is not kept.
+    exists: bool,
 }
 
 /// A slot of a strip. Clones are the same slot.
@@ -85,7 +88,10 @@ impl Strip {
             // submission that binds it, and a write by another thread in between is lost.
             mapped_at_creation: true,
         });
-        buffer.unmap();
+        let exists = buffer.get_mapped_range(..).is_ok();
+        if exists {
+            buffer.unmap();
+        }
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("wgslice slots"),
             layout,
@@ -98,7 +104,11 @@ impl Strip {
                 }),
             }],
         });
-        Self { buffer, group }
+        Self {
+            buffer,
+            group,
+            exists,
+        }
     }
 }
 
@@ -135,8 +145,15 @@ impl Slots {
             strip: self.strip(all, layout),
             offset: 0,
         });
-        *next = slot.next();
+        *next = slot.strip.exists.then(|| slot.next()).flatten();
         slot
+    }
+
+    /// Frees the strips of which no slot is held.
+    pub(super) fn trim(&self) {
+        let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
+        strips.next = None;
+        strips.all.retain(|strip| Arc::strong_count(strip) > 1);
     }
 
     /// Returns a strip of zeros of which no slot is held: one of `all`, which it clears, or a new one, which it adds to
@@ -153,7 +170,9 @@ impl Slots {
             return Arc::clone(strip);
         }
         let strip = Arc::new(Strip::new(&self.device, &layout()));
-        all.push(Arc::clone(&strip));
+        if strip.exists {
+            all.push(Arc::clone(&strip));
+        }
         strip
     }
 
@@ -196,9 +215,18 @@ impl UniformSlots {
             known.clear();
         }
         let slot = self.slots.lend(layout);
-        let queue = &self.slots.queue;
-        queue.write_buffer(&slot.strip.buffer, slot.offset.into(), &bytes);
-        known.insert(bytes, slot.clone());
+        if slot.strip.exists {
+            let queue = &self.slots.queue;
+            queue.write_buffer(&slot.strip.buffer, slot.offset.into(), &bytes);
+            known.insert(bytes, slot.clone());
+        }
         slot
+    }
+
+    /// Frees the slots that no submitted command holds.
+    pub(super) fn trim(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clear();
+        self.slots.trim();
     }
 }

@@ -81,13 +81,20 @@ impl DeviceBytes {
     }
 }
 
+/// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
+const TUPLES: u64 = 80_640;
+
 /// The size in bytes of each part but the last, at most `most` unless that is below 256. `row_bytes` is the size of a
-/// row of the innermost dimension. Parts have whole rows if possible, because a row may be an index tuple, which must
-/// not lie in two buffers. Index tuples are always short enough for this.
-pub(super) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+/// row of the innermost dimension.
+///
+/// An index tuple must not lie in two buffers. Parts have whole tuples of every length if `most` allows it, as all real
+/// devices do, because a tensor may be reshaped before it is used as indices; otherwise parts have whole rows if
+/// possible.
+fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
-    let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
-    let step = if whole <= most { whole } else { PART_ALIGNMENT };
+    let whole_rows = row_bytes.saturating_mul(PART_ALIGNMENT / common);
+    let step = [TUPLES, whole_rows].into_iter().find(|&step| step <= most);
+    let step = step.unwrap_or(PART_ALIGNMENT);
     (most / step * step).max(PART_ALIGNMENT)
 }
 
@@ -132,11 +139,16 @@ impl Gpu {
         if in_place {
             return Ok(source.clone());
         }
+        let padded = (source.bytes as u64).max(1).next_multiple_of(PADDING);
         let buffers = source.buffers().iter().map(|buffer| {
-            // A buffer of the caller may have any size, but wgpu copies only whole words.
-            let size = buffer.size() / 4 * 4;
+            // A single buffer may be one of the caller, of any size.
+            let size = match source.parts {
+                Parts::ONE => padded,
+                _ => buffer.size(),
+            };
             let copy = self.tensor_buffer(size)?;
-            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, size);
+            // wgpu copies only whole words.
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, size.min(buffer.size() / 4 * 4));
             Ok(copy)
         });
         let buffers = buffers.collect::<Result<_, Error>>()?;
@@ -220,5 +232,27 @@ impl Gpu {
             let submission = self.inner.queue.submit([encoder.finish()]);
             Ok((recorded, submission))
         })?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PART_ALIGNMENT, part_bytes};
+
+    /// No index tuple lies in two buffers, whatever shape the tensor had when it was allocated.
+    #[test]
+    fn parts_have_whole_tuples() {
+        for most in [80_640, 100_000, 1 << 20, 256 << 20, u64::MAX] {
+            for row in [1, 4, 12, 1000, 1 << 24, u64::MAX] {
+                let bytes = part_bytes(most, row);
+                assert!(bytes <= most && bytes.is_multiple_of(PART_ALIGNMENT));
+                for integer in [4, 8] {
+                    assert!((1..=10).all(|depth| bytes.is_multiple_of(integer * depth)));
+                }
+            }
+        }
+        // On a device with tiny buffers, at least the rows are whole.
+        assert_eq!(part_bytes(1024, 12), 768);
+        assert_eq!(part_bytes(100, 12), PART_ALIGNMENT);
     }
 }

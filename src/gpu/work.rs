@@ -20,6 +20,10 @@ use std::{
 /// long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
+/// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
+/// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
+const MOST_DISPATCHES: u64 = 1 << 18;
+
 /// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
 pub(super) struct Work {
@@ -125,12 +129,35 @@ impl Gpu {
         })
     }
 
+    /// Fails if a plan would be cut into too many dispatches.
+    fn check_dispatches(&self, plan: &Plan) -> Result<(), Error> {
+        let reach = &self.inner.reach;
+        let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
+        let dest = windows(plan.result_bytes(), reach.binding.min(reach.dispatch));
+        let source = windows(plan.source_bytes(), reach.binding);
+        let needed = match plan.tuples() {
+            // A tuple may point into any window of the source.
+            Some(_) => dest.saturating_mul(source),
+            None => dest.max(source.min(plan.rows.units() as u64)),
+        };
+        match needed <= MOST_DISPATCHES {
+            true => Ok(()),
+            false => Err(Error::DeviceLimit {
+                what: "a plan of this size",
+                limit: "limit on dispatches",
+                needed,
+                allowed: MOST_DISPATCHES,
+            }),
+        }
+    }
+
     /// Cuts a plan that is not empty into passes of dispatches, and returns the scratch memory that they need.
     pub(super) fn cut(
         &self,
         plan: &Plan,
         places: &Places,
     ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
+        self.check_dispatches(plan)?;
         let Map::ScatterNd(map) = &plan.map else {
             // If a plan reads nothing, only the first 4 bytes of the source are bound, too few for wider units.
             let widest = if plan.reads_nothing() { 4 } else { 16 };

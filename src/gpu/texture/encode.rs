@@ -2,15 +2,18 @@
 
 use super::{Texels, rows::Rows};
 use crate::{
-    Error, View,
+    Error, Plan, View,
     error::TextureError,
-    gpu::{DeviceBytes, Gpu, argument::Argument, encode::begin_pass},
+    gpu::{
+        DeviceBytes, Gpu, Inner,
+        argument::Argument,
+        encode::{Commands, begin_pass},
+    },
     ops::index::IndexType,
 };
 use wgpu::{
-    BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
-    TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
-    util::{BufferInitDescriptor, DeviceExt},
+    BufferDescriptor, BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d,
+    TexelCopyBufferInfo, TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
 };
 
 /// The type of the indices of [`Rows::channel_gather`].
@@ -117,13 +120,12 @@ impl Gpu {
         let memory = self.texel_memory(rows.pitch, rows.count())?;
         let source = memory.argument();
         source.check(&dest)?;
-        read(
-            encoder,
-            copies(texels, &rows, (&memory.buffers, memory.rows, 0)),
-        );
+        let scratch = copies(texels, &rows, (&memory.buffers, memory.rows, 0));
         let Some((plan, channels)) = rows.channel_gather()? else {
-            let mut plans = rows.to_tensor().into_iter();
-            return plans.try_for_each(|plan| self.record(encoder, (&plan).into(), source, dest));
+            let moves = self.moves(rows.to_tensor(), &source, &dest)?;
+            read(encoder, scratch);
+            self.put_moves(encoder, &moves, source, dest);
+            return Ok(());
         };
         let channels = self.channel_indices(channels)?;
         let indices = Argument {
@@ -131,21 +133,55 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
         };
-        let mut pass = begin_pass(encoder, &plan);
+        let pass = || {
+            read(encoder, scratch);
+            begin_pass(encoder, &plan)
+        };
         // All channels exist, so there is nothing to report.
-        self.record_gather(&mut pass, (&plan).into(), source, (indices, INDEX), dest)?;
+        self.record_gather(pass, (&plan).into(), source, (indices, INDEX), dest)?;
         Ok(())
+    }
+
+    /// Decides on the commands of all plans before any is recorded, so that a failure leaves the encoder as it was.
+    fn moves(
+        &self,
+        plans: Vec<Plan>,
+        source: &Argument<'_>,
+        dest: &Argument<'_>,
+    ) -> Result<Vec<(Plan, Commands)>, Error> {
+        let decide = |plan: Plan| {
+            let commands = self.commands((&plan).into(), source, dest)?;
+            Ok((plan, commands))
+        };
+        plans.into_iter().map(decide).collect()
+    }
+
+    fn put_moves(
+        &self,
+        encoder: &mut CommandEncoder,
+        moves: &[(Plan, Commands)],
+        source: Argument<'_>,
+        dest: Argument<'_>,
+    ) {
+        for (plan, commands) in moves {
+            self.put(encoder, plan, commands, source, dest);
+        }
     }
 
     /// A buffer with the numbers of these channels, as the indices of a gather.
     fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
+        let Inner { device, queue, .. } = &*self.inner;
+        // `create_buffer_init` panics if the device is lost or has no memory.
         self.guarded("allocating a buffer", || {
-            self.inner.device.create_buffer_init(&BufferInitDescriptor {
+            let buffer = device.create_buffer(&BufferDescriptor {
                 label: Some("wgslice channels"),
-                contents: bytemuck::cast_slice(&channels),
-                usage: BufferUsages::STORAGE,
-            })
+                size: size_of_val(&channels[..]) as u64,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&channels));
+            buffer
         })
     }
 
@@ -180,12 +216,11 @@ impl Gpu {
         let dest = memory.argument();
         source.check(&dest)?;
         let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
+        let moves = self.moves(rows.of_tensor(view)?, &source, &dest)?;
         if !rows.is_whole {
             read(encoder, scratch());
         }
-        for plan in rows.of_tensor(view)? {
-            self.record(encoder, (&plan).into(), source, dest)?;
-        }
+        self.put_moves(encoder, &moves, source, dest);
         write(encoder, scratch());
         Ok(())
     }
