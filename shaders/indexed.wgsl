@@ -1,4 +1,4 @@
-// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs). Index
+// All gathers (gather_nd, gather, gather_elements): rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs). Index
 // tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple consists
 // of coordinates, each of which is an index into one dimension of params. If a coordinate is outside its dimension, the
 // row has no source. In a scatter, tuples point at slices of the destination, and the `base` of a `Row` is the number

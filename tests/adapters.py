@@ -208,7 +208,7 @@ class Rows:
             of = "all" if refused == "0" else f"{taken} of"
             accepted.setdefault(f"{of} {int(taken) + int(refused)}", []).append(f"{compiler} ({what})")
         groups = "; ".join(f"{count} by {', '.join(compilers)}" for count, compilers in accepted.items())
-        self.notes.append(f"Shaders accepted by compilers: {groups}.")
+        self.notes.append(f"Shaders with every setting of their constants, accepted by compilers: {groups}.")
 
     def script(self, title, script, environment=None):
         """Runs a suite that is a script, whose last line counts what passed and failed."""
@@ -268,7 +268,7 @@ def table(rows, mode):
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
     size = "all cases" if mode else "the quick mode; `--full` runs all cases"
     command = f"`bash tests/run-adapters{mode}` ({size})"
-    made = f"Passed, none failed unless it says so: {command}, {datetime.date.today()}, {system}."
+    made = f"Cases and tests that passed; a failure would stand beside them: {command}, {datetime.date.today()}, {system}."
     return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
 
 

@@ -1,5 +1,5 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
-//! Only `stream` has code of its own for both, because it runs a slice piece by piece.
+//! Only `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece.
 
 use super::Backend;
 use crate::{Array, Element, Error, Indices, Plan, Report};

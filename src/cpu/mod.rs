@@ -22,6 +22,7 @@
 //! | `fixed_copy` | how one piece is copied, by its size |
 //! | `strided_load`, `strided_store` | vectorized loops over units that lie a small step apart |
 //! | `threads` | how many threads write a result, and which part each writes |
+//! | `indices` | which integer types index tuples may have |
 
 mod combine;
 mod crop;

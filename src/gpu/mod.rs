@@ -12,7 +12,7 @@
 //! | `pipeline` | when a pipeline is compiled: once, at its first use |
 //! | `window` | how a plan is cut into dispatches that fit the device's limits |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `encode`, `explain` | how these commands are recorded, and described in words |
+//! | `encode`, `run`, `explain` | how these commands are recorded, run on tensors, and described in words |
 //! | `scatter`, `lists` | the steps of a scatter |
 //! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
 //! | `texture` | which texels of a texture are copied, and through which rows |

@@ -39,8 +39,8 @@ impl Gpu {
     /// Rows whose tuples are out of range are dropped, and the report says later how many such tuples there were.
     /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out
     /// of range, and the report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a
-    /// multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless
-    /// the scatter only replaces elements, `updates` and `dest` must begin at multiples of the element's size (of 4
+    /// multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first tuple that is out
+    /// of range. Unless the scatter only replaces elements, `updates` and `dest` must begin at multiples of the element's size (of 4
     /// bytes for `complex64`).
     ///
     /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities

@@ -86,7 +86,8 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// In TensorFlow the sum of such a begin and size overflows. TensorFlow then tries to allocate the result.
+/// With begin 1 and size `i64::MAX` the sum overflows in TensorFlow's check, so TensorFlow accepts the size and tries to
+/// allocate the result. The reference reports an error.
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {

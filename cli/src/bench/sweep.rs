@@ -121,8 +121,9 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
     crossovers
 }
 
-/// Returns the smallest size from which on the device wins at every size. `sizes` ascend, and hold whether the device
-/// wins. `None` if the device does not win at the largest size, or if there are no sizes.
+/// Returns the smallest size such that the device is faster than the CPU at this size and at all larger ones. `sizes`
+/// is in ascending order; each entry says whether the device is faster. `None` if the device is not faster at the
+/// largest size, or if there are no sizes.
 fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     let won = sizes.iter().rev().take_while(|(_, won)| *won);
     won.last().map(|&(size, _)| size)

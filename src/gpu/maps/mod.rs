@@ -1,7 +1,7 @@
 //! Row maps: where the rows of a job begin on both sides, the source and the result or destination.
 //!
 //! On a *strided* side, the number of a row gives its position along each dimension of the map, and the row begins at
-//! the sum of these positions times their strides.
+//! the sum of these positions, each times the stride of its dimension.
 //!
 //! | file | rows begin |
 //! |---|---|
@@ -75,7 +75,7 @@ pub(crate) enum Op {
     StridedSlice,
     StridedSliceUpdate,
     StridedSliceGrad,
-    /// gather_nd and gather.
+    /// All gathers: gather_nd, gather, batch_gather and gather_elements.
     Gather,
     Crop,
     /// The step of a scatter that finds the slice of each row.
