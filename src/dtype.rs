@@ -37,7 +37,8 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    Bool, "bool", 1, "One byte, 0 or 1.";
+    Bool, "bool", 1, "One byte, 0 or 1. Other values are moved unchanged, and become `true` in Rust; what a scatter makes \
+        of them when it combines elements is unspecified.";
     I8, "int8", 1, "Signed 8-bit integer.";
     U8, "uint8", 1, "Unsigned 8-bit integer.";
     I16, "int16", 2, "Signed 16-bit integer.";

@@ -20,7 +20,7 @@ pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
 impl HostPool {
     /// Takes `len` bytes with arbitrary values. Fails if the memory cannot be allocated.
     ///
-    /// Reuses the kept buffer if `len` is at least [`LARGE`] and between half of the buffer's size and all of it.
+    /// Reuses the kept buffer if `len` is at least [`LARGE`] and between half of the buffer's capacity and all of it.
     pub(crate) fn take(&self, len: usize) -> Result<PooledBytes, Error> {
         let kept = if len < LARGE { None } else { self.kept(len) };
         let bytes = match kept {
@@ -33,9 +33,10 @@ impl HostPool {
 
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = (len..=2 * len).contains(&kept.len());
+        let fits = (len..=len.saturating_mul(2)).contains(&kept.capacity());
         let mut bytes = fits.then(|| mem::take(&mut *kept))?;
-        bytes.truncate(len);
+        // Zeroes only what an earlier, shorter result cut off.
+        bytes.resize(len, 0);
         Some(bytes)
     }
 }
@@ -85,7 +86,12 @@ mod tests {
         let first = take(&pool, 2 * LARGE);
         assert_eq!(first, take(&pool, 2 * LARGE));
         assert_eq!(first, take(&pool, LARGE));
-        assert_eq!(pool.0.lock().unwrap().len(), LARGE);
+        // The buffer still has its whole capacity, which serves the larger results again and no much smaller one.
+        assert_eq!(first, take(&pool, 2 * LARGE));
+        take(&pool, LARGE);
+        let larger = pool.take(LARGE).unwrap();
+        assert_eq!(first, larger.as_ref().as_ptr());
+        assert!(pool.0.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -3,16 +3,17 @@
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::Gpu;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use std::{
+    any::Any,
+    panic::{self, AssertUnwindSafe},
+    thread,
+};
 use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
-};
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use std::{
-    panic::{self, AssertUnwindSafe},
-    thread,
 };
 
 /// The waker for calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
@@ -103,19 +104,25 @@ impl<T: Clone> Pending<T> {
             let shared = Arc::new(Shared::default());
             let done = Arc::clone(&shared);
             let run = move || {
-                // A panic is handed to the thread that asks for the value. Without this, that thread would wait
+                // A panic is handed to every thread that asks for the value. Without this, those threads would wait
                 // forever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 = Some(made);
                 done.1.drain(..).for_each(Waker::wake);
             };
-            thread::spawn(run);
+            if let Err(run) = spawn(run) {
+                run();
+            }
             State::Reading(Box::pin(std::future::poll_fn(move |context| {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match shared.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
-                    Some(Err(payload)) => panic::resume_unwind(payload),
+                    Some(Err(payload)) => {
+                        let why = text_of(&*payload);
+                        shared.0 = Some(Err(payload));
+                        panic!("{why}");
+                    }
                     None => {
                         let waker = context.waker();
                         if !shared.1.iter().any(|other| other.will_wake(waker)) {
@@ -205,6 +212,28 @@ impl<T: Clone> Pending<T> {
     }
 }
 
+/// Runs `work` on a new thread. Returns `work` if the operating system allows no more threads.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+fn spawn<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
+    let work = Arc::new(Mutex::new(Some(work)));
+    let take = |work: &Mutex<Option<W>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let taken = Arc::clone(&work);
+    let run = move || take(&taken).into_iter().for_each(|work| work());
+    match thread::Builder::new().spawn(run) {
+        Ok(_) => Ok(()),
+        Err(_) => take(&work).map_or(Ok(()), Err),
+    }
+}
+
+/// The message of a panic.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a thread that made a value panicked")
+        .to_owned()
+}
+
 /// Awaits the value. Errors are those of [`Pending::poll`].
 impl<T: Clone> Future for Pending<T> {
     type Output = Result<T, Error>;
@@ -220,5 +249,30 @@ impl<T> fmt::Debug for Pending<T> {
         #[cfg(feature = "gpu")]
         debug.field("gpu", &self.gpu);
         debug.finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::Pending;
+    use crate::Error;
+    use std::{panic, thread};
+
+    /// Every thread that waits for a value learns that the thread that made it panicked; none waits forever.
+    #[test]
+    fn a_panic_reaches_all_who_wait() {
+        let work = || -> Result<u8, Error> {
+            thread::yield_now();
+            panic!("no value")
+        };
+        let pending = Pending::running(work);
+        let wait = |pending: Pending<u8>| move || pending.wait();
+        let waiting = [0; 3].map(|_| thread::spawn(wait(pending.clone())));
+        for thread in waiting {
+            let payload = thread.join().unwrap_err();
+            assert_eq!(payload.downcast_ref::<String>().unwrap(), "no value");
+        }
+        let polled = panic::catch_unwind(panic::AssertUnwindSafe(|| pending.poll()));
+        assert!(polled.is_err());
     }
 }

@@ -428,3 +428,17 @@ fn a_report_becomes_the_error_of_the_crop() {
     assert!(outside.to_string().contains("1 of 1 boxes"), "{outside}");
     assert_eq!(error(OutOfRange::Zero), outside);
 }
+
+/// Empty tuples may number more boxes than any loop ends with.
+#[test]
+fn boxes_without_coordinates_or_elements() {
+    let (x, begins) = ([0u8; 0], [0i32; 0]);
+    let x = (&x[..], &[1 << 40, 0][..]);
+    let begins = (&begins[..], &[1 << 40, 0][..]);
+    let options = CropOptions::default();
+    let (made, report) = Backend::cpu()
+        .crop(x, begins, None, None, &options)
+        .unwrap();
+    assert_eq!(made.shape, [1 << 40, 0]);
+    assert_eq!(report.out_of_range, 0);
+}

@@ -1,8 +1,8 @@
 //! Runs crops line by line, in the order of the result.
 //!
 //! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. An
-//! element of a line includes all dimensions of x inside the cropped ones. Before any line is copied, one loop finds
-//! which part of each box has a source, that is, lies in x. The rest of each line becomes zeros.
+//! element of a line includes all dimensions of x inside the cropped ones. At the first line of each box, the thread that
+//! copies it finds which part of the box has a source, that is, lies in x. The rest of each line becomes zeros.
 
 use super::{
     slice::LoopNest,
@@ -19,6 +19,7 @@ use crate::{
     plan,
     report::Missing,
 };
+use std::sync::{Mutex, PoisonError};
 
 /// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside of
 /// x or name an item that does not exist, and the first of them.
@@ -30,27 +31,25 @@ pub(super) fn run<I: Index>(
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let mut missing = Missing::default();
     if dest.is_empty() {
-        return missing;
+        return Missing::default();
     }
-    let mut crop = Crop::new(rows, map);
-    crop.locate_all(indices, &mut missing);
+    let crop = Crop::new(rows, map);
     let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
     let nests = lines.each_ref().map(Line::nest);
-    threads::spread(
-        dest,
-        crop.piece,
-        crop.threads(rows, threads),
-        |first, dest| {
-            crop.part(source, &nests, first, dest);
-        },
-    );
-    missing
+    let threads = crop.threads(rows, threads);
+    let all = Mutex::new(Missing::default());
+    threads::spread(dest, crop.piece, threads, |first, dest| {
+        let missing = crop.part(source, indices, &nests, first, dest);
+        if missing.count > 0 {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            *all = all.and(missing);
+        }
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
-    // The boxes are not located here: a plan may have more boxes than there is memory for.
     let crop = Crop::new(rows, map);
     let line = crop.lines(crop.last.size, false);
     debug_assert_eq!(bytes, rows.units() * rows.unit);
@@ -140,14 +139,20 @@ struct Crop<'a> {
     piece: usize,
     /// The number of lines in a box.
     lines: usize,
-    /// For each box, the unit of x where its item begins, or `None` if there is no such item.
-    items: Vec<Option<usize>>,
-    /// For each cropped dimension of each box, box by box, the part that has a source.
+}
+
+/// Where a box lies in x.
+#[derive(Default)]
+struct Place {
+    /// The unit of x where the box's item begins, or `None` if there is no such item.
+    item: Option<usize>,
+    /// For each cropped dimension, the part that has a source.
     inside: Vec<Inside>,
+    /// Whether the item exists and every element of the box has a source.
+    is_inside: bool,
 }
 
 impl<'a> Crop<'a> {
-    /// The lines of a crop whose boxes are not located yet.
     fn new(rows: &plan::Rows, map: &'a Map) -> Self {
         let gather = &map.gather;
         let dims = map.extents.len();
@@ -174,46 +179,37 @@ impl<'a> Crop<'a> {
             kept,
             piece: below * rows.run * rows.unit,
             lines: outer.iter().map(|extent| extent.size).product(),
-            items: Vec::new(),
-            inside: Vec::new(),
         }
     }
 
-    /// Finds where each box lies. Adds the boxes that reach outside of x or name no item to `missing`.
-    fn locate_all<I: Index>(&mut self, indices: &[I], missing: &mut Missing) {
-        let gather = &self.map.gather;
-        let tuples = indices.chunks_exact(gather.indices[1].max(1));
-        let none = [].as_slice();
-        let tuples = tuples.chain(std::iter::repeat(none));
-        for (n, tuple) in tuples.take(self.map.boxes.count).enumerate() {
-            self.locate(n, tuple, gather.coordinates[0], missing);
-        }
-    }
-
-    /// Finds where box `n` with this index tuple lies. `item` is the dimension of x that numbers the items.
-    fn locate<I: Index>(&mut self, n: usize, tuple: &[I], item: Axis, missing: &mut Missing) {
-        let (map, dims) = (self.map, self.map.extents.len());
-        let clamps = map.gather.policy.out_of_range == OutOfRange::Clamp;
-        let (index, tuple) = tuple.split_at(map.first_begin().min(tuple.len()));
-        let (begins, flips) = tuple.split_at(dims.min(tuple.len()));
-        let (mut at, mut is_inside) = (Some(map.gather.offset), true);
-        if let Some(index) = index.first() {
-            let index = index.within(item.size, false, clamps);
-            at = index.map(|index| along(map.gather.offset, item.stride, index));
-        } else if !map.boxes.box_indices {
-            at = at.map(|at| along(at, map.gather.walk[0].stride, n));
-        }
+    /// Finds where box `n` lies.
+    fn locate<I: Index>(&self, n: usize, indices: &[I], place: &mut Place) {
+        let Map { gather, .. } = self.map;
+        let (item, depth, dims) = (
+            gather.coordinates[0],
+            gather.indices[1],
+            self.map.extents.len(),
+        );
+        let clamps = gather.policy.out_of_range == OutOfRange::Clamp;
+        let tuple = &indices[n * depth..][..depth];
+        let (index, tuple) = tuple.split_at(self.map.first_begin().min(depth));
+        let (begins, flips) = tuple.split_at(dims);
+        place.item = match index.first() {
+            Some(index) => {
+                let index = index.within(item.size, false, clamps);
+                index.map(|index| along(gather.offset, item.stride, index))
+            }
+            None => Some(along(gather.offset, gather.walk[0].stride, n)),
+        };
+        place.is_inside = place.item.is_some();
+        place.inside.clear();
         for (d, &begin) in begins.iter().enumerate() {
-            let extent = map.extents[d];
+            let extent = self.map.extents[d];
             let flipped = flips.get(d).is_some_and(|&flip| flip.into() != 0);
             let inside = Inside::of(extent, begin.into(), self.axes[d].size, flipped, clamps);
-            is_inside &= inside.to - inside.from == extent.size;
-            self.inside.push(inside);
+            place.is_inside &= inside.to - inside.from == extent.size;
+            place.inside.push(inside);
         }
-        if !is_inside || at.is_none() {
-            missing.add(n);
-        }
-        self.items.push(at);
     }
 
     fn threads(&self, rows: &plan::Rows, threads: Threads) -> usize {
@@ -258,43 +254,61 @@ impl<'a> Crop<'a> {
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first` and consists of whole elements of lines. The
-    /// two `nests` copy whole lines: the first forwards, the second flipped.
-    fn part(&self, source: &[u8], nests: &[LoopNest<'_>; 2], first: usize, dest: &mut [u8]) {
+    /// two `nests` copy whole lines: the first forwards, the second flipped. Counts the boxes that begin in this part
+    /// and reach outside of x or name an item that does not exist.
+    fn part<I: Index>(
+        &self,
+        source: &[u8],
+        indices: &[I],
+        nests: &[LoopNest<'_>; 2],
+        first: usize,
+        dest: &mut [u8],
+    ) -> Missing {
         let line_bytes = self.last.size * self.piece;
         let (mut line, skip) = (first / line_bytes, first % line_bytes);
         let mut from = skip / self.piece;
         let mut rest = dest;
+        let (mut located, mut place) = (None, Place::default());
+        let mut missing = Missing::default();
         while !rest.is_empty() {
             let part;
             (part, rest) = rest.split_at_mut((line_bytes - from * self.piece).min(rest.len()));
-            self.line(source, nests, line, from, part);
+            let (n, line_of_box) = (line / self.lines, line % self.lines);
+            if located != Some(n) {
+                located = Some(n);
+                self.locate(n, indices, &mut place);
+                if !place.is_inside && (line_of_box, from) == (0, 0) {
+                    missing.add(n);
+                }
+            }
+            self.line(source, nests, &place, line_of_box, from, part);
             (line, from) = (line + 1, 0);
         }
+        missing
     }
 
-    /// Writes as many elements of a line as `dest` holds, from element `first` on. `line` counts the lines of all
-    /// boxes.
+    /// Writes as many elements of line `line` of a box as `dest` holds, from element `first` on.
     fn line(
         &self,
         source: &[u8],
         nests: &[LoopNest<'_>; 2],
+        place: &Place,
         line: usize,
         first: usize,
         dest: &mut [u8],
     ) {
-        let (n, line) = (line / self.lines, line % self.lines);
-        let dims = self.map.extents.len();
-        let inside = &self.inside[n * dims..][..dims];
         let whole = Inside {
             from: 0,
             to: 1,
             at: 0,
             flipped: false,
         };
-        let last = inside.last().copied().unwrap_or(whole);
+        let last = place.inside.last().copied().unwrap_or(whole);
         let end = first + dest.len() / self.piece;
         let (from, to) = (last.from.clamp(first, end), last.to.clamp(first, end));
-        let at = self.items[n].and_then(|at| self.outer(at, inside, line));
+        let at = place
+            .item
+            .and_then(|at| self.outer(at, &place.inside, line));
         let (Some(at), true) = (at, from < to) else {
             return dest.fill(0);
         };

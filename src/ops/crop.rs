@@ -260,8 +260,13 @@ impl Backend {
         )?;
         let plan = view.crop(boxes, options, T::DTYPE)?;
         let dims = options.sizes.len();
+        // There may be more boxes than a loop ends with, if their tuples are empty.
+        let count = match boxes.depth(dims) {
+            0 => 0,
+            _ => boxes.count,
+        };
         let mut tuples = Vec::new();
-        for n in 0..boxes.count {
+        for n in 0..count {
             let own = n * dims..(n + 1) * dims;
             tuples.extend(items.iter().map(|(items, _)| items[n]));
             tuples.extend_from_slice(&begins[own.clone()]);

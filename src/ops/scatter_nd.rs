@@ -9,7 +9,8 @@
 //!
 //! Rows take effect one at a time, in row-major order unless [`Order::Fast`] allows another. If several rows go to one
 //! slice, [`Combine::Update`] keeps the last of these rows. The other combinations add, subtract, multiply or compare
-//! all of them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
+//! all of them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7, and
+//! may be 0 if there are no rows.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|

@@ -19,10 +19,10 @@ impl FromStr for SliceSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut parser = Parser { text, rest: text };
-        parser.spec().map_err(|(position, problem)| {
+        parser.spec().map_err(|(at, problem)| {
             ParseError {
                 text: text.to_owned(),
-                position,
+                position: text[..at].chars().count(),
                 problem,
             }
             .into()
@@ -30,7 +30,7 @@ impl FromStr for SliceSpec {
     }
 }
 
-/// The position of an error in the text, in characters counted from 0, and the message.
+/// The byte of the text where an error lies, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -132,9 +132,9 @@ impl Parser<'_> {
         }
     }
 
+    /// The byte of the text that is read next.
     fn at(&self) -> usize {
-        let before = self.text.len() - self.rest.len();
-        self.text[..before].chars().count()
+        self.text.len() - self.rest.len()
     }
 
     /// Skips white space and returns the next character, which stays unread. `None` at the end of the text.
