@@ -18,7 +18,6 @@ pub(super) const VECTOR: usize = 16;
 
 /// Two buffers of the same length. The first interleaving reads the caller's rows. Each later interleaving reads the
 /// halves of one buffer and writes to the other.
-#[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);
 
 impl Buffers {
@@ -48,15 +47,10 @@ impl Buffers {
     ) -> &[[u8; VECTOR]] {
         let [from, to] = &mut self.0;
         let (mut from, mut to) = (&mut from[..rows.len()], &mut to[..rows.len()]);
-        match (VECTOR / N).ilog2() {
-            0 => from.copy_from_slice(rows),
-            times => {
-                interleave(rows, from);
-                for _ in 1..times {
-                    interleave(from, to);
-                    mem::swap(&mut from, &mut to);
-                }
-            }
+        interleave(rows, from);
+        for _ in 1..(VECTOR / N).ilog2() {
+            interleave(from, to);
+            mem::swap(&mut from, &mut to);
         }
         from.as_chunks().0
     }
