@@ -1,5 +1,7 @@
 //! Axes: sizes with strides.
 
+use std::fmt;
+
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
 /// or stores at once (`vec4<u32>`) both have this size.
 pub(crate) const MAX_UNIT: usize = 16;
@@ -21,6 +23,12 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
 pub(crate) struct Axis {
     pub(crate) size: usize,
     pub(crate) stride: isize,
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}*{}", self.size, self.stride)
+    }
 }
 
 /// Makes an [`Axis`] of each size and its stride.
