@@ -5,7 +5,7 @@ use super::{
     caps::Parts,
     kernels::Dispatch,
     route::{Route, route},
-    window::{self, Places},
+    window::{Cutter, Places},
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
@@ -80,7 +80,12 @@ impl Gpu {
                 }
             };
         }
-        match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
+        let cutter = Cutter {
+            reach: &self.inner.reach,
+            rows,
+            places: &places,
+        };
+        match cutter.dispatches(&plan.map) {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
                 let first = &dispatches[0];

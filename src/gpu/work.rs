@@ -7,7 +7,7 @@ use super::{
     kernels::Dispatch,
     recent::{Recent, WordHasher},
     scratch::Scratch,
-    window::{self, Places, Step},
+    window::{Cutter, Places, Step},
 };
 use crate::{Error, Plan, plan::Map};
 use std::{
@@ -135,9 +135,14 @@ impl Gpu {
             // If a plan reads nothing, only the first 4 bytes of the source are bound, too few for wider units.
             let widest = if plan.reads_nothing() { 4 } else { 16 };
             let (rows, map) = plan.in_units_of(places.unit().min(widest));
+            let cutter = Cutter {
+                reach: &self.inner.reach,
+                rows: &rows,
+                places,
+            };
             let pass = Pass {
                 cleared: 0..0,
-                dispatches: window::dispatches(&self.inner.reach, &rows, &map, places)?,
+                dispatches: cutter.dispatches(&map)?,
             };
             return Ok((vec![pass], Scratch::default()));
         };
