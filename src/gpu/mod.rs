@@ -39,7 +39,7 @@ mod explain;
 mod failure;
 mod fill;
 #[cfg(test)]
-mod formulas;
+mod formula_tests;
 mod grid;
 mod groups;
 mod job;
