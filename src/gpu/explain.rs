@@ -63,7 +63,8 @@ impl Gpu {
             return match self.scatter_steps(plan, map, &places) {
                 Err(error) => error.to_string(),
                 Ok(steps) => {
-                    let applied = &steps.blocks[0].apply;
+                    let dispatches = &steps.blocks[0].dispatches;
+                    let applied = &dispatches[dispatches.len() - 1];
                     let blocks = counted(steps.blocks.len(), "block", "blocks");
                     let kernel = applied.program.source.name;
                     let (grid, tile) = (grid(applied), tile(applied));

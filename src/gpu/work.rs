@@ -7,7 +7,7 @@ use super::{
     kernels::Dispatch,
     recent::{Recent, WordHasher},
     scratch::Scratch,
-    window::{Cutter, Places, Step},
+    window::{Cutter, Places},
 };
 use crate::{Error, Plan, plan::Map};
 use std::{
@@ -33,10 +33,10 @@ pub(super) struct Work {
 
 /// Dispatches in one compute pass.
 #[derive(Debug)]
-pub(super) struct Pass<D> {
+pub(crate) struct Pass<D> {
     /// The bytes of the scratch memory `head` that are cleared before the pass; empty for none.
-    pub(super) cleared: Range<u64>,
-    pub(super) dispatches: Vec<D>,
+    pub(crate) cleared: Range<u64>,
+    pub(crate) dispatches: Vec<D>,
 }
 
 /// A dispatch, ready to be recorded.
@@ -151,23 +151,9 @@ impl Gpu {
             cleared: 0..4,
             dispatches: steps.checks,
         });
-        let block = |Step { before, apply }| {
-            let Some(before) = before else {
-                return Pass {
-                    cleared: 0..0,
-                    dispatches: vec![apply],
-                };
-            };
-            let mut dispatches = vec![before.resolve];
-            dispatches.extend(before.order);
-            dispatches.push(apply);
-            Pass {
-                // The first word is not cleared, because it counts the rows out of range for all blocks together.
-                cleared: 4..before.cleared.max(4),
-                dispatches,
-            }
-        };
-        let blocks = steps.blocks.into_iter().map(block);
-        Ok((checks.into_iter().chain(blocks).collect(), steps.scratch))
+        Ok((
+            checks.into_iter().chain(steps.blocks).collect(),
+            steps.scratch,
+        ))
     }
 }

@@ -22,7 +22,7 @@ mod scatter;
 mod steps;
 
 pub(crate) use scatter::scatter_steps;
-pub(crate) use steps::{Step, Steps};
+pub(crate) use steps::Steps;
 
 use super::{
     caps::{Parts, Reach, Span},
