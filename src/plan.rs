@@ -33,12 +33,17 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// No rows, for a plan that has nothing to move.
-    pub(crate) const NONE: Self = Self {
-        unit: 1,
-        count: 0,
-        run: 1,
-        step: 1,
-    };
+    pub(crate) const NONE: Self = Self::single(1, 0);
+
+    /// Rows of a single unit, which has `unit` bytes.
+    pub(crate) const fn single(unit: usize, count: usize) -> Self {
+        Self {
+            unit,
+            count,
+            run: 1,
+            step: 1,
+        }
+    }
 
     /// The rows that copy the units of [`Pairs`]: the positions of the innermost dimension of the pairs make up a row.
     pub(crate) fn of_pairs(pairs: &Pairs) -> Self {

@@ -99,17 +99,8 @@ impl Slice {
     /// Makes each unit a row. Returns these rows, and the dimension that the former run becomes. `None` if the map has
     /// no room for one more dimension.
     pub(crate) fn split(&self, rows: &Rows) -> Option<(Rows, Axis)> {
-        let run = Axis {
-            size: rows.run,
-            stride: rows.step,
-        };
-        let rows = Rows {
-            count: rows.units(),
-            run: 1,
-            step: 1,
-            ..*rows
-        };
-        (self.axes.len() < MAX_AXES).then_some((rows, run))
+        let split = Rows::single(rows.unit, rows.units());
+        (self.axes.len() < MAX_AXES).then_some((split, rows.run_axis()))
     }
 
     pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {

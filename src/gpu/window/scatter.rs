@@ -387,12 +387,7 @@ impl ScatterCutter<'_> {
 /// The rows of a job that processes index tuples or lists: each row is one unit, which stands for a whole row of
 /// updates.
 fn tuples(rows: Interval) -> Rows {
-    Rows {
-        unit: 4,
-        count: rows.len,
-        run: 1,
-        step: 1,
-    }
+    Rows::single(4, rows.len)
 }
 
 #[cfg(test)]
