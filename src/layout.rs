@@ -37,6 +37,20 @@ pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = A
     axes.map(|(&size, &stride)| Axis { size, stride })
 }
 
+/// Drops axes of size 1, and joins two neighbouring axes where one stride can walk both.
+pub(crate) fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
+    let mut merged: Vec<Axis> = axes.filter(|axis| axis.size != 1).collect();
+    merged.dedup_by(|inner, outer| {
+        let joins = outer.stride == inner.stride * inner.size.cast_signed();
+        if joins {
+            outer.size *= inner.size;
+            outer.stride = inner.stride;
+        }
+        joins
+    });
+    merged
+}
+
 /// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside of the
 /// source, which they do not use.
 pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
