@@ -22,6 +22,7 @@
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
+// | `lock` | locks mutexes after panics too |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |
 
 mod array;
@@ -39,6 +40,7 @@ pub mod gpu;
 pub mod guide;
 mod host_pool;
 mod layout;
+mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;

@@ -1,12 +1,12 @@
 //! [`Pending`], a value that a device delivers later.
 
-use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::Gpu;
+use crate::{Error, lock::lock};
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
@@ -106,13 +106,13 @@ impl<T: Clone> Pending<T> {
                 // A panic is handed to the thread that asks for the value. Without this, that thread would wait
                 // forever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut done = lock(&done);
                 done.0 = Some(made);
                 done.1.drain(..).for_each(Waker::wake);
             };
             thread::spawn(run);
             State::Reading(Box::pin(std::future::poll_fn(move |context| {
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = lock(&shared);
                 match shared.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
                     Some(Err(payload)) => panic::resume_unwind(payload),
@@ -182,7 +182,7 @@ impl<T: Clone> Pending<T> {
             not(feature = "gpu"),
             expect(unused_mut, reason = "without a GPU the value is there")
         )]
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         #[cfg(feature = "gpu")]
         if let State::Recorded(start) = &mut *state
             && let Some(start) = start.take()

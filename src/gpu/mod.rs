@@ -85,14 +85,14 @@ pub(crate) use ring::Ring;
 pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
-use crate::Error;
+use crate::{Error, lock::lock};
 use caps::{Kind, Reach};
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
 use scratch::{KeptTexels, ScatterMemory};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use uniforms::UNIFORM_BYTES;
 use work::Works;
 
@@ -381,16 +381,8 @@ impl Gpu {
         self.inner.pool.clear();
         self.inner.groups.clear();
         self.inner.works.clear();
-        *self
-            .inner
-            .scatter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = [None, None];
-        self.inner
-            .texels
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        *lock(&self.inner.scatter) = [None, None];
+        lock(&self.inner.texels).clear();
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reads bytes back from the device.
 
 use super::{Gpu, failure::device_error};
-use crate::{Error, Plan, pending::POLLING};
+use crate::{Error, Plan, lock::lock, pending::POLLING};
 use std::{
     future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
 use wgpu::{BufferSlice, BufferUsages};
@@ -147,8 +147,4 @@ impl Readback {
         self.staging.unmap();
         self.staging
     }
-}
-
-fn lock(mapping: &Mutex<Mapping>) -> MutexGuard<'_, Mapping> {
-    mapping.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,10 +9,11 @@ use super::{
     recent::WordHasher,
     uniforms::{UNIFORM_BYTES, Uniforms},
 };
+use crate::lock::lock;
 use std::{
     collections::HashMap,
     hash::BuildHasherDefault,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
@@ -129,7 +130,7 @@ impl Slots {
     /// Lends a slot whose bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
     /// group.
     pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
-        let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut strips = lock(&self.strips);
         let Strips { all, next } = &mut *strips;
         let slot = next.take().unwrap_or_else(|| Slot {
             strip: self.strip(all, layout),
@@ -188,7 +189,7 @@ impl UniformSlots {
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Slot {
         let bytes: Bytes = bytemuck::cast(*uniforms);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if let Some(slot) = known.get(&bytes) {
             return slot.clone();
         }

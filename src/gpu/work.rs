@@ -9,11 +9,11 @@ use super::{
     scratch::Scratch,
     window::{Cutter, Places},
 };
-use crate::{Error, Plan, plan::Map};
+use crate::{Error, Plan, lock::lock, plan::Map};
 use std::{
     hash::{Hash, Hasher},
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// A [`Work`] with more dispatches than this is not kept. Few plans need more. Such plans keep the device busy for so
@@ -59,7 +59,7 @@ impl Works {
 
     /// Empties the cache.
     pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+        *lock(&self.0) = Recent::default();
     }
 }
 
@@ -79,10 +79,7 @@ impl Gpu {
         let mut hasher = WordHasher::default();
         (plan, places).hash(&mut hasher);
         let hash = hasher.finish();
-        let kept = || {
-            let works = &self.inner.works.0;
-            works.lock().unwrap_or_else(PoisonError::into_inner)
-        };
+        let kept = || lock(&self.inner.works.0);
         if let Some(work) = kept().find(hash)
             && work.places == places
             && *work.plan == *plan
