@@ -9,10 +9,10 @@ mod upload;
 
 pub(crate) use run::Inputs;
 
-use crate::{Error, Plan, cpu::Threads, host_pool::HostPool};
+use crate::{Error, Plan, cpu::Threads, host_pool::HostPool, lock::lock};
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
@@ -184,8 +184,7 @@ impl Backend {
     /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
     /// backend share this error.
     pub fn last_fallback(&self) -> Option<Error> {
-        let why = self.fallback.as_ref()?.lock();
-        why.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(self.fallback.as_ref()?).clone()
     }
 
     /// Decides whether the CPU does an operation that failed on the device with this error. If so, keeps the error
@@ -195,7 +194,7 @@ impl Backend {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
             return false;
         };
-        *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+        *lock(why) = Some(error.clone());
         true
     }
 

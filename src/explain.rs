@@ -3,14 +3,6 @@
 use crate::{
     Backend, Plan,
     backend::Device,
-    layout::Axis,
-    ops::{
-        crop,
-        indexed::{self, Dimension},
-        scatter_nd, strided_slice,
-    },
-    pairs::Pairs,
-    plan::{Map, Rows},
     text::{Shape, counted},
 };
 
@@ -41,7 +33,7 @@ impl Plan {
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         let in_place = if self.is_in_place() { ", in place" } else { "" };
         let units = counted(self.rows.unit, "byte", "bytes");
-        let form = self.form();
+        let form = self.map.form(&self.rows);
         let (read, written) = self.moved_bytes();
         let element = self.element;
         format!(
@@ -50,61 +42,6 @@ impl Plan {
              units  {units}, elements of {element}\n  \
              bytes  {read} read, {written} written"
         )
-    }
-
-    /// Describes the merged dimensions with their sizes and strides, for the line `form` of [`Self::explain`]. For a
-    /// scatter, also describes its rows and slices.
-    fn form(&self) -> String {
-        let Rows { count, run, .. } = self.rows;
-        let innermost = self.rows.run_axis();
-        match &self.map {
-            Map::StridedSliceUpdate(pairs) | Map::StridedSliceGrad(pairs) => match pairs {
-                Some(pairs) => of_pairs(pairs),
-                None => "nothing is selected".into(),
-            },
-            Map::ScatterNd(scatter_nd::Map {
-                axes, walk, slices, ..
-            }) => {
-                let coordinates = joined(walk.iter().chain(axes).copied());
-                let rows = counted(count, "row", "rows");
-                let slices = counted(slices, "slice", "slices");
-                format!("{rows} of {run} into {slices}, by {coordinates}")
-            }
-            _ if count == 0 => "nothing is selected".into(),
-            Map::StridedSlice(strided_slice::Map { offset, axes }) => {
-                let axes = joined(axes.iter().copied().chain([innermost]));
-                format!("from unit {offset}: {axes}")
-            }
-            Map::Indexed(indexed::Map {
-                offset,
-                walk,
-                coordinates,
-                ..
-            }) => {
-                let walk = joined(walk.iter().map(Dimension::axis).chain([innermost]));
-                let coordinates = joined(coordinates.iter().copied());
-                format!("from unit {offset}: {walk}, by tuples of {coordinates}")
-            }
-            Map::Crop(crop::Map {
-                gather, extents, ..
-            }) => {
-                let walk = joined(gather.walk.iter().map(Dimension::axis).chain([innermost]));
-                let coordinates = joined(gather.coordinates.iter().copied());
-                let steps: Vec<_> = extents.iter().map(|extent| extent.step).collect();
-                let offset = gather.offset;
-                format!("from unit {offset}: {walk}, at steps {steps:?} by tuples of {coordinates}")
-            }
-        }
-    }
-
-    /// The number of bytes that the plan reads and the number that it writes, without the bytes of indices.
-    fn moved_bytes(&self) -> (usize, usize) {
-        let moved = self.rows.units() * self.rows.unit;
-        match &self.map {
-            Map::StridedSliceGrad(_) => (self.source_bytes(), self.result_bytes()),
-            Map::ScatterNd(map) if map.fresh => (moved, self.result_bytes()),
-            _ => (moved, moved),
-        }
     }
 }
 
@@ -128,23 +65,4 @@ impl Backend {
         };
         format!("{}\n  on     {self}: {how}", plan.explain())
     }
-}
-
-fn of_pairs(pairs: &Pairs) -> String {
-    let axes = pairs.axes.iter();
-    let axes: Vec<String> = axes
-        .map(|axis| format!("{}*{}>{}", axis.size, axis.from, axis.to))
-        .collect();
-    let axes = match axes.as_slice() {
-        [] => "a single unit".into(),
-        _ => axes.join(", "),
-    };
-    format!("from unit {} to unit {}: {axes}", pairs.from, pairs.to)
-}
-
-fn joined(axes: impl Iterator<Item = Axis>) -> String {
-    let axes: Vec<String> = axes
-        .map(|Axis { size, stride }| format!("{size}*{stride}"))
-        .collect();
-    axes.join(", ")
 }

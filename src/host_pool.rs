@@ -4,10 +4,10 @@
 //! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
 //! zeroed, since the next result overwrites all of its bytes.
 
-use crate::{Error, element::zeroed};
+use crate::{Error, element::zeroed, lock::lock};
 use std::{
     mem,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// The smallest size in bytes of a buffer that is kept. The allocator itself reuses smaller buffers.
@@ -32,7 +32,7 @@ impl HostPool {
     }
 
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         let fits = (len..=len.saturating_mul(2)).contains(&kept.capacity());
         let mut bytes = fits.then(|| mem::take(&mut *kept))?;
         // Zeroes only what an earlier, shorter result cut off.
@@ -64,7 +64,7 @@ impl AsMut<[u8]> for PooledBytes {
 impl Drop for PooledBytes {
     fn drop(&mut self) {
         if self.bytes.len() >= LARGE {
-            let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = lock(&self.pool.0);
             *kept = mem::take(&mut self.bytes);
         }
     }

@@ -1,5 +1,7 @@
 //! Axes: sizes with strides.
 
+use std::fmt;
+
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
 /// or stores at once (`vec4<u32>`) both have this size.
 pub(crate) const MAX_UNIT: usize = 16;
@@ -23,10 +25,30 @@ pub(crate) struct Axis {
     pub(crate) stride: isize,
 }
 
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}*{}", self.size, self.stride)
+    }
+}
+
 /// Makes an [`Axis`] of each size and its stride.
 pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = Axis> {
     let axes = shape.iter().zip(strides);
     axes.map(|(&size, &stride)| Axis { size, stride })
+}
+
+/// Drops axes of size 1, and joins two neighbouring axes where one stride can walk both.
+pub(crate) fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
+    let mut merged: Vec<Axis> = axes.filter(|axis| axis.size != 1).collect();
+    merged.dedup_by(|inner, outer| {
+        let joins = outer.stride == inner.stride * inner.size.cast_signed();
+        if joins {
+            outer.size *= inner.size;
+            outer.stride = inner.stride;
+        }
+        joins
+    });
+    merged
 }
 
 /// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside of the

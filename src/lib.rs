@@ -16,12 +16,13 @@
 // | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
 // | `plan` | an operation on known shapes, independent of a device |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
-// | `ops` | each operation with all its calls in one file; `options` collects their options |
+// | `ops` | each operation with all its calls in one file; the module `options` with their options |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
+// | `lock` | locks mutexes after panics too |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |
 
 mod array;
@@ -39,10 +40,10 @@ pub mod gpu;
 pub mod guide;
 mod host_pool;
 mod layout;
+mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
-pub mod options;
 mod pairs;
 mod part;
 mod pending;
@@ -65,6 +66,7 @@ pub use element::Element;
 pub use error::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
+pub use ops::options;
 pub use part::Part;
 pub use pending::Pending;
 pub use plan::Plan;

@@ -22,8 +22,10 @@ use crate::layout::span;
 use crate::{
     layout::{Axis, MAX_UNIT, along},
     shape::common_power_of_two,
+    text::joined,
     view::View,
 };
+use std::fmt;
 
 /// One dimension of the pairs: the number of its positions, and the distances between neighbouring positions in the
 /// source and in the destination.
@@ -47,6 +49,12 @@ impl PairAxis {
     pub(crate) fn source(&self) -> Axis {
         let &Self { size, from, .. } = self;
         Axis { size, stride: from }
+    }
+}
+
+impl fmt::Display for PairAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}*{}>{}", self.size, self.from, self.to)
     }
 }
 
@@ -176,6 +184,15 @@ impl Pairs {
         pairs.push(factor, 1, 1);
         pairs.merge();
         pairs
+    }
+
+    /// Describes the pairs for [`Plan::explain`](crate::Plan::explain).
+    pub(crate) fn form(&self) -> String {
+        let axes = match self.axes.is_empty() {
+            true => "a single unit".into(),
+            false => joined(&self.axes),
+        };
+        format!("from unit {} to unit {}: {axes}", self.from, self.to)
     }
 
     pub(crate) fn units(&self) -> usize {

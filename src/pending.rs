@@ -1,8 +1,8 @@
 //! [`Pending`], a value that a device delivers later.
 
-use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::Gpu;
+use crate::{Error, lock::lock};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use std::{
     any::Any,
@@ -12,7 +12,7 @@ use std::{
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 
@@ -107,7 +107,7 @@ impl<T: Clone> Pending<T> {
                 // A panic is handed to every thread that asks for the value. Without this, those threads would wait
                 // forever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut done = lock(&done);
                 done.0 = Some(made);
                 done.1.drain(..).for_each(Waker::wake);
             };
@@ -115,7 +115,7 @@ impl<T: Clone> Pending<T> {
                 run();
             }
             State::Reading(Box::pin(std::future::poll_fn(move |context| {
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = lock(&shared);
                 match shared.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
                     Some(Err(payload)) => {
@@ -189,7 +189,7 @@ impl<T: Clone> Pending<T> {
             not(feature = "gpu"),
             expect(unused_mut, reason = "without a GPU the value is there")
         )]
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         #[cfg(feature = "gpu")]
         if let State::Recorded(start) = &mut *state
             && let Some(start) = start.take()
@@ -216,7 +216,7 @@ impl<T: Clone> Pending<T> {
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn spawn<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
     let work = Arc::new(Mutex::new(Some(work)));
-    let take = |work: &Mutex<Option<W>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = |work: &Mutex<Option<W>>| lock(work).take();
     let taken = Arc::clone(&work);
     let run = move || take(&taken).into_iter().for_each(|work| work());
     match thread::Builder::new().spawn(run) {

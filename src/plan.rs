@@ -33,12 +33,17 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// No rows, for a plan that has nothing to move.
-    pub(crate) const NONE: Self = Self {
-        unit: 1,
-        count: 0,
-        run: 1,
-        step: 1,
-    };
+    pub(crate) const NONE: Self = Self::single(1, 0);
+
+    /// Rows of a single unit, which has `unit` bytes.
+    pub(crate) const fn single(unit: usize, count: usize) -> Self {
+        Self {
+            unit,
+            count,
+            run: 1,
+            step: 1,
+        }
+    }
 
     /// The rows that copy the units of [`Pairs`]: the positions of the innermost dimension of the pairs make up a row.
     pub(crate) fn of_pairs(pairs: &Pairs) -> Self {
@@ -104,7 +109,26 @@ impl Map {
             Self::ScatterNd(map) => map.name,
         }
     }
+
+    /// Describes the merged dimensions with their sizes and strides, for the line `form` of [`Plan::explain`]. For a
+    /// scatter, also describes its rows and slices.
+    pub(crate) fn form(&self, rows: &Rows) -> String {
+        match self {
+            Self::StridedSliceUpdate(Some(pairs)) | Self::StridedSliceGrad(Some(pairs)) => {
+                pairs.form()
+            }
+            Self::ScatterNd(map) => map.form(rows),
+            Self::StridedSliceUpdate(None) | Self::StridedSliceGrad(None) => NOTHING.into(),
+            _ if rows.count == 0 => NOTHING.into(),
+            Self::StridedSlice(map) => map.form(rows),
+            Self::Indexed(map) => map.form(rows, ""),
+            Self::Crop(map) => map.form(rows),
+        }
+    }
 }
+
+/// [`Map::form`] of a plan that selects no element.
+const NOTHING: &str = "nothing is selected";
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
@@ -178,6 +202,16 @@ impl Plan {
     /// gather, `x` of a crop, `updates` of a scatter.
     pub fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.element
+    }
+
+    /// The number of bytes that the plan reads and the number that it writes, without the bytes of indices.
+    pub(crate) fn moved_bytes(&self) -> (usize, usize) {
+        let moved = self.rows.units() * self.rows.unit;
+        match &self.map {
+            Map::StridedSliceGrad(_) => (self.source_bytes(), self.result_bytes()),
+            Map::ScatterNd(map) if map.fresh => (moved, self.result_bytes()),
+            _ => (moved, moved),
+        }
     }
 
     /// Whether the plan is a slice or a view whose result is the source, byte for byte. Always false for other

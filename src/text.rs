@@ -9,6 +9,12 @@ pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String
     format!("{count} {noun}")
 }
 
+/// Returns the items with commas between them.
+pub(crate) fn joined(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
+}
+
 /// Prints a shape as `[2,3,4]`.
 pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
 

@@ -146,6 +146,10 @@ impl Crate {
                     named.retain(|(module, _)| module == from);
                 }
                 match &named[..] {
+                    // `defined` names only modules that are written out, whose folder is not read.
+                    [(_, item @ Item::Mod(_))] => {
+                        self.module(path, &self.folder.clone(), std::slice::from_ref(item));
+                    }
                     [(_, item)] => self.definition(path, item),
                     [] => {
                         let path = format!("{path}::{name}");
@@ -287,7 +291,8 @@ fn parse(path: &Path) -> Vec<Item> {
     syn::parse_file(&text).unwrap().items
 }
 
-/// Returns the name of a public type, trait, function or constant. `None` for other items.
+/// Returns the name of a public type, trait, function, constant, or module whose items are in the same file. `None` for
+/// other items.
 fn defined(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Struct(item) => (&item.vis, &item.ident),
@@ -296,6 +301,7 @@ fn defined(item: &Item) -> Option<String> {
         Item::Fn(item) => (&item.vis, &item.sig.ident),
         Item::Const(item) => (&item.vis, &item.ident),
         Item::Type(item) => (&item.vis, &item.ident),
+        Item::Mod(item) if item.content.is_some() => (&item.vis, &item.ident),
         _ => return None,
     };
     is_public(visibility).then(|| name.to_string())

@@ -2,12 +2,17 @@
 //!
 //! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So a shader can be tried with
 //! compilers other than those of this machine's drivers, and without a device.
+//!
+//! [`Shader::formula`] writes what a function of a shader computes, so that a solver can prove it for all inputs.
 
 mod bindings;
+mod formula;
 mod write;
 
+use formula::Machine;
 use naga::{
-    Module,
+    Module, ShaderStage,
+    back::{PipelineConstants, pipeline_constants::process_overrides},
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
@@ -99,19 +104,43 @@ impl Shader {
     ///
     /// Why naga cannot write the shader in this format.
     pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
-        let constants = constants
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value))
-            .collect();
-        let (module, info) = naga::back::pipeline_constants::process_overrides(
-            &self.module,
-            &self.info,
-            Some((naga::ShaderStage::Compute, ENTRY)),
-            &constants,
-        )
-        .map_err(|error| error.to_string())?;
+        let entry = (ShaderStage::Compute, ENTRY);
+        let constants = by_name(constants);
+        let (module, info) = process_overrides(&self.module, &self.info, Some(entry), &constants)
+            .map_err(|error| error.to_string())?;
         write::write(format, &module, &info)
     }
+
+    /// Writes what a function computes, as a formula in SMT-LIB. An entry point must call the function. `constants`
+    /// holds names of overrides and their values, and `fixed` the values of arguments and uniforms that are known, by
+    /// their names in the formula.
+    ///
+    /// The formula names the arguments `in.NAME`, the members of the variable `uniforms` `uniforms.NAME`, and the
+    /// result `out`. The final value of a variable that the pointer argument `NAME` points at is `out.NAME`. The names
+    /// of members, components and elements follow these names. Buffers, operations on floats, quotients by unknown
+    /// numbers and products of two unknown numbers are functions about which nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// Why the function has no formula. For example, the end of a loop depends on numbers that are not known.
+    pub fn formula(
+        &self,
+        function: &str,
+        constants: &[(&str, f64)],
+        fixed: &[(&str, u32)],
+    ) -> Result<String, String> {
+        let constants = by_name(constants);
+        let (module, info) = process_overrides(&self.module, &self.info, None, &constants)
+            .map_err(|error| error.to_string())?;
+        Machine::new(&module, &info, fixed).formula(function)
+    }
+}
+
+fn by_name(constants: &[(&str, f64)]) -> PipelineConstants {
+    let constants = constants.iter();
+    constants
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// The name of the entry point.
@@ -180,6 +209,32 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
                 "[[buffer(3)]]",
                 "[[buffer(4)]]",
             ],
+        );
+    }
+
+    /// A formula has the values of overrides, and those that are fixed, in place of their names.
+    #[test]
+    fn a_formula_has_inputs_and_an_output() {
+        let shader = "\
+override FACTOR: u32 = 1u;
+fn scaled(a: u32, b: u32) -> u32 { return a * FACTOR + b; }
+@group(0) @binding(0) var<storage, read_write> dest: array<u32>;
+@compute @workgroup_size(1) fn main() { dest[0] = scaled(dest[1], dest[2]); }
+";
+        let shader = Shader::parse(shader).unwrap();
+        let formula = |fixed| shader.formula("scaled", &[("FACTOR", 6.0)], fixed);
+        let all = formula(&[]).unwrap();
+        for name in ["in.a", "in.b", "out"] {
+            assert!(all.contains(&format!("declare-const {name} ")), "{all}");
+        }
+        let known = formula(&[("in.a", 2), ("in.b", 3)]).unwrap();
+        assert!(
+            known.contains("#x0000000f") && !known.contains("in.a"),
+            "{known}"
+        );
+        assert_eq!(
+            shader.formula("missing", &[], &[]).unwrap_err(),
+            "no function missing"
         );
     }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     layout::{Axis, along},
+    lock::lock,
     ops::{
         crop::{Extent, Map},
         index::{Index, OutOfRange},
@@ -42,7 +43,7 @@ pub(super) fn run<I: Index>(
     threads::spread(dest, crop.piece, threads, |first, dest| {
         let missing = crop.part(source, indices, &nests, first, dest);
         if missing.count > 0 {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock(&all);
             *all = all.and(missing);
         }
     });

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     layout::Axis,
+    lock::lock,
     ops::{
         index::Index,
         indexed::{Dimension, Map},
@@ -77,7 +78,7 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     threads::spread(dest, group.grain(), threads, |first, dest| {
         let missing = gather.part(first, dest);
         if missing.count > 0 {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock(&all);
             *all = all.and(missing);
         }
     });

@@ -7,12 +7,8 @@
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
 //! the calling thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
 
-use crate::text::counted;
-use std::{
-    fmt::Display,
-    num::NonZero,
-    sync::{Mutex, PoisonError},
-};
+use crate::{lock::lock, text::counted};
+use std::{fmt::Display, num::NonZero, sync::Mutex};
 
 /// The smallest amount of work per thread, in nanoseconds, if there are several threads: more than starting one takes.
 const WORTH_NS: usize = 60_000;
@@ -153,7 +149,7 @@ pub(super) fn share<T>(
         return parts.for_each(each);
     }
     let parts = Mutex::new(parts);
-    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&parts).next();
     let work = || {
         while let Some(part) = next() {
             each(part);

@@ -11,9 +11,10 @@ use super::{
     maps::Op,
     recent::{Recent, WordHasher},
 };
+use crate::lock::lock;
 use std::{
     hash::{Hash, Hasher},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 /// The range of a buffer that a binding holds, in bytes.
@@ -73,7 +74,7 @@ impl Groups {
             hasher.write_u64(*bytes);
         }
         let hash = hasher.finish();
-        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = lock(&self.0);
         match recent.find(hash) {
             Some(Entry::Kept(key, group)) if key.is(op, bound) => group.clone(),
             Some(entry) => {
@@ -94,7 +95,7 @@ impl Groups {
 
     /// Empties the cache.
     pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+        *lock(&self.0) = Recent::default();
     }
 
     /// The number of groups that are kept.

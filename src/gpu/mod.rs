@@ -5,12 +5,12 @@
 //! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
 //! | `job` | the work of one dispatch |
 //! | `kernels` | which kernel does a job: one ordered table, and a file for each kernel |
-//! | `maps` | where rows begin: a file for each row map |
+//! | `maps` | where rows begin, and how slices, updates and gradients are cut: a file for each row map |
 //! | `grid` | how rows are distributed to invocations |
 //! | `uniforms` | the words that a dispatch reads as immediates or from a buffer |
 //! | `program`, `rule` | how the WGSL of a pipeline is assembled; how scatters combine elements |
 //! | `pipeline` | when a pipeline is compiled: once, at its first use |
-//! | `window` | how a plan is cut into dispatches that fit the device's limits |
+//! | `window` | how gathers, crops and scatters are cut into dispatches that fit the device's limits; what all cuts share |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `run`, `explain` | how these commands are recorded, run on tensors, and described in words |
 //! | `scatter`, `lists` | the steps of a scatter |
@@ -39,7 +39,7 @@ mod explain;
 mod failure;
 mod fill;
 #[cfg(test)]
-mod formulas;
+mod formula_tests;
 mod grid;
 mod groups;
 mod job;
@@ -85,7 +85,7 @@ pub(crate) use ring::Ring;
 pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
-use crate::Error;
+use crate::{Error, lock::lock};
 use caps::{Kind, Reach, VECTOR, largest_binding};
 use groups::Groups;
 use pipeline::Pipelines;
@@ -93,7 +93,7 @@ use pool::Pool;
 use program::UniformSpace;
 use readback::Watcher;
 use scratch::{KeptTexels, ScatterMemory};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use uniforms::UNIFORM_BYTES;
 use work::Works;
 
@@ -389,16 +389,8 @@ impl Gpu {
         self.inner.groups.clear();
         self.inner.works.clear();
         self.inner.pipelines.trim();
-        *self
-            .inner
-            .scatter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = [None, None];
-        self.inner
-            .texels
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        *lock(&self.inner.scatter) = [None, None];
+        lock(&self.inner.texels).clear();
     }
 }
 

@@ -15,11 +15,8 @@ use super::{
     slots::{Slots, UniformSlots},
     uniforms::UNIFORM_BYTES,
 };
-use crate::Error;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use crate::{Error, lock::lock};
+use std::{collections::HashMap, sync::Mutex};
 use wgpu::BufferBindingType;
 
 /// The pipelines of a device, and the slots that they bind.
@@ -54,7 +51,7 @@ impl Pipelines {
 
     /// Returns the pipeline of a program, which is compiled at its first use.
     pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
-        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || lock(&self.made);
         if let Some(pipeline) = made().get(&program) {
             return Ok(pipeline.clone());
         }

@@ -9,11 +9,11 @@
 //! is freed. A buffer that was exposed to the caller is not pooled, since the caller may hold a clone of it. If the
 //! device runs out of memory, the pool is emptied.
 
-use crate::Error;
+use crate::{Error, lock::lock};
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -109,7 +109,7 @@ impl Pool {
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The size of all pooled buffers in bytes.

@@ -1,11 +1,11 @@
 //! Reads bytes back from the device.
 
 use super::{Gpu, failure::device_error};
-use crate::{Error, Plan, pending::POLLING};
+use crate::{Error, Plan, lock::lock, pending::POLLING};
 use std::{
     future::poll_fn,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
 use wgpu::{BufferSlice, BufferUsages};
@@ -203,8 +203,4 @@ impl Watcher {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

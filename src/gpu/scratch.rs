@@ -3,8 +3,8 @@
 //! the scratch memory before reading it, so the order of recordings does not matter.
 
 use super::{Gpu, Inner, argument::Argument, caps::Parts};
-use crate::Error;
-use std::sync::{Mutex, PoisonError};
+use crate::{Error, lock::lock};
+use std::sync::Mutex;
 use wgpu::{BufferDescriptor, BufferUsages};
 
 /// The scratch memory that a scatter needs, in bytes. A large scatter is cut into blocks of rows and slices, which use
@@ -62,11 +62,7 @@ impl Gpu {
     /// Returns buffers for `head` and `rows` of at least these sizes: the kept ones, or new ones if those are too
     /// small.
     pub(super) fn scratch(&self, needed: Scratch) -> Result<[wgpu::Buffer; 2], Error> {
-        let mut kept = self
-            .inner
-            .scatter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.inner.scatter);
         let grown = |kept, needed: u64| {
             // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits
             // too.
@@ -103,11 +99,7 @@ impl Gpu {
             }
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
-        let mut kept = self
-            .inner
-            .texels
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.inner.texels);
         let kept_count = kept.len().max(count);
         kept.resize(kept_count, None);
         let size = bytes.min(parts.bytes);

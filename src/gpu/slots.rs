@@ -9,10 +9,11 @@ use super::{
     recent::WordHasher,
     uniforms::{UNIFORM_BYTES, Uniforms},
 };
+use crate::lock::lock;
 use std::{
     collections::HashMap,
     hash::BuildHasherDefault,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
@@ -139,7 +140,7 @@ impl Slots {
     /// Lends a slot whose bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
     /// group.
     pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
-        let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut strips = lock(&self.strips);
         let Strips { all, next } = &mut *strips;
         let slot = next.take().unwrap_or_else(|| Slot {
             strip: self.strip(all, layout),
@@ -151,7 +152,7 @@ impl Slots {
 
     /// Frees the strips of which no slot is held.
     pub(super) fn trim(&self) {
-        let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut strips = lock(&self.strips);
         strips.next = None;
         strips.all.retain(|strip| Arc::strong_count(strip) > 1);
     }
@@ -207,7 +208,7 @@ impl UniformSlots {
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Slot {
         let bytes: Bytes = bytemuck::cast(*uniforms);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if let Some(slot) = known.get(&bytes) {
             return slot.clone();
         }
@@ -225,7 +226,7 @@ impl UniformSlots {
 
     /// Frees the slots that no submitted command holds.
     pub(super) fn trim(&self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         known.clear();
         self.slots.trim();
     }

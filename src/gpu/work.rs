@@ -7,13 +7,13 @@ use super::{
     kernels::Dispatch,
     recent::{Recent, WordHasher},
     scratch::Scratch,
-    window::{self, Places, Step},
+    window::{Cutter, Places},
 };
-use crate::{Error, Plan, plan::Map};
+use crate::{Error, Plan, lock::lock, plan::Map};
 use std::{
     hash::{Hash, Hasher},
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// A [`Work`] with more dispatches than this is not kept. Few plans need more. Such plans keep the device busy for so
@@ -37,10 +37,10 @@ pub(super) struct Work {
 
 /// Dispatches in one compute pass.
 #[derive(Debug)]
-pub(super) struct Pass<D> {
+pub(crate) struct Pass<D> {
     /// The bytes of the scratch memory `head` that are cleared before the pass; empty for none.
-    pub(super) cleared: Range<u64>,
-    pub(super) dispatches: Vec<D>,
+    pub(crate) cleared: Range<u64>,
+    pub(crate) dispatches: Vec<D>,
 }
 
 /// A dispatch, ready to be recorded.
@@ -63,7 +63,7 @@ impl Works {
 
     /// Empties the cache.
     pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+        *lock(&self.0) = Recent::default();
     }
 }
 
@@ -83,10 +83,7 @@ impl Gpu {
         let mut hasher = WordHasher::default();
         (plan, places).hash(&mut hasher);
         let hash = hasher.finish();
-        let kept = || {
-            let works = &self.inner.works.0;
-            works.lock().unwrap_or_else(PoisonError::into_inner)
-        };
+        let kept = || lock(&self.inner.works.0);
         if let Some(work) = kept().find(hash)
             && work.places == places
             && *work.plan == *plan
@@ -162,9 +159,14 @@ impl Gpu {
             // If a plan reads nothing, only the first 4 bytes of the source are bound, too few for wider units.
             let widest = if plan.reads_nothing() { 4 } else { 16 };
             let (rows, map) = plan.in_units_of(places.unit().min(widest));
+            let cutter = Cutter {
+                reach: &self.inner.reach,
+                rows: &rows,
+                places,
+            };
             let pass = Pass {
                 cleared: 0..0,
-                dispatches: window::dispatches(&self.inner.reach, &rows, &map, places)?,
+                dispatches: cutter.dispatches(&map)?,
             };
             return Ok((vec![pass], Scratch::default()));
         };
@@ -173,23 +175,9 @@ impl Gpu {
             cleared: 0..4,
             dispatches: steps.checks,
         });
-        let block = |Step { before, apply }| {
-            let Some(before) = before else {
-                return Pass {
-                    cleared: 0..0,
-                    dispatches: vec![apply],
-                };
-            };
-            let mut dispatches = vec![before.resolve];
-            dispatches.extend(before.order);
-            dispatches.push(apply);
-            Pass {
-                // The first word is not cleared, because it counts the rows out of range for all blocks together.
-                cleared: 4..before.cleared.max(4),
-                dispatches,
-            }
-        };
-        let blocks = steps.blocks.into_iter().map(block);
-        Ok((checks.into_iter().chain(blocks).collect(), steps.scratch))
+        Ok((
+            checks.into_iter().chain(steps.blocks).collect(),
+            steps.scratch,
+        ))
     }
 }

@@ -98,6 +98,12 @@ pub(crate) struct Map {
 }
 
 impl Map {
+    /// Describes the map for [`Plan::explain`].
+    pub(crate) fn form(&self, rows: &plan::Rows) -> String {
+        let steps: Vec<_> = self.extents.iter().map(|extent| extent.step).collect();
+        self.gather.form(rows, &format!("at steps {steps:?} "))
+    }
+
     /// The position in a tuple, counted from 0, of the begin in the first cropped dimension.
     pub(crate) fn first_begin(&self) -> usize {
         usize::from(self.boxes.box_indices)

@@ -26,6 +26,7 @@ use crate::{
     layout::{Axis, MAX_UNIT, axes},
     plan::{self, Rows},
     shape,
+    text::joined,
 };
 use std::ops::Range;
 
@@ -99,6 +100,15 @@ pub(crate) struct Map {
 }
 
 impl Map {
+    /// Describes the map for [`Plan::explain`]. A crop says `at` which steps the rows lie in their box.
+    pub(crate) fn form(&self, rows: &Rows, at: &str) -> String {
+        let walk = self.walk.iter().map(Dimension::axis);
+        let walk = joined(walk.chain([rows.run_axis()]));
+        let coordinates = joined(&self.coordinates);
+        let offset = self.offset;
+        format!("from unit {offset}: {walk}, {at}by tuples of {coordinates}")
+    }
+
     /// The number of a row's tuple. `None` if an earlier row has the same tuple, so that this row must not count it.
     pub(crate) fn first_of_tuple(&self, mut row: usize) -> Option<usize> {
         let (mut tuple, mut stride) = (0, 1);

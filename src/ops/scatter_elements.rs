@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     error::ScatterError,
-    layout::Axis,
+    layout::{Axis, merged},
     plan::{self, Rows},
     shape,
 };
@@ -130,20 +130,6 @@ impl Plan {
             map: plan::Map::ScatterNd(map),
         })
     }
-}
-
-/// Drops dimensions of size 1, and joins two neighbouring dimensions where one stride can walk both.
-fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
-    let mut merged: Vec<Axis> = axes.filter(|axis| axis.size != 1).collect();
-    merged.dedup_by(|inner, outer| {
-        let joins = outer.stride == inner.stride * inner.size.cast_signed();
-        if joins {
-            outer.size *= inner.size;
-            outer.stride = inner.stride;
-        }
-        joins
-    });
-    merged
 }
 
 impl Backend {

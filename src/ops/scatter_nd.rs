@@ -32,6 +32,7 @@ use crate::{
     options::{NegativeIndex, OutOfRange},
     plan::{self, Rows},
     shape,
+    text::{counted, joined},
 };
 
 pub(crate) use crate::combine::Combine;
@@ -90,6 +91,14 @@ pub(crate) struct Map {
 }
 
 impl Map {
+    /// Describes the map, its rows and its slices for [`Plan::explain`].
+    pub(crate) fn form(&self, rows: &Rows) -> String {
+        let coordinates = joined(self.walk.iter().chain(&self.axes));
+        let count = counted(rows.count, "row", "rows");
+        let slices = counted(self.slices, "slice", "slices");
+        format!("{count} of {} into {slices}, by {coordinates}", rows.run)
+    }
+
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             out_of_range: self.options.out_of_range,

@@ -11,6 +11,7 @@ use crate::{
     pairs::Pairs,
     plan::{self, Rows},
     shape::check_elements,
+    text::joined,
 };
 #[cfg(feature = "gpu")]
 use std::ops::Range;
@@ -105,6 +106,12 @@ impl Backend {
 }
 
 impl Map {
+    /// Describes the map for [`Plan::explain`].
+    pub(crate) fn form(&self, rows: &Rows) -> String {
+        let axes = joined(self.axes.iter().chain([&rows.run_axis()]));
+        format!("from unit {}: {axes}", self.offset)
+    }
+
     /// The row map on the source side of `pairs`: the innermost axis is the row, and the other axes number the rows.
     pub(crate) fn of_source(mut pairs: Pairs) -> Self {
         pairs.axes.pop();

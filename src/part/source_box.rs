@@ -6,7 +6,11 @@
 //! source is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of
 //! the result of size 1 have stride 0 and walk along no dimension.
 
-use crate::{Plan, layout::Axis, shape};
+use crate::{
+    Plan,
+    layout::{Axis, merged},
+    shape,
+};
 use std::{iter, ops::Range};
 
 impl Plan {
@@ -25,17 +29,7 @@ impl Plan {
         });
         // The elements of a unit become an axis of their own, `inner`, although they may be a part of a merged
         // dimension. So neighbouring axes that one stride can walk are joined again.
-        let mut groups: Vec<_> = outer.chain([inner]).filter(|axis| axis.size > 1).collect();
-        groups.dedup_by(|inner, outer| {
-            let joins = outer.stride == inner.stride * inner.size.cast_signed();
-            if joins {
-                *outer = Axis {
-                    size: outer.size * inner.size,
-                    ..*inner
-                };
-            }
-            joins
-        });
+        let mut groups = merged(outer.chain([inner]));
         let mut stride = |&size: &usize| {
             let Some(group) = groups.last_mut().filter(|_| size > 1) else {
                 return 0;

@@ -66,12 +66,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         unit, count, run, ..
     } = vectors.rows;
     let row = run * unit;
-    let packed = Rows {
-        unit: row * ROWS,
-        count: count / ROWS,
-        run: 1,
-        step: 1,
-    };
+    let packed = Rows::single(row * ROWS, count / ROWS);
     let grid = Grid::one_by_one(&packed, job.reach);
     let launch = Launch::of(job, &vectors, form(row, unit, job.reach.kind), grid);
     Some(Launch {

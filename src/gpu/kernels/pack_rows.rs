@@ -139,12 +139,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         unit, run, count, ..
     } = vectors.rows;
     let row = unit * run;
-    let grid = Rows {
-        unit: VECTOR,
-        count: count.div_ceil(rows_at_once(row)),
-        run: 1,
-        step: 1,
-    };
+    let grid = Rows::single(VECTOR, count.div_ceil(rows_at_once(row)));
     let grid = Grid::one_by_one(&grid, job.reach);
     let launch = Launch::of(
         job,

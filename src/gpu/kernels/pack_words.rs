@@ -50,12 +50,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         return None;
     }
     let (op, kind) = (job.map.op(), job.reach.kind);
-    let packed = Rows {
-        unit: VECTOR,
-        count: (vectors.rows.units() / PARTS).div_ceil(vectors_each(op, kind)),
-        run: 1,
-        step: 1,
-    };
+    let count = (vectors.rows.units() / PARTS).div_ceil(vectors_each(op, kind));
+    let packed = Rows::single(VECTOR, count);
     let grid = Grid::one_by_one(&packed, job.reach);
     Some(Launch {
         dest_base: vectors.dest_base / PARTS as i64,

@@ -152,12 +152,7 @@ fn layout(job: &Job<'_>) -> Layout {
         if apart && map.axes.len() < MAX_PAIR_AXES {
             strides.push(run.to * unit);
             return Layout {
-                rows: Rows {
-                    count: job.rows.units(),
-                    run: 1,
-                    step: 1,
-                    ..job.rows
-                },
+                rows: Rows::single(job.rows.unit, job.rows.units()),
                 run: PairAxis::ONE,
                 bytes: unit,
                 strides,

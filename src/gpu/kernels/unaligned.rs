@@ -19,12 +19,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     }
     let spans = job.whole_spans()?;
     let units = job.units();
-    let packed = Rows {
-        unit: VECTOR,
-        count: (units.head(VECTOR) + job.rows.units()).div_ceil(VECTOR / job.rows.unit),
-        run: 1,
-        step: 1,
-    };
+    let count = (units.head(VECTOR) + job.rows.units()).div_ceil(VECTOR / job.rows.unit);
+    let packed = Rows::single(VECTOR, count);
     let grid = Grid::one_by_one(&packed, job.reach);
     Some(Launch {
         spans,

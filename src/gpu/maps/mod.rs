@@ -13,7 +13,8 @@
 //! | `scatter_nd` | contiguous in the source, in the destination at the slices that earlier steps have found |
 //!
 //! Each row map has a file of the same name in `shaders/`, and writes its part of the uniforms in the units of the
-//! launch. A slice of a scatter is the part of the destination that an index tuple points at; `lists` says what a block
+//! launch. The files of slices, updates and gradients also halve the plans that need several dispatches; `window` cuts
+//! the other plans. A slice of a scatter is the part of the destination that an index tuple points at; `lists` says what a block
 //! and a link are.
 
 mod crop;
@@ -32,8 +33,8 @@ pub(crate) use strided_slice::{MAX_AXES, Slice, Tiling};
 pub(crate) use strided_slice_grad::Gradient;
 pub(crate) use strided_slice_update::{MAX_PAIR_AXES, Update};
 
-use super::{lists::Lists, rule::Rule};
-use crate::{Error, layout::Axis};
+use super::{kernels::Dispatch, lists::Lists, rule::Rule, window::Cutter};
+use crate::{Error, layout::Axis, ops::strided_slice_update::as_slice, plan::Map};
 use bytemuck::Pod;
 
 /// How a launch counts the rows and units of its job, and what the row map's part of the uniforms holds for its kernel.
@@ -53,6 +54,27 @@ pub(crate) struct Units {
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.
     pub(crate) reads_vectors: bool,
+}
+
+impl Cutter<'_> {
+    /// Cuts a plan that is not empty and not a scatter into dispatches. `map` is the plan's.
+    pub(crate) fn dispatches(&self, map: &Map) -> Result<Vec<Dispatch>, Error> {
+        let mut out = Vec::with_capacity(1);
+        match map {
+            Map::StridedSlice(map) => self.slice(map, self.rows, 0, &mut out)?,
+            Map::StridedSliceUpdate(None) => {}
+            Map::StridedSliceUpdate(Some(pairs)) => match as_slice(pairs) {
+                Some((rows, map, first)) => self.slice(&map, &rows, first as u64, &mut out)?,
+                None => self.update(pairs, &mut out)?,
+            },
+            Map::StridedSliceGrad(pairs) => self.gradient(pairs.as_ref(), &mut out)?,
+            Map::Indexed(map) => self.gather(map, None, &mut out)?,
+            Map::Crop(map) => self.gather(&map.gather, Some(map), &mut out)?,
+            // Scatters are cut by `scatter_steps`.
+            Map::ScatterNd(_) => {}
+        }
+        Ok(out)
+    }
 }
 
 /// Where the rows of a job begin.

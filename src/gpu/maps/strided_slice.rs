@@ -1,7 +1,20 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
+//!
+//! Each half of a slice is a slice too, so a slice that needs several dispatches is halved, and its source and its
+//! result are halved together.
 
-use super::{Buffer, Facts, Lowered, Units, scaled};
-use crate::{layout::Axis, plan::Rows};
+use super::{Buffer, Facts, Lowered, RowMap, Units, scaled};
+use crate::{
+    Error,
+    gpu::{
+        job::Bound,
+        kernels::{self, Dispatch},
+        window::Cutter,
+    },
+    layout::Axis,
+    ops::strided_slice::Map,
+    plan::Rows,
+};
 use bytemuck::{Pod, Zeroable};
 
 /// The most dimensions that the map of a slice can hold. The run is one more dimension, so every slice of rank 8 fits.
@@ -86,17 +99,8 @@ impl Slice {
     /// Makes each unit a row. Returns these rows, and the dimension that the former run becomes. `None` if the map has
     /// no room for one more dimension.
     pub(crate) fn split(&self, rows: &Rows) -> Option<(Rows, Axis)> {
-        let run = Axis {
-            size: rows.run,
-            stride: rows.step,
-        };
-        let rows = Rows {
-            count: rows.units(),
-            run: 1,
-            step: 1,
-            ..*rows
-        };
-        (self.axes.len() < MAX_AXES).then_some((rows, run))
+        let split = Rows::single(rows.unit, rows.units());
+        (self.axes.len() < MAX_AXES).then_some((split, rows.run_axis()))
     }
 
     pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
@@ -123,5 +127,46 @@ impl Slice {
             *words = [size, stride].map(i32::cast_unsigned);
         }
         Some(Lowered::of(words))
+    }
+}
+
+impl Cutter<'_> {
+    /// Pushes the dispatches that write the rows of a slice, or of a part of one, to the plan's result from unit
+    /// `first` on.
+    pub(crate) fn slice(
+        &self,
+        map: &Map,
+        rows: &Rows,
+        first: u64,
+        out: &mut Vec<Dispatch>,
+    ) -> Result<(), Error> {
+        if let Some(dispatch) = self.slice_dispatch(map, rows, first)? {
+            out.push(dispatch);
+            return Ok(());
+        }
+        let halves = map.halves(rows);
+        let [(head_rows, head), (tail_rows, tail)] =
+            halves.ok_or_else(|| self.reach.too_small(rows.unit))?;
+        self.slice(&head, &head_rows, first, out)?;
+        self.slice(&tail, &tail_rows, first + head_rows.units() as u64, out)
+    }
+
+    fn slice_dispatch(
+        &self,
+        map: &Map,
+        rows: &Rows,
+        first: u64,
+    ) -> Result<Option<Dispatch>, Error> {
+        let read = map.span(rows);
+        let source = self.bound(self.places.source, read.start as u64, read.end as u64);
+        let (Some(dest), Some(source)) = (self.result(rows, first), source) else {
+            return Ok(None);
+        };
+        let source = Bound {
+            base: source.base + (map.offset - read.start) as i64,
+            ..source
+        };
+        let axes = map.axes.clone();
+        kernels::dispatch(&self.job(*rows, RowMap::Slice(Slice { axes }), source, dest))
     }
 }

@@ -1,7 +1,18 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
+//!
+//! An update that needs several dispatches is halved, and the halves write different units of the destination.
 
-use super::{Buffer, Facts, Lowered, Units};
-use crate::pairs::PairAxis;
+use super::{Buffer, Facts, Lowered, RowMap, Units};
+use crate::{
+    Error,
+    gpu::{
+        job::Bound,
+        kernels::{self, Dispatch},
+        window::Cutter,
+    },
+    pairs::{PairAxis, Pairs},
+    plan::Rows,
+};
 use bytemuck::{Pod, Zeroable};
 
 /// The most dimensions besides the run that the map of an update or a gradient can hold, one in each of the five
@@ -73,4 +84,47 @@ pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4];
         *words = [size, from, to, 0].map(i32::cast_unsigned);
     }
     Some(all)
+}
+
+impl Cutter<'_> {
+    /// Pushes the dispatches that copy the source unit of each pair to its destination unit.
+    pub(crate) fn update(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        if let Some(dispatch) = self.update_dispatch(pairs)? {
+            out.push(dispatch);
+            return Ok(());
+        }
+        let halves = pairs.halves();
+        let [head, tail] = halves.ok_or_else(|| self.reach.too_small(pairs.unit))?;
+        self.update(&head, out)?;
+        self.update(&tail, out)
+    }
+
+    fn update_dispatch(&self, pairs: &Pairs) -> Result<Option<Dispatch>, Error> {
+        let dest = self.bound(self.places.dest, pairs.to as u64, pairs.last() as u64 + 1);
+        let (Some(source), Some(dest)) = (self.read(pairs), dest) else {
+            return Ok(None);
+        };
+        if self.bytes(pairs.units() as u64) > self.reach.dispatch {
+            return Ok(None);
+        }
+        let (run, axes) = pairs.run();
+        let axes = axes.to_vec();
+        kernels::dispatch(&self.job(
+            Rows::of_pairs(pairs),
+            RowMap::Update(Update { run, axes }),
+            source,
+            dest,
+        ))
+    }
+
+    /// The source's binding, and the position in it of the source unit of the first pair. `None` if no single binding
+    /// holds all units that `pairs` read.
+    pub(super) fn read(&self, pairs: &Pairs) -> Option<Bound> {
+        let read = pairs.read();
+        let bound = self.bound(self.places.source, read.start as u64, read.end as u64)?;
+        Some(Bound {
+            base: bound.base + (pairs.from - read.start) as i64,
+            ..bound
+        })
+    }
 }

@@ -29,8 +29,17 @@ use crate::{
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write a block of the result. `map` is that of a gather, or of the crop `crop`.
-    pub(super) fn gather(
+    /// Pushes the dispatches of a gather with this map, or of the crop `crop`, whose map contains `map`.
+    pub(crate) fn gather(
+        &self,
+        map: &Map,
+        crop: Option<&crop::Map>,
+        out: &mut Vec<Dispatch>,
+    ) -> Result<(), Error> {
+        self.gather_block(map, crop, &Block::all(map, self.rows), out)
+    }
+
+    fn gather_block(
         &self,
         map: &Map,
         crop: Option<&crop::Map>,
@@ -42,8 +51,8 @@ impl Cutter<'_> {
         }
         let halves = block.halves();
         let [head, tail] = halves.ok_or_else(|| self.reach.too_small(self.rows.unit))?;
-        self.gather(map, crop, &head, out)?;
-        self.gather(map, crop, &tail, out)
+        self.gather_block(map, crop, &head, out)?;
+        self.gather_block(map, crop, &tail, out)
     }
 
     /// Pushes the dispatches that write the whole block, and returns true. If the block must be halved first, pushes

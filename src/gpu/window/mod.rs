@@ -5,25 +5,24 @@
 //! a dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved,
 //! along its outermost dimension if possible, until it fits.
 //!
-//! For most operations, [`Cutter`] has a method of the same name, which appends the dispatches to `out` in the order in
-//! which they run. Positions and lengths are in the plan's units, unless a name says bytes.
+//! A [`Cutter`] has a method for each kind of plan, which appends the dispatches to `out` in the order in which they
+//! run. Slices, updates and gradients are halved where their row maps are made, in `maps`. Positions and lengths are in
+//! the plan's units, unless a name says bytes.
 //!
 //! | file | cuts |
 //! |---|---|
-//! | `slice` | slices, and updates of a contiguous region |
-//! | `update` | other updates |
-//! | `gradient` | gradients, by regions of the result |
 //! | `gather`, `block` | gathers and crops, by blocks of the result and windows of params |
 //! | `scatter`, `steps` | scatters, into blocks of several steps each |
+//! | `interval` | the intervals that blocks consist of |
 
 mod block;
 mod gather;
-mod gradient;
 mod interval;
 mod scatter;
-mod slice;
 mod steps;
-mod update;
+
+pub(crate) use scatter::scatter_steps;
+pub(crate) use steps::Steps;
 
 use super::{
     caps::{Parts, Reach, Span},
@@ -31,11 +30,7 @@ use super::{
     kernels::{self, Dispatch},
     maps::RowMap,
 };
-use crate::{
-    Error,
-    ops::{index::IndexType, strided_slice_update::as_slice},
-    plan::{Map, Rows},
-};
+use crate::{ops::index::IndexType, plan::Rows};
 
 /// The locations of a plan's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,60 +54,24 @@ impl Places {
     }
 }
 
-/// Cuts a plan that is not empty and not a scatter into dispatches. `rows` and `map` are the plan's, in units of at
-/// most [`Places::unit`] bytes.
-pub(crate) fn dispatches(
-    reach: &Reach,
-    rows: &Rows,
-    map: &Map,
-    places: &Places,
-) -> Result<Vec<Dispatch>, Error> {
-    let mut out = Vec::with_capacity(1);
-    let cutter = Cutter {
-        reach,
-        rows,
-        places,
-    };
-    match map {
-        Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
-        Map::StridedSliceUpdate(None) => {}
-        Map::StridedSliceUpdate(Some(pairs)) => match as_slice(pairs) {
-            Some((rows, map, first)) => cutter.slice(&map, &rows, first as u64, &mut out)?,
-            None => cutter.update(pairs, &mut out)?,
-        },
-        Map::StridedSliceGrad(pairs) => cutter.gradient(pairs.as_ref(), &mut out)?,
-        // Scatters are cut by `scatter_steps`.
-        Map::ScatterNd(_) => {}
-        Map::Indexed(map) => {
-            cutter.gather(map, None, &block::Block::all(map, rows), &mut out)?;
-        }
-        Map::Crop(map) => {
-            let all = block::Block::all(&map.gather, rows);
-            cutter.gather(&map.gather, Some(map), &all, &mut out)?;
-        }
-    }
-    Ok(out)
-}
-
-pub(crate) use scatter::scatter_steps;
-pub(crate) use steps::{Step, Steps};
-
 /// What cutting a plan needs: the device's limits, the plan's rows, and the locations of its arguments.
-struct Cutter<'a> {
-    reach: &'a Reach,
-    rows: &'a Rows,
-    places: &'a Places,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cutter<'a> {
+    pub(crate) reach: &'a Reach,
+    /// The rows of the plan, in units of at most [`Places::unit`] bytes.
+    pub(crate) rows: &'a Rows,
+    pub(crate) places: &'a Places,
 }
 
 impl Cutter<'_> {
     /// The size of `units` units in bytes.
-    fn bytes(&self, units: u64) -> u64 {
+    pub(crate) fn bytes(&self, units: u64) -> u64 {
         units * self.rows.unit as u64
     }
 
     /// The binding of units `first..first + rows.units()` of the result, with the position of unit `first` in it.
     /// `None` if one dispatch cannot write them all.
-    fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
+    pub(crate) fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
             return None;
@@ -122,7 +81,7 @@ impl Cutter<'_> {
 
     /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if no
     /// single binding holds the units, or if their offsets are larger than shaders can compute.
-    fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
+    pub(crate) fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;
         (base + (to - from) <= self.reach.units).then_some(Bound {
@@ -132,7 +91,7 @@ impl Cutter<'_> {
     }
 
     /// The job of one dispatch, without the bindings `others`, which gathers and scatters set.
-    fn job(&self, rows: Rows, map: RowMap, source: Bound, dest: Bound) -> Job<'_> {
+    pub(crate) fn job(&self, rows: Rows, map: RowMap, source: Bound, dest: Bound) -> Job<'_> {
         Job {
             reach: self.reach,
             rows,

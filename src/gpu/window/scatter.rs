@@ -10,7 +10,7 @@ use super::{
     Bound, Cutter, Dispatch, Places, Reach, RowMap, Span,
     interval::Interval,
     kernels,
-    steps::{Before, Block, Step, Steps},
+    steps::{Block, Steps},
 };
 use crate::{
     Error,
@@ -22,6 +22,7 @@ use crate::{
         rule::Rule,
         scratch::Scratch,
         uniforms::wrap,
+        work::Pass,
     },
     layout::middle,
     ops::{
@@ -132,11 +133,11 @@ impl ScatterCutter<'_> {
         self.checks(tail, out)
     }
 
-    /// Pushes the step of a block or, if the block exceeds the device's limits, those of its halves.
+    /// Pushes the pass of a block or, if the block exceeds the device's limits, those of its halves.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
-        let halves = match self.step(block, out.number(block)) {
-            Ok((step, scratch)) => {
-                out.push(block, step, scratch);
+        let halves = match self.pass(block, out.number(block)) {
+            Ok((pass, scratch)) => {
+                out.push(block, pass, scratch);
                 return Ok(());
             }
             Err(Cut::Rows) => self
@@ -171,9 +172,9 @@ impl ScatterCutter<'_> {
         Some(rows.split(middle(rows.len / each)? * each))
     }
 
-    /// The step of a block and the scratch memory that the step needs. An error says which interval of the block must
+    /// The pass of a block and the scratch memory that the pass needs. An error says which interval of the block must
     /// be halved first. `first` is the number of the block's first row in `head`.
-    fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
+    fn pass(&self, block: &Block, first: u32) -> Result<(Pass<Dispatch>, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         // Several blocks may process the same row. Only one of them counts the row if it is out of range.
         let counts = slices.first == 0
@@ -184,7 +185,7 @@ impl ScatterCutter<'_> {
             return Err(Cut::Rows);
         }
         if self.atomic {
-            return self.atomic_step(block, counts);
+            return self.atomic_pass(block, counts);
         }
         let lists = Lists::of(self.plan.reach.kind, rows.len);
         let scratch = Scratch {
@@ -234,8 +235,8 @@ impl ScatterCutter<'_> {
         let resolve = self
             .resolve(rows, slices, Some(first), scratch_spans)
             .ok_or(Cut::Rows)?;
+        let mut dispatches = vec![Dispatch { counts, ..resolve }];
         let [head, links] = scratch_spans.map(|span| Bound { span, base: 0 });
-        let mut order = Vec::new();
         if self.sorts {
             for step in [Order::Short, Order::Long] {
                 let job = self.plan.job(
@@ -248,29 +249,25 @@ impl ScatterCutter<'_> {
                 // If no list can be too long for one invocation, the dispatch for long lists has no tiles and is left
                 // out.
                 if dispatch.uniforms.tiles > 0 {
-                    order.push(dispatch);
+                    dispatches.push(dispatch);
                 }
             }
         }
-        let before = Before {
-            cleared: scratch.head,
-            resolve: Dispatch { counts, ..resolve },
-            order,
-        };
-        let apply = Dispatch {
+        dispatches.push(Dispatch {
             first_tuple: rows.first,
             ..apply
+        });
+        let pass = Pass {
+            // The first word is not cleared, because it counts the rows out of range for all blocks together.
+            cleared: 4..scratch.head,
+            dispatches,
         };
-        let step = Step {
-            before: Some(before),
-            apply,
-        };
-        Ok((step, scratch))
+        Ok((pass, scratch))
     }
 
-    /// The step of a block whose rows atomics combine: one dispatch, which finds the slice of each row and combines the
+    /// The pass of a block whose rows atomics combine: one dispatch, which finds the slice of each row and combines the
     /// two. `counts` says whether its report of tuples that are out of range is read.
-    fn atomic_step(&self, block: &Block, counts: bool) -> Result<(Step, Scratch), Cut> {
+    fn atomic_pass(&self, block: &Block, counts: bool) -> Result<(Pass<Dispatch>, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let (resolve, indices) = self.tuples(rows, slices, false).ok_or(Cut::Rows)?;
         let [source, dest] = self.bound(block)?;
@@ -291,11 +288,11 @@ impl ScatterCutter<'_> {
             first_tuple: rows.first,
             ..self.dispatch(&job).ok_or(Cut::Rows)?
         };
-        let step = Step {
-            before: None,
-            apply,
+        let pass = Pass {
+            cleared: 0..0,
+            dispatches: vec![apply],
         };
-        Ok((step, Scratch::default()))
+        Ok((pass, Scratch::default()))
     }
 
     /// The dispatch that finds the slice of each row, and notes the row in `head` and `rows`, whose bindings are
@@ -390,12 +387,7 @@ impl ScatterCutter<'_> {
 /// The rows of a job that processes index tuples or lists: each row is one unit, which stands for a whole row of
 /// updates.
 fn tuples(rows: Interval) -> Rows {
-    Rows {
-        unit: 4,
-        count: rows.len,
-        run: 1,
-        step: 1,
-    }
+    Rows::single(4, rows.len)
 }
 
 #[cfg(test)]

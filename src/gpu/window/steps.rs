@@ -6,14 +6,15 @@
 //! previous block, and where row numbers would become too large.
 
 use super::{Dispatch, interval::Interval};
-use crate::gpu::{scratch::Scratch, uniforms::wrap};
+use crate::gpu::{scratch::Scratch, uniforms::wrap, work::Pass};
 
 /// The dispatches of a scatter: all checks, then the blocks in order.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     /// The dispatches that check all rows. Empty unless a single row out of range forbids all changes.
     pub(crate) checks: Vec<Dispatch>,
-    pub(crate) blocks: Vec<Step>,
+    /// A pass for each block. Its last dispatch changes the destination.
+    pub(crate) blocks: Vec<Pass<Dispatch>>,
     /// The scratch memory that suffices for every block.
     pub(crate) scratch: Scratch,
     /// The block before which `head` was last cleared.
@@ -39,51 +40,25 @@ impl Steps {
         wrap((block.rows.first - cleared.rows.first) as i64)
     }
 
-    /// Appends the step of `block`, which needs the scratch memory `scratch`. Leaves out the clearing of `head` if it
+    /// Appends the pass of `block`, which needs the scratch memory `scratch`. Leaves out the clearing of `head` if it
     /// is not needed.
-    pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
+    pub(super) fn push(&mut self, block: &Block, mut pass: Pass<Dispatch>, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
-        if let Some(before) = &mut step.before {
+        if scratch.head > 0 {
             let cleared = self.cleared(block);
             if cleared.is_some() {
-                before.cleared = 0;
+                pass.cleared = 0..0;
             }
             self.cleared = Some(cleared.unwrap_or(*block));
         }
-        self.blocks.push(step);
+        self.blocks.push(pass);
     }
 
     #[cfg(test)]
     pub(crate) fn dispatches(&self) -> usize {
-        let before = |step: &Step| {
-            step.before
-                .as_ref()
-                .map_or(0, |before| 1 + before.order.len())
-        };
-        let blocks = self.blocks.iter().map(|step| before(step) + 1);
+        let blocks = self.blocks.iter().map(|pass| pass.dispatches.len());
         self.checks.len() + blocks.sum::<usize>()
     }
-}
-
-/// The dispatches of a block.
-#[derive(Debug)]
-pub(crate) struct Step {
-    /// The dispatches that find the rows of each slice. `None` if atomics combine rows, for which `apply` does
-    /// everything.
-    pub(crate) before: Option<Before>,
-    /// The last dispatch, which changes the destination.
-    pub(crate) apply: Dispatch,
-}
-
-/// The dispatches that run before the last one of a block: they find the slice of each row, and order the rows of each
-/// slice.
-#[derive(Debug)]
-pub(crate) struct Before {
-    /// The size of `head` in bytes if `head` must be cleared first, apart from its first word. Otherwise 0.
-    pub(crate) cleared: u64,
-    pub(crate) resolve: Dispatch,
-    /// The dispatches that sort the list of each slice's rows. Empty if the rows need not be combined in order.
-    pub(crate) order: Vec<Dispatch>,
 }
 
 /// A block: the units `run` of those rows of the interval `rows` that go to slices of the interval `slices`.

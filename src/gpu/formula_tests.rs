@@ -1,29 +1,80 @@
-//! Lists the functions of shaders that have a formula.
+//! Tests that the functions of shaders on which `tests/proofs.py` proves lemmas have a formula, and writes the formulas.
+//! `formats/` makes a formula of a function's text, and says how it names arguments, uniforms and results.
 
-use crate::gpu::{
+use super::{
     caps::Kind,
     kernels::KERNELS,
     maps::{Lookup, Op},
     program::{Program, UniformSpace},
 };
+use shader_formats::Shader;
+use std::{env, fs, path::Path};
+
+/// Every function of the list has a formula. With `WGSLICE_FORMULAS=FOLDER` the formulas are written to that folder.
+#[test]
+fn formulas_of_the_shaders() {
+    let folder = env::var("WGSLICE_FORMULAS").ok();
+    let mut missing = Vec::new();
+    for asked in asked() {
+        match asked.formula() {
+            Ok(text) => {
+                if let Some(folder) = &folder {
+                    let path = Path::new(folder).join(format!("{}.smt2", asked.name));
+                    fs::write(path, text).unwrap();
+                }
+            }
+            Err(why) => missing.push(format!("{}: {why}", asked.name)),
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// If a function has no formula, the error names the function.
+#[test]
+fn a_function_without_a_formula_is_named() {
+    let of = |function| {
+        let asked = asked()
+            .into_iter()
+            .find(|asked| asked.name == "coordinate")
+            .unwrap();
+        Asked { function, ..asked }.formula()
+    };
+    let why = of("missing").unwrap_err();
+    assert!(
+        why.starts_with("missing: walk: a loop whose end is not known"),
+        "{why}"
+    );
+    assert!(
+        of("nothing")
+            .unwrap_err()
+            .starts_with("no program with nothing")
+    );
+}
 
 /// A function of a shader, and which program it is taken from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+struct Asked {
     /// The name of the formula, and of its file without `.smt2`.
-    pub(super) name: &'static str,
-    pub(super) kernel: &'static str,
-    pub(super) op: Op,
+    name: &'static str,
+    kernel: &'static str,
+    op: Op,
     /// Override constants, with the values that the program must have.
-    pub(super) constants: &'static [(&'static str, f64)],
-    pub(super) lookup: Lookup,
-    pub(super) function: &'static str,
+    constants: &'static [(&'static str, f64)],
+    lookup: Lookup,
+    function: &'static str,
     /// Arguments and uniforms with a fixed value, by their names in the formula.
-    pub(super) fixed: &'static [(&'static str, u32)],
+    fixed: &'static [(&'static str, u32)],
 }
 
 impl Asked {
-    pub(super) fn program(&self) -> Result<Program, String> {
+    /// The formula of the function, or why it has none.
+    fn formula(&self) -> Result<String, String> {
+        let program = self.program()?;
+        let shader = Shader::parse(&program.text(UniformSpace::Uniform))?;
+        shader.formula(self.function, &program.constants(), self.fixed)
+    }
+
+    fn program(&self) -> Result<Program, String> {
         let kernel = KERNELS
             .iter()
             .find(|kernel| kernel.source.name == self.kernel);
@@ -65,7 +116,7 @@ const PLAIN: Lookup = Lookup {
 };
 
 /// All functions with a formula.
-pub(super) fn asked() -> Vec<Asked> {
+fn asked() -> Vec<Asked> {
     let slice = Asked {
         name: "",
         kernel: "serial rows",

@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) continued: Term,
 }
 
-pub(super) struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     pub(super) pool: Pool,
     pub(super) module: &'a Module,
     info: &'a ModuleInfo,
@@ -87,7 +87,7 @@ pub(super) enum PartType {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(module: &'a Module, info: &'a ModuleInfo, fixed: &[(&str, u32)]) -> Self {
+    pub(crate) fn new(module: &'a Module, info: &'a ModuleInfo, fixed: &[(&str, u32)]) -> Self {
         let fixed = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
         Self {
             pool: Pool::default(),
@@ -100,7 +100,7 @@ impl<'a> Machine<'a> {
 
     /// The formula of a function. The arguments are inputs. The result, and the final values of the variables that
     /// pointer arguments point at, are outputs.
-    pub(super) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
+    pub(crate) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
         let (handle, function) = self
             .module
             .functions
