@@ -1,5 +1,5 @@
-//! Tests that the functions of shaders on which `tests/proofs.py` proves lemmas have a formula, and writes the formulas.
-//! `formats/` makes a formula of a function's text, and says how it names arguments, uniforms and results.
+//! Tests that the functions of shaders on which `tests/proofs.py` proves lemmas have a formula, and writes the
+//! formulas. `formats/` makes a formula of a function's text, and says how it names arguments, uniforms and results.
 
 use super::{
     caps::Kind,

@@ -1,7 +1,7 @@
 //! Runs plans on tensors.
 
 use super::{Storage, Tensor};
-use crate::{DType, Error, Indices, Pending, Plan, Report, ops::index::IndexType};
+use crate::{DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType};
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, options::OutOfRange};
 use std::borrow::Cow;
@@ -37,7 +37,8 @@ impl Tensor {
             return Ok((self.result(plan, Storage::Device(made)), report));
         }
         let mut dest = self.backend.host_pool.take(plan.result_bytes())?;
-        let report = self.run_on_cpu(plan, indices.zip(index), dest.as_mut())?;
+        let threads = self.backend.threads;
+        let report = self.run_on_cpu(plan, indices.zip(index), dest.as_mut(), threads)?;
         Ok((
             self.result(plan, Storage::Pooled(dest.into())),
             Pending::done(report),
@@ -72,7 +73,9 @@ impl Tensor {
             *dest = changed;
             return Ok(report);
         }
-        let report = source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?)?;
+        let threads = self.backend.threads;
+        let report =
+            source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?, threads)?;
         Ok(Pending::done(report))
     }
 
@@ -100,9 +103,10 @@ impl Tensor {
         plan: &Plan,
         indices: Option<(&Self, IndexType)>,
         dest: &mut [u8],
+        threads: Threads,
     ) -> Result<Report, Error> {
         let source = self.bytes()?;
-        let run = |indices, dest| plan.run_on_threads(&source, indices, dest, self.backend.threads);
+        let run = |indices, dest| plan.run_on_threads(&source, indices, dest, threads);
         let Some((indices, index)) = indices else {
             return run(Indices::I32(&[]), dest);
         };
