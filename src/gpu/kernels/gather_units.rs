@@ -36,7 +36,7 @@ fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
         unit, run, count, ..
     } = vectors.rows;
     let workgroup = job.reach.workgroup as usize;
-    let is_row = unit == 4 && run == 1 && axis.stride == 1 && map.binds_all;
+    let is_row = unit == 4 && run == 1 && axis.stride == 1 && map.tuples.binds_all;
     let is_whole = axis.size.is_multiple_of(PARTS)
         && vectors.source_base % PARTS as i64 == 0
         && outer

@@ -71,7 +71,7 @@ struct Packed {
 fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
-        RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => {
+        RowMap::Gather(map) if map.tuples.binds_all && map.tuples.bound > 0 && map.is_listed() => {
             anywhere(job, vectors)?
         }
         RowMap::Slice(map) => near(job, vectors, map.axes.last().copied())?,

@@ -1,6 +1,6 @@
 //! The row map of a crop: `shaders/crop.wgsl`.
 
-use super::{Buffer, Facts, Lookup, Lowered, Units, scaled, strides};
+use super::{Buffer, Facts, Lookup, Lowered, Tuples, Units, scaled};
 use crate::{
     Error,
     gpu::uniforms::{too_far, wrap},
@@ -51,32 +51,12 @@ struct Words {
 #[derive(Clone, Debug)]
 pub(crate) struct Crop {
     pub(crate) map: crop::Map,
-    pub(crate) index: IndexType,
-    /// The word at which the first tuple begins, counted from the beginning of the indices' binding.
-    pub(crate) index_base: u32,
+    pub(crate) tuples: Tuples,
     /// The number of the dispatch's first row, counted from the first row of its box.
     pub(crate) first_row: u64,
-    /// The number of units of x that are bound.
-    pub(crate) bound: u64,
-    /// Whether the binding holds all units that any box may read.
-    pub(crate) binds_all: bool,
-    /// The first item that the dispatch accepts. Rows of other items belong to other dispatches.
-    pub(crate) first: u64,
-    /// The number of items that the dispatch accepts, beginning with `first`.
-    pub(crate) count: u32,
 }
 
 impl Crop {
-    /// The bitwise OR of all distances between rows, and of the number of bound units: `Gather::distances` says why.
-    pub(super) fn distances(&self) -> i64 {
-        let gather = &self.map.gather;
-        let walk = gather.walk.iter().map(|dimension| dimension.stride as i64);
-        let bound = self.bound.cast_signed().max(1);
-        walk.fold(strides(&gather.coordinates) | bound, |all, stride| {
-            all | stride
-        })
-    }
-
     /// Converts the map to the units of a launch. Fails if the map has too few vectors for the dimensions, or if a
     /// size, a position or a distance between positions exceeds 31 bits.
     pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
@@ -85,6 +65,7 @@ impl Crop {
             extents,
             boxes,
         } = &self.map;
+        let tuples = &self.tuples;
         let axes = scaled(gather.coordinates.iter().copied(), units.factor);
         let walk = scaled(gather.walk.iter().map(Dimension::axis), units.factor);
         let ([item, axes @ ..], [numbered, walk @ ..]) = (&axes[..], &walk[..]) else {
@@ -129,20 +110,20 @@ impl Crop {
             | wrap(kept.len() as i64) << 4
             | bit(boxes.box_indices, 8)
             | bit(boxes.flips, 9)
-            | bit(self.index != IndexType::U32, 10)
+            | bit(tuples.index != IndexType::U32, 10)
             | bit(clamps, 11);
         let of_items = if boxes.box_indices { item } else { numbered };
         Ok(Lowered {
-            lookup: Lookup::of(self.index),
+            lookup: Lookup::of(tuples.index),
             ..Lowered::of(Words {
                 flags,
-                index_base: self.index_base,
+                index_base: tuples.base,
                 first_row: word(self.first_row.into())?,
-                bound: wrap(self.bound.cast_signed() / units.factor as i64),
+                bound: wrap(tuples.bound.cast_signed() / units.factor as i64),
                 items: word(item.size as u128)?,
                 item_stride: low(of_items.stride),
-                first: word(self.first.into())?,
-                count: self.count,
+                first: word(tuples.first.into())?,
+                count: tuples.count,
                 axes: words,
             })
         })

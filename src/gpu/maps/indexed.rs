@@ -111,18 +111,35 @@ pub(crate) struct Gather {
     /// The dimensions that number the rows.
     pub(crate) walk: Vec<Dimension>,
     pub(crate) policy: Policy,
+    pub(crate) tuples: Tuples,
+}
+
+/// The index tuples of a gather or a crop, and the units of params that a dispatch binds for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuples {
     pub(crate) index: IndexType,
     /// The word at which the first tuple begins, counted from the beginning of the indices' binding.
-    pub(crate) index_base: u32,
+    pub(crate) base: u32,
     /// The number of units of params that are bound.
     pub(crate) bound: u64,
     /// Whether the binding holds all units that any tuple may point at.
     pub(crate) binds_all: bool,
-    /// The first index into the first indexed dimension that the dispatch accepts. Rows whose index it does not accept
-    /// belong to other dispatches.
+    /// The first index into the first indexed dimension, or the first item of a crop, that the dispatch accepts. Rows
+    /// whose index it does not accept belong to other dispatches.
     pub(crate) first: u64,
     /// The number of indices that the dispatch accepts, beginning with `first`.
     pub(crate) count: u32,
+}
+
+impl Tuples {
+    /// The bitwise OR of all distances between rows, and of the number of bound units. The bound units must be whole
+    /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
+    pub(super) fn distances(&self, coordinates: &[Axis], walk: &[Dimension]) -> i64 {
+        let walk = walk.iter().map(|dimension| dimension.stride as i64);
+        // If no unit is bound, 1 takes the place of 0, which would allow vectors of any size.
+        let bound = self.bound.cast_signed().max(1);
+        walk.fold(strides(coordinates) | bound, |all, stride| all | stride)
+    }
 }
 
 /// The row map of the step of a scatter that finds, for each row, the slice at which the row's index tuple points.
@@ -202,17 +219,6 @@ impl Lookup {
 }
 
 impl Gather {
-    /// The bitwise OR of all distances between rows, and of the number of bound units. The bound units must be whole
-    /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
-    pub(super) fn distances(&self) -> i64 {
-        let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
-        // If no unit is bound, 1 takes the place of 0, which would allow vectors of any size.
-        let bound = self.bound.cast_signed().max(1);
-        walk.fold(strides(&self.coordinates) | bound, |all, stride| {
-            all | stride
-        })
-    }
-
     /// Whether row n has tuple n.
     fn is_alone(&self) -> bool {
         match &self.walk[..] {
@@ -223,8 +229,14 @@ impl Gather {
     }
 
     fn lookup(&self) -> Lookup {
-        let lookup = Lookup::of(self.index);
-        match is_plain(&self.coordinates, self.first, self.count, self.policy) {
+        let Tuples {
+            index,
+            first,
+            count,
+            ..
+        } = self.tuples;
+        let lookup = Lookup::of(index);
+        match is_plain(&self.coordinates, first, count, self.policy) {
             false => lookup,
             true => lookup.plain(self.coordinates.len(), self.is_alone()),
         }
@@ -233,14 +245,14 @@ impl Gather {
     /// Whether row n has tuple n, the tuples of every four rows are whole vectors, and tuples are looked up without
     /// loops.
     pub(crate) fn is_listed(&self) -> bool {
-        let fours = self.is_alone() && self.index_base.is_multiple_of(4);
+        let fours = self.is_alone() && self.tuples.base.is_multiple_of(4);
         fours && self.lookup().unrolled > 0
     }
 
     pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
         let coordinates = scaled(self.coordinates.iter().copied(), units.factor);
-        let axis = |&Dimension { size, stride, .. }: &Dimension| Axis { size, stride };
-        let walk = scaled(self.walk.iter().map(axis), units.factor);
+        let walk = scaled(self.walk.iter().map(Dimension::axis), units.factor);
+        let tuples = &self.tuples;
         let alone = self.is_alone();
         let bits = self.walk.iter().zip(0..);
         let flags = Flags {
@@ -249,7 +261,7 @@ impl Gather {
             repeats: bits.fold(0, |bits, (dimension, d)| {
                 bits | u32::from(dimension.repeats) << d
             }),
-            index: self.index,
+            index: tuples.index,
             policy: self.policy,
             ..Flags::default()
         };
@@ -258,10 +270,10 @@ impl Gather {
             .vectors(units.reads_vectors && self.is_listed());
         let words = Words {
             flags: flags.word(),
-            first: wrap(self.first.cast_signed()),
-            count: self.count,
-            bound: wrap(self.bound.cast_signed() / units.factor as i64),
-            axes: indexed_map(&coordinates, &walk, self.index_base, self.first)?,
+            first: wrap(tuples.first.cast_signed()),
+            count: tuples.count,
+            bound: wrap(tuples.bound.cast_signed() / units.factor as i64),
+            axes: indexed_map(&coordinates, &walk, tuples.base, tuples.first)?,
         };
         Ok(Lowered {
             lookup,

@@ -27,7 +27,7 @@ mod strided_slice_update;
 pub(crate) use crop::Crop;
 #[cfg(test)]
 pub(crate) use indexed::Flags;
-pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, is_plain, resolve_map};
+pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, Tuples, is_plain, resolve_map};
 pub(crate) use scatter_nd::{Atomic, Order, Scatter, Sort};
 pub(crate) use strided_slice::{MAX_AXES, Slice, Tiling};
 pub(crate) use strided_slice_grad::Gradient;
@@ -274,8 +274,10 @@ impl RowMap {
     pub(crate) fn distances(&self) -> i64 {
         match self {
             Self::Slice(map) => strides(&map.axes),
-            Self::Gather(map) => map.distances(),
-            Self::Crop(map) => map.distances(),
+            Self::Gather(map) => map.tuples.distances(&map.coordinates, &map.walk),
+            Self::Crop(Crop { map, tuples, .. }) => {
+                tuples.distances(&map.gather.coordinates, &map.gather.walk)
+            }
             Self::Scatter(map) => map.pitch as i64,
             // 1 allows no larger vectors. Updates and gradients already have the widest units that the plan allows. The
             // other steps of a scatter process index tuples or lists.
@@ -288,8 +290,8 @@ impl RowMap {
     /// be read from.
     pub(crate) fn is_dense(&self) -> bool {
         match self {
-            Self::Gather(map) => map.binds_all,
-            Self::Crop(map) => map.binds_all,
+            Self::Gather(map) => map.tuples.binds_all,
+            Self::Crop(map) => map.tuples.binds_all,
             _ => self.op().facts().is_dense,
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     Error,
     gpu::{
         job::Job,
-        maps::{Crop, Gather},
+        maps::{Crop, Gather, Tuples},
         uniforms::{too_far, wrap},
     },
     layout::Axis,
@@ -106,28 +106,25 @@ impl Cutter<'_> {
         };
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
-            let (index, binds_all) = (self.places.index, windows.len() == 1);
+            let tuples = Tuples {
+                index: self.places.index,
+                base: index_base,
+                bound: window.units,
+                binds_all: windows.len() == 1,
+                first: window.first,
+                count: window.count,
+            };
             let row_map = match crop {
                 None => RowMap::Gather(Gather {
                     coordinates: map.coordinates.clone(),
                     walk: walk.clone(),
                     policy: map.policy,
-                    index,
-                    index_base,
-                    bound: window.units,
-                    binds_all,
-                    first: window.first,
-                    count: window.count,
+                    tuples,
                 }),
                 Some(crop) => RowMap::Crop(Crop {
                     map: crop.clone(),
-                    index,
-                    index_base,
+                    tuples,
                     first_row: at.row,
-                    bound: window.units,
-                    binds_all,
-                    first: window.first,
-                    count: window.count,
                 }),
             };
             let source = Bound {
