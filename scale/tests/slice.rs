@@ -287,18 +287,21 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         .collect();
     assert_eq!(read(&result), (vec![10, 20], expected));
 
-    // A folder that is not an array is never removed, even with --overwrite.
-    let foreign = folder.path().join("foreign");
-    fs::create_dir(&foreign).unwrap();
-    fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
-    let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
-    assert!(
-        Record::begin(&job, true)
-            .unwrap_err()
-            .to_string()
-            .contains("no Zarr array")
-    );
-    assert_eq!(files(&foreign).len(), 1);
+    // A folder that is not an array is never removed, even with --overwrite. Groups of Zarr V3 and V2 are none.
+    for (name, text) in [
+        ("thesis.txt", "years of work"),
+        ("zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
+        (".zgroup", r#"{"zarr_format": 2}"#),
+    ] {
+        let foreign = folder.path().join(format!("with-{name}"));
+        Known::numbers(&foreign.join("array"), &[4], &[2]);
+        fs::write(foreign.join(name), text).unwrap();
+        let before = files(&foreign);
+        let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
+        let refused = Record::begin(&job, true).unwrap_err().to_string();
+        assert!(refused.contains("no Zarr array"), "{name}: {refused}");
+        assert_eq!(files(&foreign), before, "{name}");
+    }
 }
 
 #[test]

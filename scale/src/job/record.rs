@@ -100,6 +100,10 @@ impl Record {
             if metadata == job.metadata {
                 return Ok(Found::Complete);
             }
+            // A group holds arrays that this job has nothing to do with.
+            if metadata["node_type"] != "array" {
+                return Ok(Found::Foreign);
+            }
             let made = &metadata["attributes"][ATTRIBUTE];
             return Ok(Found::Other(match made {
                 Value::Null => "an array that wgslice has not made".to_owned(),
