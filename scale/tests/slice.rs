@@ -463,6 +463,11 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         code == 2 && problem.contains("--memory") && problem.contains("--shard"),
         "{problem}"
     );
+    // K, M and G are powers of 1000; KiB, MiB and GiB are powers of 1024.
+    for (memory, bytes) in [("0.5K", "500"), ("0.5 KiB", "512")] {
+        let (_, _, problem) = ended(&mut slice(None, &["--memory", memory]));
+        assert!(problem.contains(&format!("is {bytes} bytes")), "{problem}");
+    }
     assert!(!result.exists());
 
     // The command is killed while tasks sleep, after some tasks are done.

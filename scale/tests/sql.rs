@@ -222,6 +222,8 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         ),
         ("SELECT 1 AS x", &["-o", "."], "cannot write ."),
         ("SELECT 1", &["--memory", "much"], "is no number of bytes"),
+        ("SELECT 1", &["--memory", "0"], "is no number of bytes"),
+        ("SELECT 1", &["--memory", "9EiB"], "is no number of bytes"),
     ] {
         let said = sql(folder.path(), &[&[query], more].concat());
         let errors = text(&said.stderr);

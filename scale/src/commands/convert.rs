@@ -33,7 +33,7 @@ pub(crate) struct Convert {
     /// Use N threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<usize>,
-    /// The most memory that all threads hold together, as in 500M or 2G
+    /// The most memory that all threads hold together, as in 500M or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,
     /// Replace an array, an unfinished result or a file that stands at OUT

@@ -215,7 +215,7 @@ pub(crate) fn make(
         return Err(Failure::usage(format_args!(
             "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
              shards with --shard",
-            needed.div_ceil(1 << 20)
+            needed.div_ceil(1_000_000)
         )));
     }
     let record = match Record::begin(job, overwrite)? {

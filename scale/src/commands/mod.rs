@@ -12,6 +12,7 @@ mod slice;
 mod sql;
 
 use crate::failure::Failure;
+use bytesize::ByteSize;
 use clap::{ArgAction, Parser, Subcommand};
 use std::{
     fmt::Display,
@@ -58,7 +59,7 @@ pub(crate) struct On {
     /// Cut each step into up to N tasks [default: one for each thread; 64 on a cluster]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) partitions: Option<usize>,
-    /// Memory, as in 500M or 2G: of this process; on a cluster, of an executor for each of its cores
+    /// Memory, as in 500M or 2GiB: of this process; on a cluster, of an executor for each of its cores
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
     /// Give up when the cluster has had no executor for N seconds
@@ -165,19 +166,19 @@ async fn interrupted() {
     }
 }
 
-/// Reads a number of bytes above 0, as in 500M or 2G, where K, M and G are powers of 1024.
+/// Reads a number of bytes above 0 as the command `wgslice` does: K, M and G are powers of 1000, and KiB, MiB and GiB
+/// are powers of 1024.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: Option<usize> = digits.parse().ok();
-    number
-        .filter(|&number| number > 0)
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| format!("{text:?} is no number of bytes; write one as in 500M or 2G"))
+    let bytes = text.parse().ok().map(|ByteSize(bytes)| bytes);
+    let bytes = bytes.and_then(|bytes| isize::try_from(bytes).ok());
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .map(isize::unsigned_abs)
+        .ok_or_else(|| {
+            format!(
+                "{text:?} is no number of bytes that a machine has; write one as in 500M or 2GiB"
+            )
+        })
 }
 
 /// Reads a number above 0.

@@ -67,7 +67,7 @@ pub fn to_npy(
     if memory < least {
         return Err(Error::usage(format_args!(
             "--memory is {memory} bytes, but a chunk of {chunk} bytes needs {}M",
-            least.div_ceil(1 << 20)
+            least.div_ceil(1_000_000)
         )));
     }
     let threads = threads.min(memory / least.max(1)).max(1);
