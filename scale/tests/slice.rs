@@ -304,6 +304,30 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     }
 }
 
+/// DataFusion, which reads the list of tasks beside the result, would take some of these names for patterns, and others
+/// for encoded ones.
+#[test]
+fn a_result_may_have_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    let source = Known::numbers(&path, &[8, 2], &[4, 2]);
+    for name in [
+        "a[0-9]",
+        "*",
+        "what?",
+        "100%",
+        "a%20b #c",
+        "it's",
+        "schöne Bilder",
+    ] {
+        let result = folder.path().join(name).join("b.zarr");
+        let job = Job::new(slice("::-1"), &path, &result, &Form::default()).unwrap();
+        run(&job, HOW).expect(name);
+        let expected = (source.shape.clone(), source.rows_reversed(2));
+        assert_eq!(read(&result), expected, "{name}");
+    }
+}
+
 #[test]
 fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     let folder = tempfile::tempdir().unwrap();

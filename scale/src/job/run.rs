@@ -10,6 +10,7 @@ use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use serde::Serialize;
 use std::{fmt, time::Instant};
+use url::Url;
 
 /// What a run has read, computed and written, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -122,6 +123,8 @@ async fn query(
     let text = text.map_err(|error| DataFusionError::External(error.into()))?;
     let text = text.replace('\'', "''");
     let context = engine.context();
+    // DataFusion takes a path with `[`, `*` or `?` for a pattern, but not a URL. What is a URL already is no path.
+    let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
     context
         .register_parquet("tasks", folder, ParquetReadOptions::default())
         .await?;
