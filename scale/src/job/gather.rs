@@ -85,6 +85,10 @@ impl Gather {
         }
     }
 
+    pub(super) fn indices(&self) -> &IndexArray {
+        &self.indices
+    }
+
     /// Returns each dimension of `params` that is neither a batch dimension nor a named one, with the dimension of the
     /// result that it becomes.
     pub(super) fn kept(&self) -> &[(usize, usize)] {

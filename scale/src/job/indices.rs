@@ -26,6 +26,17 @@ pub enum Fingerprint {
     File(u64, u64),
 }
 
+impl Fingerprint {
+    pub(super) fn of_store(source: &Source) -> Self {
+        Self::Metadata(source.fingerprint())
+    }
+
+    pub(super) fn of_file(file: &NpyFile) -> Result<Self, Error> {
+        let (length, changed) = file.identity()?;
+        Ok(Self::File(length, changed))
+    }
+}
+
 impl Input {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         if is_store(path) {
@@ -50,11 +61,8 @@ impl Input {
 
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, Error> {
         match self {
-            Self::Zarr(source) => Ok(Fingerprint::Metadata(source.fingerprint())),
-            Self::Npy(file) => {
-                let (length, changed) = file.identity()?;
-                Ok(Fingerprint::File(length, changed))
-            }
+            Self::Zarr(source) => Ok(Fingerprint::of_store(source)),
+            Self::Npy(file) => Fingerprint::of_file(file),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::Np
 use std::{
     collections::VecDeque,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -106,15 +106,17 @@ impl Kind {
         }
     }
 
+    fn indices(&self) -> Option<&IndexArray> {
+        match self {
+            Self::Gather(_, gather) => Some(gather.indices()),
+            Self::Slice(..) | Self::Convert(_) => None,
+        }
+    }
+
     fn fingerprint(&self) -> Result<Fingerprint, Error> {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) => {
-                Ok(Fingerprint::Metadata(source.fingerprint()))
-            }
-            Self::Convert(file) => {
-                let (length, changed) = file.identity()?;
-                Ok(Fingerprint::File(length, changed))
-            }
+            Self::Slice(source, _) | Self::Gather(source, _) => Ok(Fingerprint::of_store(source)),
+            Self::Convert(file) => Fingerprint::of_file(file),
         }
     }
 
@@ -185,43 +187,28 @@ impl Job {
         result: &Path,
         form: &Form,
     ) -> Result<Self, Error> {
-        let (from, to) = (Location::new(source)?, Location::new(result)?);
+        let to = Location::new(result)?;
         to.writable()?;
-        let is_overlap = from.overlaps(&to);
-        let (source, result) = (from.into_name(), to.into_name());
-        if is_overlap {
-            return Err(Error::usage(format_args!(
-                "the result {} and the source {} lie in each other: name another place for the result",
-                result.display(),
-                source.display()
-            )));
+        let source = apart(source, &to, "source")?;
+        if let Some((indices, _)) = operation.indices_mut() {
+            *indices = apart(indices, &to, "indices")?;
         }
-        match &mut operation {
-            Operation::Gather {
-                indices,
-                indices_fingerprint,
-                ..
-            }
-            | Operation::GatherNd {
-                indices,
-                indices_fingerprint,
-                ..
-            } => {
-                *indices = Location::new(indices)?.into_name();
-                *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
-            }
-            Operation::Slice { spec } => {
-                // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs
-                // are equal.
-                let parsed: SliceSpec = spec
-                    .parse()
-                    .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
-                *spec = parsed.to_string();
-            }
-            Operation::Convert => {}
+        let result = to.into_name();
+        if let Operation::Slice { spec } = &mut operation {
+            // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are
+            // equal.
+            let parsed: SliceSpec = spec
+                .parse()
+                .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
+            *spec = parsed.to_string();
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let fingerprint = kind.fingerprint()?;
+        if let Some((_, known)) = operation.indices_mut()
+            && let Some(indices) = kind.indices()
+        {
+            *known = indices.fingerprint()?;
+        }
         let (shard, chunk) =
             layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
         let codec = form.codec.or(kind.source().map(Source::codec));
@@ -246,6 +233,22 @@ impl Job {
             metadata,
         })
     }
+}
+
+/// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that lies in the result
+/// or around it, since `--overwrite` removes what is in the result's place.
+fn apart(name: &Path, result: &Location, what: &str) -> Result<PathBuf, Error> {
+    let from = Location::new(name)?;
+    let is_overlap = from.overlaps(result);
+    let name = from.into_name();
+    if is_overlap {
+        return Err(Error::usage(format_args!(
+            "the result {} and the {what} {} lie in each other: name another place for the result",
+            result.clone().into_name().display(),
+            name.display()
+        )));
+    }
+    Ok(name)
 }
 
 /// A job with its arrays opened, ready to compute shards.
@@ -279,22 +282,10 @@ impl Prepared {
             )))
         };
         same(kind.fingerprint()?, &job.source_fingerprint, &job.source)?;
-        if let Operation::Gather {
-            indices,
-            indices_fingerprint,
-            ..
-        }
-        | Operation::GatherNd {
-            indices,
-            indices_fingerprint,
-            ..
-        } = &job.operation
+        if let Some((name, known)) = job.operation.indices()
+            && let Some(indices) = kind.indices()
         {
-            same(
-                IndexArray::open(indices)?.fingerprint()?,
-                indices_fingerprint,
-                indices,
-            )?;
+            same(indices.fingerprint()?, known, name)?;
         }
         if shape != target.shape() || kind.dtype() != target.dtype() {
             return Err(Error::usage(
