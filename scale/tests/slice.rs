@@ -328,6 +328,23 @@ fn a_result_may_have_any_name() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_utf8_is_wrong_usage() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[4], &[2]);
+    let other = folder.path().join(OsStr::from_bytes(b"\xff.zarr"));
+    for (from, to) in [(&path, &other), (&other, &path)] {
+        let mut command = command();
+        command.arg("slice").arg(from).args([":", "-o"]).arg(to);
+        let (code, _, problem) = ended(&mut command);
+        assert!(code == 2 && problem.contains("UTF-8"), "{problem}");
+    }
+    assert!(!other.exists());
+}
+
 #[test]
 fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     let folder = tempfile::tempdir().unwrap();

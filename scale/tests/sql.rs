@@ -108,6 +108,21 @@ fn a_result_is_written_whole_and_can_be_read_again() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn the_name_of_an_output_may_be_any() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let folder = TempDir::new().unwrap();
+    let name = OsStr::from_bytes(b"x-\xff.parquet");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+    command.current_dir(&folder).args(["sql", "SELECT 1 AS x"]);
+    let said = command.args(["--json", "-o"]).arg(name).output().unwrap();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(figures["output"], "x-\u{fffd}.parquet");
+    assert_eq!(read(&folder.path().join(name)).num_rows(), 1);
+}
+
 fn left_over(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder)
         .unwrap()
