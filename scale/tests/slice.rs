@@ -254,7 +254,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
 
     let before = files(&result);
     assert!(matches!(
-        Record::begin(&job, true).unwrap(),
+        Record::begin(&job, false).unwrap(),
         State::Complete
     ));
     // Another job does not replace the result without --overwrite.
@@ -551,8 +551,26 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
     assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
     assert!(!result.join(".wgslice").exists());
+    let keys = |text: &str| {
+        let summary: serde_json::Value = serde_json::from_str(text).unwrap();
+        let counts =
+            ["shards", "computed", "stood", "chunks_read"].map(|key| summary[key].as_u64());
+        let keys: Vec<String> = summary.as_object().unwrap().keys().cloned().collect();
+        (counts.map(Option::unwrap), keys)
+    };
+    let (_, expected) = keys(&text);
     let (code, text, _) = ended(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");
+    let (code, text, _) = ended(&mut slice(None, &["--json"]));
+    assert_eq!((code, keys(&text)), (0, ([12, 0, 12, 0], expected.clone())));
+    // The elements of the source have changed, but not its metadata.
+    let mut chunk = fs::read(path.join("c/0/0")).unwrap();
+    chunk[0] = 99;
+    fs::write(path.join("c/0/0"), chunk).unwrap();
+    let (code, text, problem) = ended(&mut slice(None, &["--json", "--overwrite"]));
+    assert_eq!(code, 0, "{problem}");
+    assert_eq!(keys(&text), ([12, 12, 0, 24], expected));
+    assert_eq!(read(&result).1[29 * 20 * 4], 99);
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip"]));
     assert!(code == 2 && problem.contains("--overwrite"), "{problem}");
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));

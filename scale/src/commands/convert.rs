@@ -36,7 +36,8 @@ pub(crate) struct Convert {
     /// The most memory that all threads hold together, as in 500M or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,
-    /// Replace an array, an unfinished result or a file that stands at OUT
+    /// Replace a file, an array, or another job's unfinished result, that stands at OUT. A complete
+    /// result of this job is computed again, and an unfinished one goes on
     #[arg(long)]
     overwrite: bool,
     /// Print JSON

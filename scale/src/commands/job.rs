@@ -17,7 +17,7 @@ use std::{
 };
 use wgslice_scale::{
     engine::message,
-    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State},
+    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
     zarr::{self, Error},
 };
 
@@ -34,7 +34,8 @@ pub(crate) struct To {
     device: Device,
     #[command(flatten)]
     on: On,
-    /// Replace an array or an unfinished result that stands at OUT
+    /// Replace an array, or another job's unfinished result, that stands at OUT. A complete result of
+    /// this job is computed again, and an unfinished one goes on
     #[arg(long)]
     overwrite: bool,
     /// Print JSON
@@ -210,7 +211,8 @@ pub(crate) fn make(
     overwrite: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let needed = Prepared::new(Record::unwritten(job.clone(), how))?.task_bytes();
+    let prepared = Prepared::new(Record::unwritten(job.clone(), how))?;
+    let (needed, shards) = (prepared.task_bytes(), prepared.shards());
     if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
         return Err(Failure::usage(format_args!(
             "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
@@ -221,7 +223,12 @@ pub(crate) fn make(
     let record = match Record::begin(job, overwrite)? {
         State::Open(record) => record,
         State::Complete if json => {
-            return print_json(&serde_json::json!({"complete": true, "computed": 0}));
+            let summary = Summary {
+                shards,
+                stood: shards,
+                ..Summary::default()
+            };
+            return print_json(&summary);
         }
         State::Complete => {
             return print(format_args!(

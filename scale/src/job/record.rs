@@ -33,15 +33,16 @@ pub struct Record {
 /// The state of a job's result.
 #[derive(Debug)]
 pub enum State {
-    /// The result of this very job exists, and is complete.
+    /// The result of this very job exists, is complete, and is not to be overwritten.
     Complete,
     /// The job can be run: its `zarr.json` is not written yet. Any number of its shards may exist.
     Open(Record),
 }
 
 impl Record {
-    /// Begins a job, or finds that it was begun or finished. With `overwrite`, another array in the result's place is
-    /// removed first, and so is another unfinished job.
+    /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array in the result's place is removed
+    /// first, and so is another unfinished job. That is also so if the array is the result of this very job: whether
+    /// the elements of its source have changed since is not known.
     ///
     /// # Errors
     ///
@@ -50,7 +51,11 @@ impl Record {
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
-        match Self::found(job, &*place)? {
+        let found = match Self::found(job, &*place)? {
+            Found::Complete if overwrite => Found::Other("the result of this job".to_owned()),
+            found => found,
+        };
+        match found {
             Found::Complete => {
                 // The process that finished the job may have died before it removed these files.
                 remove(&*place, JOB_FOLDER)?;
