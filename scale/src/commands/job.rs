@@ -245,16 +245,13 @@ pub(crate) fn make(
         // limit.
         how.memory = on.memory.map(|memory| memory - how.cache);
     }
-    let prepared = Prepared::new(record.order(job.clone(), how))?;
-    let missing = Record::missing(&prepared)?.len();
+    let missing = record.missing(&prepared)?;
     let threads = on.threads.unwrap_or_else(cores);
     if on.cluster.is_none() {
         // If there are fewer tasks than threads, the tasks divide the threads among them.
-        how.threads = (threads / missing.max(1)).max(1);
+        how.threads = (threads / missing.len().max(1)).max(1);
     }
-    let order = record.order(job.clone(), how);
-    let text = serde_json::to_string(&order).map_err(Failure::work)?;
-    let prepared = Prepared::of(&text)?;
+    let prepared = prepared.begun(&record, how)?;
     let on = On {
         cluster: on.cluster.clone(),
         threads: Some(threads),
@@ -268,9 +265,9 @@ pub(crate) fn make(
     let summary = runtime(threads)?.block_on(async {
         let engine = engine(&on).await?;
         let files = engine.context().copied_config().target_partitions();
-        let bar = Bar::start(&prepared, missing as u64, on.cluster.is_none());
+        let bar = Bar::start(&prepared, missing.len() as u64, on.cluster.is_none());
         let summary = tokio::select! {
-            summary = job::run(&engine, record, &prepared, files) => summary.map_err(Failure::from),
+            summary = job::run(&engine, record, &prepared, &missing, files) => summary.map_err(Failure::from),
             error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
         };
         drop(bar);

@@ -1,8 +1,8 @@
 //! A job with its arrays opened.
 
 use super::{
-    Fingerprint, Job, Operation, Order, gather::Gather, indices::IndexArray, layout, order,
-    slice::Slice,
+    Fingerprint, How, Job, Operation, Order, Record, gather::Gather, indices::IndexArray, layout,
+    order, slice::Slice,
 };
 use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
 use std::{
@@ -251,6 +251,16 @@ fn apart(name: &Path, result: &Location, what: &str) -> Result<PathBuf, Error> {
     Ok(name)
 }
 
+/// The jobs that this process opened last, each with the text of its order, the last one first.
+static RECENT: Mutex<Recent> = Mutex::new(Recent::new());
+type Recent = VecDeque<(String, Arc<Prepared>)>;
+
+fn keep(recent: &mut Recent, text: String, prepared: Arc<Prepared>) {
+    const KEPT: usize = 4;
+    recent.truncate(KEPT - 1);
+    recent.push_front((text, prepared));
+}
+
 /// A job with its arrays opened, ready to compute shards.
 #[derive(Debug)]
 pub struct Prepared {
@@ -308,8 +318,6 @@ impl Prepared {
     ///
     /// As [`Prepared::new`], or [`Error::Usage`] if the text is not that of an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
-        const KEPT: usize = 4;
-        static RECENT: Mutex<VecDeque<(String, Arc<Prepared>)>> = Mutex::new(VecDeque::new());
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
             return Ok(prepared.clone());
@@ -317,8 +325,25 @@ impl Prepared {
         let order = serde_json::from_str(text)
             .map_err(|error| Error::usage(format_args!("the first argument is no job: {error}")))?;
         let prepared = Arc::new(Self::new(order)?);
-        recent.truncate(KEPT - 1);
-        recent.push_front((text.to_owned(), prepared.clone()));
+        keep(&mut recent, text.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Takes a job, which was opened before it was begun, as what `record` has begun, without opening it again. All
+    /// tasks of this process that receive its order share it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if the order cannot be written as JSON. No case is known.
+    pub fn begun(self, record: &Record, how: How) -> Result<Arc<Self>, Error> {
+        let prepared = Arc::new(Self {
+            cache: Cache::new(how.cache),
+            order: record.order(self.order.job, how),
+            ..self
+        });
+        let text = serde_json::to_string(&prepared.order).map_err(Error::data)?;
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        keep(&mut recent, text, prepared.clone());
         Ok(prepared)
     }
 

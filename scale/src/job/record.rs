@@ -183,18 +183,19 @@ impl Record {
         }
     }
 
-    /// Returns the numbers of the shards that the job has not written yet.
+    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, also if it was opened
+    /// before it was begun.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn missing(prepared: &Prepared) -> Result<Vec<u64>, Error> {
+    pub fn missing(&self, prepared: &Prepared) -> Result<Vec<u64>, Error> {
         let target = prepared.target();
         let grid = target.grid();
         let keys =
             (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
         let keys: Vec<_> = keys.collect();
-        let standing = target.place().standing(&keys, &prepared.order().id);
+        let standing = target.place().standing(&keys, &self.id);
         let standing = standing.map_err(|error| failed("read", &*target.place(), "", &error))?;
         let shards = (0..).zip(standing);
         Ok(shards
