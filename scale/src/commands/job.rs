@@ -102,7 +102,8 @@ enum Codec {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Device {
-    /// A hardware GPU if there is one and a chunk is estimated to be faster there, else the CPU
+    /// A hardware GPU if there is one and it is estimated to take less time for a chunk than the CPU,
+    /// with the time to open it, which is longer than most chunks take; else the CPU
     Auto,
     /// The CPU
     Cpu,

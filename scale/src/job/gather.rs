@@ -228,7 +228,7 @@ impl Gather {
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
-        device: &Device,
+        device: &Device<'_>,
         result: &[Range<usize>],
         (shard, shape): (&mut [u8], &[usize]),
     ) -> Result<u64, Error> {

@@ -10,11 +10,11 @@ use std::{
     ops::Range,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
-use wgslice::{DType, Plan, SliceSpec, options};
+use wgslice::{Backend, DType, Plan, SliceSpec, options};
 
 /// How the shards of a job are made.
 #[derive(Debug)]
@@ -268,6 +268,8 @@ pub struct Prepared {
     pub(super) kind: Kind,
     pub(super) target: Target,
     pub(super) cache: Cache,
+    /// The device that this job has chosen for [`DeviceChoice::Auto`](super::DeviceChoice::Auto).
+    pub(super) auto: OnceLock<Backend>,
     done: AtomicU64,
 }
 
@@ -307,6 +309,7 @@ impl Prepared {
             order,
             kind,
             target,
+            auto: OnceLock::new(),
             done: AtomicU64::new(0),
         })
     }

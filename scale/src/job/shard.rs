@@ -78,7 +78,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         // Elements beyond the array's end have the fill value.
         tiles.clear();
     }
-    let device = Device::new(how.device, how.threads);
+    let device = Device::new(how.device, how.threads, &prepared.auto);
     let mut outcome = Outcome {
         computed: true,
         ..Outcome::default()
