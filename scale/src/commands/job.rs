@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::fmt::Display;
 use std::{
+    fmt::Display,
+    io::{Write, stderr},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -275,7 +276,9 @@ pub(crate) fn make(
         summary
     })?;
     if summary.out_of_range > 0 {
-        eprintln!(
+        // If standard error cannot be written to, the result is complete all the same.
+        let _ = writeln!(
+            stderr(),
             "warning: {} index tuples are out of range and became zeros",
             summary.out_of_range
         );
