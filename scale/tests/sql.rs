@@ -8,7 +8,7 @@ use datafusion::arrow::{
 use std::{
     fs,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     sync::Arc,
 };
 use tempfile::TempDir;
@@ -249,6 +249,29 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         );
     }
     assert_eq!(left_over(folder.path()), ["t.parquet"]);
+}
+
+/// A reader that goes, as `head` does, is no error, and standard error may be closed or full.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_needs_to_read_what_is_said() {
+    let folder = TempDir::new().unwrap();
+    let run = |arguments: &[&str], stdout: Stdio, stderr: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+        command.current_dir(&folder).args(arguments);
+        command.stdout(stdout).stderr(stderr).output().unwrap()
+    };
+    let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
+    table(folder.path());
+    let query = "SELECT id FROM 't.parquet'";
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let said = run(&["sql", query, "--json"], writer.into(), Stdio::piped());
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let said = run(&["sql", query, "--json"], full(), Stdio::piped());
+    assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
+    let said = run(&["sql", "SELEC 1"], Stdio::piped(), full());
+    assert_eq!(said.status.code(), Some(2));
 }
 
 #[test]
