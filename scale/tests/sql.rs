@@ -238,6 +238,22 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         ("SELECT 1 AS x", &["-o", "."], "cannot write ."),
         ("SELECT 1", &["--memory", "much"], "is no number of bytes"),
         ("SELECT 1", &["--memory", "0"], "is no number of bytes"),
+        (
+            "SELECT 1",
+            &["--threads", "0"],
+            "is no number from 1 to 4096",
+        ),
+        (
+            "SELECT 1",
+            &["--threads", "9999999999999999"],
+            "is no number from 1 to 4096",
+        ),
+        (
+            "SELECT 1",
+            &["--partitions", "65537"],
+            "is no number from 1 to 65536",
+        ),
+        ("SELECT 1", &["--wait", "0"], "--wait"),
         ("SELECT 1", &["--memory", "9EiB"], "is no number of bytes"),
     ] {
         let said = sql(folder.path(), &[&[query], more].concat());

@@ -1,9 +1,9 @@
 //! `wgslice-scale convert`.
 
 use super::{
-    On, cores,
+    On, cores, count,
     job::{self, FormArgs},
-    memory, positive,
+    memory,
 };
 use crate::failure::Failure;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     form: FormArgs,
     /// Use N threads [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = count)]
     threads: Option<usize>,
     /// The most memory that all threads hold together, as in 500M or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]

@@ -260,7 +260,7 @@ pub(crate) fn make(
         // There are more partitions than threads, so that no thread waits long for the last partition.
         partitions: on
             .partitions
-            .or(on.cluster.is_none().then_some(4 * threads)),
+            .or(on.cluster.is_none().then_some(threads.saturating_mul(4))),
         memory: None,
         wait: on.wait,
     };

@@ -13,7 +13,7 @@ mod sql;
 
 use crate::failure::Failure;
 use bytesize::ByteSize;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, Parser, Subcommand, value_parser};
 use std::{
     fmt::Display,
     io::{ErrorKind, Write, stdout},
@@ -54,16 +54,16 @@ pub(crate) struct On {
     #[arg(long, value_name = "URL")]
     pub(crate) cluster: Option<String>,
     /// Use N threads in this process [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "cluster")]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "cluster")]
     pub(crate) threads: Option<usize>,
     /// Cut each step into up to N tasks [default: one for each thread; 64 on a cluster]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = partitions)]
     pub(crate) partitions: Option<usize>,
     /// Memory, as in 500M or 2GiB: of this process; on a cluster, of an executor for each of its cores
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
     /// Give up when the cluster has had no executor for N seconds
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = value_parser!(u64).range(1..))]
     pub(crate) wait: u64,
 }
 
@@ -181,11 +181,20 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
         })
 }
 
-/// Reads a number above 0.
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
+/// Reads a number of threads, cores or attempts. No machine starts many times more threads than the most.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    up_to(text, 4096)
+}
+
+/// Reads a number of tasks of a step. The engines make a queue for each.
+fn partitions(text: &str) -> Result<usize, String> {
+    up_to(text, 65_536)
+}
+
+fn up_to(text: &str, most: usize) -> Result<usize, String> {
     match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("{text:?} is no number above 0")),
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("{text:?} is no number from 1 to {most}")),
     }
 }
 
