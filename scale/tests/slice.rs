@@ -499,6 +499,11 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         code == 0 && text.contains("\"tasks\":12") && !result.exists(),
         "{text}"
     );
+    let (_, text, _) = ended(&mut slice(None, &["--explain"]));
+    assert!(
+        text.contains("24, each read up to 1.00 times on average"),
+        "{text}"
+    );
     let (code, _, problem) = ended(&mut slice(None, &["--memory", "500"]));
     assert!(
         code == 2 && problem.contains("--memory") && problem.contains("--shard"),
