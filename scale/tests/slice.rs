@@ -304,6 +304,51 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     }
 }
 
+/// Sizes that no machine has are errors, where an allocation would end the process.
+#[test]
+fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[8], &[4]);
+    let result = folder.path().join("b.zarr");
+    for shard in ["100000000000000", "2000000000000000000"] {
+        for chunk in [&[][..], &["--chunk", "1"], &["--chunk", shard]] {
+            let mut command = command();
+            command
+                .arg("slice")
+                .arg(&path)
+                .args(["::-1", "--overwrite", "-o"]);
+            command.arg(&result).args(["--shard", shard]).args(chunk);
+            let (code, _, problem) = ended(&mut command);
+            assert_eq!(code, 1, "{shard} {chunk:?}: {problem}");
+            assert!(problem.contains("does not fit"), "{problem}");
+        }
+    }
+    // All chunks are missing.
+    for fill in [0, 1] {
+        let chunk = 1_usize << 50;
+        let metadata = serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "uint32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [chunk]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}
+        });
+        fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
+        fs::remove_dir_all(path.join("c")).ok();
+        let form = Form {
+            shard: Some(vec![4]),
+            ..Form::default()
+        };
+        let result = folder.path().join(format!("{fill}.zarr"));
+        let job = Job::new(slice(":"), &path, &result, &form).unwrap();
+        let error = run(&job, HOW).unwrap_err().to_string();
+        assert!(error.contains("smaller chunks"), "{error}");
+        let file = folder.path().join(format!("{fill}.npy"));
+        let error = to_npy(&path, &file, 1, None, false).unwrap_err();
+        assert!(error.to_string().contains("smaller chunks"), "{error}");
+    }
+}
+
 /// DataFusion, which reads the list of tasks beside the result, would take some of these names for patterns, and others
 /// for encoded ones.
 #[test]

@@ -69,7 +69,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
     let result = prepared.result_box(&at);
     let [bytes, image] = &mut share.buffers;
-    let mut tiles = Tiles::new(target, bytes);
+    let mut tiles = Tiles::new(target, bytes)?;
     let is_whole = result
         .iter()
         .map(Range::len)
