@@ -684,7 +684,43 @@ fn arrays_become_npy_files_and_back() {
             "case {case}"
         );
     }
-    let left = fs::read_dir(folder.path()).unwrap();
-    let mut left = left.map(|entry| entry.unwrap().path());
-    assert!(left.all(|path| !path.to_string_lossy().ends_with(".new")));
+    assert_eq!(partial_files(folder.path()), 0);
+}
+
+fn partial_files(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".partial")).count()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_conversion_that_a_signal_ends_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("a.zarr"), folder.path().join("a.npy"));
+    // All chunks are missing. The file would have 16 GiB.
+    let metadata = serde_json::json!({
+        "zarr_format": 3, "node_type": "array", "shape": [1_u64 << 34], "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes"}], "attributes": {}
+    });
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
+    let mut command = command();
+    command.arg("convert").arg(&path).arg("-o").arg(&file);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while partial_files(folder.path()) == 0 {
+        assert!(Instant::now() < deadline);
+        thread::sleep(Duration::from_millis(1));
+    }
+    let kill = Command::new("kill").arg(running.id().to_string()).status();
+    assert!(kill.unwrap().success());
+    let said = running.wait_with_output().unwrap();
+    let problem = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{problem}");
+    assert!(problem.contains("ended by SIGTERM"), "{problem}");
+    assert!(!file.exists() && partial_files(folder.path()) == 0);
 }

@@ -5,13 +5,15 @@ use super::{
     copy::{Dim, for_each_run},
     indices::read_box,
 };
-use crate::zarr::{Error, Source, coordinates, grid, is_url, product, strides};
+use crate::{
+    partial,
+    zarr::{Error, Source, coordinates, grid, is_url, product, strides},
+};
 use std::{
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     ops::Range,
     path::Path,
-    process,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Instant,
@@ -22,8 +24,8 @@ use wgslice_npy::Header;
 /// before it is written.
 const TILE: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. All threads together
-/// hold at most `memory` bytes, or any number if it is `None`.
+/// Writes an array to an `.npy` file, which appears whole or not at all. Until it is complete, it is [`partial::beside`]
+/// its place. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it is `None`.
 ///
 /// # Errors
 ///
@@ -73,7 +75,7 @@ pub fn to_npy(
     let threads = threads.min(memory / least.max(1)).max(1);
     let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
     let tile = tile(&source, room);
-    let path = output.with_extension(format!("npy.{}.new", process::id()));
+    let path = partial::beside(output);
     let failed =
         |error: io::Error| Error::io(format_args!("cannot write {}", output.display()), &error);
     let write = || -> Result<Summary, Error> {
