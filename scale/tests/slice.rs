@@ -687,6 +687,27 @@ fn arrays_become_npy_files_and_back() {
     assert_eq!(partial_files(folder.path()), 0);
 }
 
+#[test]
+fn an_npy_file_is_not_written_in_place_of_an_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[8], &[4]);
+    let before = files(folder.path());
+    for (output, expected) in [
+        ("b.zarr", "b.npy"),
+        ("a.zarr", "a.npy"),
+        ("a.zarr/c/0", "lies in the array"),
+    ] {
+        let output = folder.path().join(output);
+        let refused = to_npy(&path, &output, 1, None, true).unwrap_err();
+        assert!(
+            matches!(&refused, Error::Usage(text) if text.contains(expected)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(files(folder.path()), before);
+}
+
 fn partial_files(folder: &Path) -> usize {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());

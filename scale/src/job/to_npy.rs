@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     partial,
-    zarr::{Error, Source, coordinates, grid, is_url, product, strides},
+    zarr::{Error, Location, Source, coordinates, grid, is_url, product, strides},
 };
 use std::{
     fs::{self, File},
@@ -29,9 +29,9 @@ const TILE: usize = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if `output` is a URL, is not a file, or exists and is not to be overwritten, if the source cannot
-/// be opened, if an `.npy` file cannot store the array, or if `memory` cannot hold a chunk three times; the errors of
-/// reading chunks; [`Error::Io`].
+/// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, lies in the source, or exists and is
+/// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory` cannot
+/// hold a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,
@@ -44,6 +44,24 @@ pub fn to_npy(
         return Err(Error::usage(format_args!(
             "an .npy file cannot be written to {}: name a file of this machine",
             output.display()
+        )));
+    }
+    if output
+        .extension()
+        .is_some_and(|extension| extension == "zarr")
+    {
+        return Err(Error::usage(format_args!(
+            "{} would be an .npy file, since {} is a Zarr array: name it as in {}, or copy the array by the slice '...'",
+            output.display(),
+            source.display(),
+            output.with_extension("npy").display()
+        )));
+    }
+    if Location::new(source)?.overlaps(&Location::new(output)?) {
+        return Err(Error::usage(format_args!(
+            "{} lies in the array {}: name a file in another place",
+            output.display(),
+            source.display()
         )));
     }
     let source = Source::open(source)?;
