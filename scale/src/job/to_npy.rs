@@ -92,7 +92,12 @@ pub fn to_npy(
     }
     let threads = threads.min(memory / least.max(1)).max(1);
     let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
-    let tile = tile(&source, room);
+    let tile = tile(
+        (source.shape(), source.chunk()),
+        source.dtype().size(),
+        room,
+        threads,
+    );
     let path = partial::beside(output);
     let failed =
         |error: io::Error| Error::io(format_args!("cannot write {}", output.display()), &error);
@@ -154,20 +159,32 @@ pub fn to_npy(
 
 /// Returns the shape of a tile of at most `room` bytes, or of one chunk. It is as wide as possible in the last
 /// dimension, and wider than a chunk in another only if it is as wide as the array in all later ones. In the first
-/// dimension it is always one chunk wide.
-fn tile(source: &Source, room: usize) -> Vec<usize> {
-    let (shape, chunk) = (source.shape(), source.chunk());
+/// dimension it leaves about four tiles for each thread.
+///
+/// Wide tiles are written in long runs. And a tile reads the index of a shard once, however many of its chunks it needs.
+fn tile(
+    (shape, chunk): (&[usize], &[usize]),
+    element: usize,
+    room: usize,
+    threads: usize,
+) -> Vec<usize> {
     let mut tile: Vec<usize> = chunk
         .iter()
         .zip(shape)
         .map(|(&chunk, &size)| chunk.min(size).max(1))
         .collect();
-    for dim in (1..tile.len()).rev() {
-        let mut wider = tile.clone();
-        let others = product(&tile) / tile[dim] * source.dtype().size();
-        let chunks = (room / others.max(1) / chunk[dim]).max(1);
-        wider[dim] = chunks.saturating_mul(chunk[dim]).min(shape[dim]).max(1);
-        tile = wider;
+    for dim in (0..tile.len()).rev() {
+        let others = product(&tile) / tile[dim] * element;
+        let mut chunks = room / others.max(1) / chunk[dim];
+        if dim == 0 {
+            let most = shape[0].div_ceil(chunk[0]).div_ceil(threads * 4);
+            chunks = chunks.min(most);
+        }
+        tile[dim] = chunks
+            .max(1)
+            .saturating_mul(chunk[dim])
+            .min(shape[dim])
+            .max(1);
         if tile[dim] < shape[dim] {
             break;
         }
@@ -211,4 +228,30 @@ fn write_tile(
         }
     });
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fill_their_room_and_leave_work_for_all_threads() {
+        for (shape, chunk, room, threads, expected) in [
+            (&[1000][..], &[10][..], 1000, 2, &[130][..]),
+            (&[1000], &[10], 200, 2, &[50]),
+            (&[1000], &[10], 1, 2, &[10]),
+            (&[1000], &[10], usize::MAX, 4096, &[10]),
+            (&[5], &[10], 1000, 1, &[5]),
+            (&[100, 100], &[10, 10], 399, 1, &[10, 10]),
+            (&[100, 100], &[10, 10], 2000, 1, &[10, 50]),
+            (&[100, 100], &[10, 10], 12_000, 1, &[30, 100]),
+            (&[100, 100, 100], &[10, 10, 10], 1 << 14, 1, &[10, 10, 40]),
+            (&[100, 10, 100], &[10, 10, 10], 1 << 17, 1, &[30, 10, 100]),
+            (&[0, 3], &[10, 10], 1000, 2, &[1, 3]),
+            (&[], &[], 1000, 2, &[]),
+        ] {
+            let found = tile((shape, chunk), 4, room, threads);
+            assert_eq!(found, expected, "{shape:?} {chunk:?} {room} {threads}");
+        }
+    }
 }
