@@ -148,8 +148,10 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // Neighbouring tuples lie along the last dimension that numbers tuples. Along it, a chunk of the result
-                // has as many tuples as a chunk of the source has positions that tuples can name, up to 65,536.
+                // A chunk of the result gets no more elements than a chunk of the source: the kept dimensions have the
+                // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
+                // the named dimensions, at most 65,536. All these tuples lie along the last tuple dimension, since
+                // neighbouring tuples lie along it; the other tuple dimensions get size 1.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
