@@ -17,6 +17,7 @@
 //! | [`tensor`] | columns of tensors: their types, their values |
 //! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files |
 //! | [`job`] | makes a result from a source: the list of tasks, one task, a whole run, its explanation; writes `.npy` files |
+//! | [`partial`] | the names of files that are not complete yet |
 //!
 //! The command is in `src/main.rs` and `src/commands/`, one file for each subcommand.
 #![forbid(unsafe_code)]
@@ -24,5 +25,6 @@
 pub mod engine;
 pub mod functions;
 pub mod job;
+pub mod partial;
 pub mod tensor;
 pub mod zarr;

@@ -6,7 +6,10 @@ mod log;
 
 use clap::Parser;
 use commands::Args;
-use std::process::ExitCode;
+use std::{
+    io::{Write, stderr},
+    process::ExitCode,
+};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -14,7 +17,8 @@ fn main() -> ExitCode {
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            // If standard error cannot be written to, the exit code still says what happened.
+            let _ = writeln!(stderr(), "error: {failure}");
             failure.exit_code()
         }
     }

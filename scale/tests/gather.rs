@@ -7,6 +7,7 @@ use crate::{
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 use wgslice::reference::{self, Indexing};
 use wgslice_scale::{
@@ -210,6 +211,38 @@ fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     };
     assert!(error.contains("[1,3]") && error.contains("99"), "{error}");
     assert!(!result.join("c/1/1/0").exists() && !result.join("zarr.json").exists());
+}
+
+/// With `--overwrite`, the place of the result is removed before anything is read.
+#[test]
+fn a_result_in_its_indices_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[20, 4], &[5, 4]);
+    let zarr = save(folder.path(), &[2, 1], &[3, 4], false);
+    let npy = save(folder.path(), &[2, 1], &[3, 4], true);
+    let before = files(folder.path());
+    let results = [
+        (&zarr, zarr.clone()),
+        (&zarr, zarr.join("c")),
+        (&npy, npy.clone()),
+    ];
+    for (indices, result) in results {
+        for command in ["gather", "gather-nd"] {
+            let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+                .arg(command)
+                .args([&path, indices])
+                .arg("-o")
+                .args([&result])
+                .arg("--overwrite")
+                .output()
+                .unwrap();
+            let errors = String::from_utf8(said.stderr).unwrap();
+            assert_eq!(said.status.code(), Some(2), "{command}: {errors}");
+            assert!(errors.contains("lie in each other"), "{command}: {errors}");
+            assert_eq!(files(folder.path()), before, "{command}");
+        }
+    }
 }
 
 #[test]

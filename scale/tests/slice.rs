@@ -12,9 +12,10 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use wgslice::DType;
 use wgslice_scale::{
     job::{Form, How, Job, Record, State, compute, faults, to_npy},
-    zarr::{Codec, Error, Target},
+    zarr::{Codec, Error, Source, Target},
 };
 
 /// Compares 100 slices of stores of all kinds, with results of random forms, on all devices, with the reference. A
@@ -254,7 +255,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
 
     let before = files(&result);
     assert!(matches!(
-        Record::begin(&job, true).unwrap(),
+        Record::begin(&job, false).unwrap(),
         State::Complete
     ));
     // Another job does not replace the result without --overwrite.
@@ -287,18 +288,107 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         .collect();
     assert_eq!(read(&result), (vec![10, 20], expected));
 
-    // A folder that is not an array is never removed, even with --overwrite.
-    let foreign = folder.path().join("foreign");
-    fs::create_dir(&foreign).unwrap();
-    fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
-    let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
-    assert!(
-        Record::begin(&job, true)
-            .unwrap_err()
-            .to_string()
-            .contains("no Zarr array")
-    );
-    assert_eq!(files(&foreign).len(), 1);
+    // A folder that is not an array is never removed, even with --overwrite. Groups of Zarr V3 and V2 are none.
+    for (name, text) in [
+        ("thesis.txt", "years of work"),
+        ("zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
+        (".zgroup", r#"{"zarr_format": 2}"#),
+    ] {
+        let foreign = folder.path().join(format!("with-{name}"));
+        Known::numbers(&foreign.join("array"), &[4], &[2]);
+        fs::write(foreign.join(name), text).unwrap();
+        let before = files(&foreign);
+        let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
+        let refused = Record::begin(&job, true).unwrap_err().to_string();
+        assert!(refused.contains("no Zarr array"), "{name}: {refused}");
+        assert_eq!(files(&foreign), before, "{name}");
+    }
+}
+
+/// Sizes that no machine has are errors, where an allocation would end the process.
+#[test]
+fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[8], &[4]);
+    let result = folder.path().join("b.zarr");
+    for shard in ["100000000000000", "2000000000000000000"] {
+        for chunk in [&[][..], &["--chunk", "1"], &["--chunk", shard]] {
+            let mut command = command();
+            command
+                .arg("slice")
+                .arg(&path)
+                .args(["::-1", "--overwrite", "-o"]);
+            command.arg(&result).args(["--shard", shard]).args(chunk);
+            let (code, _, problem) = ended(&mut command);
+            assert_eq!(code, 1, "{shard} {chunk:?}: {problem}");
+            assert!(problem.contains("does not fit"), "{problem}");
+        }
+    }
+    // All chunks are missing.
+    for fill in [0, 1] {
+        let chunk = 1_usize << 50;
+        let metadata = serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "uint32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [chunk]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}
+        });
+        fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
+        fs::remove_dir_all(path.join("c")).ok();
+        let form = Form {
+            shard: Some(vec![4]),
+            ..Form::default()
+        };
+        let result = folder.path().join(format!("{fill}.zarr"));
+        let job = Job::new(slice(":"), &path, &result, &form).unwrap();
+        let error = run(&job, HOW).unwrap_err().to_string();
+        assert!(error.contains("smaller chunks"), "{error}");
+        let file = folder.path().join(format!("{fill}.npy"));
+        let error = to_npy(&path, &file, 1, None, false).unwrap_err();
+        assert!(error.to_string().contains("smaller chunks"), "{error}");
+    }
+}
+
+/// DataFusion, which reads the list of tasks beside the result, would take some of these names for patterns, and others
+/// for encoded ones.
+#[test]
+fn a_result_may_have_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    let source = Known::numbers(&path, &[8, 2], &[4, 2]);
+    for name in [
+        "a[0-9]",
+        "*",
+        "what?",
+        "100%",
+        "a%20b #c",
+        "it's",
+        "schöne Bilder",
+    ] {
+        let result = folder.path().join(name).join("b.zarr");
+        let job = Job::new(slice("::-1"), &path, &result, &Form::default()).unwrap();
+        run(&job, HOW).expect(name);
+        let expected = (source.shape.clone(), source.rows_reversed(2));
+        assert_eq!(read(&result), expected, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_utf8_is_wrong_usage() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[4], &[2]);
+    let other = folder.path().join(OsStr::from_bytes(b"\xff.zarr"));
+    for (from, to) in [(&path, &other), (&other, &path)] {
+        let mut command = command();
+        command.arg("slice").arg(from).args([":", "-o"]).arg(to);
+        let (code, _, problem) = ended(&mut command);
+        assert!(code == 2 && problem.contains("UTF-8"), "{problem}");
+    }
+    assert!(!other.exists());
 }
 
 #[test]
@@ -455,11 +545,21 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         code == 0 && text.contains("\"tasks\":12") && !result.exists(),
         "{text}"
     );
+    let (_, text, _) = ended(&mut slice(None, &["--explain"]));
+    assert!(
+        text.contains("24, each read up to 1.00 times on average"),
+        "{text}"
+    );
     let (code, _, problem) = ended(&mut slice(None, &["--memory", "500"]));
     assert!(
         code == 2 && problem.contains("--memory") && problem.contains("--shard"),
         "{problem}"
     );
+    // K, M and G are powers of 1000; KiB, MiB and GiB are powers of 1024.
+    for (memory, bytes) in [("0.5K", "500"), ("0.5 KiB", "512")] {
+        let (_, _, problem) = ended(&mut slice(None, &["--memory", memory]));
+        assert!(problem.contains(&format!("is {bytes} bytes")), "{problem}");
+    }
     assert!(!result.exists());
 
     // The command is killed while tasks sleep, after some tasks are done.
@@ -502,8 +602,26 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
     assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
     assert!(!result.join(".wgslice").exists());
+    let keys = |text: &str| {
+        let summary: serde_json::Value = serde_json::from_str(text).unwrap();
+        let counts =
+            ["shards", "computed", "stood", "chunks_read"].map(|key| summary[key].as_u64());
+        let keys: Vec<String> = summary.as_object().unwrap().keys().cloned().collect();
+        (counts.map(Option::unwrap), keys)
+    };
+    let (_, expected) = keys(&text);
     let (code, text, _) = ended(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");
+    let (code, text, _) = ended(&mut slice(None, &["--json"]));
+    assert_eq!((code, keys(&text)), (0, ([12, 0, 12, 0], expected.clone())));
+    // The elements of the source have changed, but not its metadata.
+    let mut chunk = fs::read(path.join("c/0/0")).unwrap();
+    chunk[0] = 99;
+    fs::write(path.join("c/0/0"), chunk).unwrap();
+    let (code, text, problem) = ended(&mut slice(None, &["--json", "--overwrite"]));
+    assert_eq!(code, 0, "{problem}");
+    assert_eq!(keys(&text), ([12, 12, 0, 24], expected));
+    assert_eq!(read(&result).1[29 * 20 * 4], 99);
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip"]));
     assert!(code == 2 && problem.contains("--overwrite"), "{problem}");
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
@@ -533,6 +651,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
 fn arrays_become_npy_files_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(8);
+    let mut converted = 0;
     for case in 0..16 {
         let kind = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed][case % 4];
         let source = Known::random(
@@ -543,8 +662,14 @@ fn arrays_become_npy_files_and_back() {
         let file = folder.path().join(format!("{case}.npy"));
         let memory = [None, Some(1 << 15)][case % 2];
         let written = to_npy(&source.path, &file, 2, memory, false);
-        // The array cannot be written if its elements are bfloat16, for which `.npy` files have no name.
-        let Ok(summary) = written else { continue };
+        // `.npy` files have no name for bfloat16.
+        if Source::open(&source.path).unwrap().dtype() == DType::BF16 {
+            let refused = written.unwrap_err().to_string();
+            assert!(refused.contains("bfloat16"), "{refused}");
+            continue;
+        }
+        let summary = written.unwrap();
+        converted += 1;
         assert!(summary.chunks_read > 0);
         let bytes = fs::read(&file).unwrap();
         assert!(bytes.ends_with(&source.elements.concat()), "case {case}");
@@ -567,7 +692,83 @@ fn arrays_become_npy_files_and_back() {
             "case {case}"
         );
     }
-    let left = fs::read_dir(folder.path()).unwrap();
-    let mut left = left.map(|entry| entry.unwrap().path());
-    assert!(left.all(|path| !path.to_string_lossy().ends_with(".new")));
+    assert!(converted > 8, "{converted} arrays were converted");
+    assert_eq!(partial_files(folder.path()), 0);
+}
+
+/// The index of a shard is not read anew for each chunk of the shard, also where the array has one dimension.
+#[test]
+fn a_conversion_reads_few_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    let source = Known::numbers_in(&path, &[4096], &[8], Some(&[4096]));
+    let file = folder.path().join("a.npy");
+    let summary = to_npy(&path, &file, 2, None, false).unwrap();
+    assert!(
+        fs::read(&file)
+            .unwrap()
+            .ends_with(&source.elements.concat())
+    );
+    let (elements, index) = (4096 * 4, 4096 / 8 * 16 + 4);
+    // Four tiles for each of two threads.
+    assert_eq!(summary.bytes_read, elements + 8 * index);
+}
+
+#[test]
+fn an_npy_file_is_not_written_in_place_of_an_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[8], &[4]);
+    let before = files(folder.path());
+    for (output, expected) in [
+        ("b.zarr", "b.npy"),
+        ("a.zarr", "a.npy"),
+        ("a.zarr/c/0", "lies in the array"),
+    ] {
+        let output = folder.path().join(output);
+        let refused = to_npy(&path, &output, 1, None, true).unwrap_err();
+        assert!(
+            matches!(&refused, Error::Usage(text) if text.contains(expected)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(files(folder.path()), before);
+}
+
+fn partial_files(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".partial")).count()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_conversion_that_a_signal_ends_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("a.zarr"), folder.path().join("a.npy"));
+    // All chunks are missing. The file would have 16 GiB.
+    let metadata = serde_json::json!({
+        "zarr_format": 3, "node_type": "array", "shape": [1_u64 << 34], "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes"}], "attributes": {}
+    });
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
+    let mut command = command();
+    command.arg("convert").arg(&path).arg("-o").arg(&file);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while partial_files(folder.path()) == 0 {
+        assert!(Instant::now() < deadline);
+        thread::sleep(Duration::from_millis(1));
+    }
+    let kill = Command::new("kill").arg(running.id().to_string()).status();
+    assert!(kill.unwrap().success());
+    let said = running.wait_with_output().unwrap();
+    let problem = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{problem}");
+    assert!(problem.contains("ended by SIGTERM"), "{problem}");
+    assert!(!file.exists() && partial_files(folder.path()) == 0);
 }

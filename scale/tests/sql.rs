@@ -8,7 +8,7 @@ use datafusion::arrow::{
 use std::{
     fs,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     sync::Arc,
 };
 use tempfile::TempDir;
@@ -106,6 +106,21 @@ fn a_result_is_written_whole_and_can_be_read_again() {
         left_over(folder.path()),
         ["arrow.parquet", "out.parquet", "t.parquet"]
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn the_name_of_an_output_may_be_any() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let folder = TempDir::new().unwrap();
+    let name = OsStr::from_bytes(b"x-\xff.parquet");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+    command.current_dir(&folder).args(["sql", "SELECT 1 AS x"]);
+    let said = command.args(["--json", "-o"]).arg(name).output().unwrap();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(figures["output"], "x-\u{fffd}.parquet");
+    assert_eq!(read(&folder.path().join(name)).num_rows(), 1);
 }
 
 fn left_over(folder: &Path) -> Vec<String> {
@@ -222,6 +237,24 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         ),
         ("SELECT 1 AS x", &["-o", "."], "cannot write ."),
         ("SELECT 1", &["--memory", "much"], "is no number of bytes"),
+        ("SELECT 1", &["--memory", "0"], "is no number of bytes"),
+        (
+            "SELECT 1",
+            &["--threads", "0"],
+            "is no number from 1 to 4096",
+        ),
+        (
+            "SELECT 1",
+            &["--threads", "9999999999999999"],
+            "is no number from 1 to 4096",
+        ),
+        (
+            "SELECT 1",
+            &["--partitions", "65537"],
+            "is no number from 1 to 65536",
+        ),
+        ("SELECT 1", &["--wait", "0"], "--wait"),
+        ("SELECT 1", &["--memory", "9EiB"], "is no number of bytes"),
     ] {
         let said = sql(folder.path(), &[&[query], more].concat());
         let errors = text(&said.stderr);
@@ -232,6 +265,29 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         );
     }
     assert_eq!(left_over(folder.path()), ["t.parquet"]);
+}
+
+/// A reader that goes, as `head` does, is no error, and standard error may be closed or full.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_needs_to_read_what_is_said() {
+    let folder = TempDir::new().unwrap();
+    let run = |arguments: &[&str], stdout: Stdio, stderr: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+        command.current_dir(&folder).args(arguments);
+        command.stdout(stdout).stderr(stderr).output().unwrap()
+    };
+    let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
+    table(folder.path());
+    let query = "SELECT id FROM 't.parquet'";
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let said = run(&["sql", query, "--json"], writer.into(), Stdio::piped());
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let said = run(&["sql", query, "--json"], full(), Stdio::piped());
+    assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
+    let said = run(&["sql", "SELEC 1"], Stdio::piped(), full());
+    assert_eq!(said.status.code(), Some(2));
 }
 
 #[test]

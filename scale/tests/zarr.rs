@@ -309,7 +309,8 @@ pub(crate) fn run(job: &Job, how: How) -> Result<Summary, Error> {
         .build()
         .unwrap();
     let engine = Engine::embedded(2).unwrap();
-    runtime.block_on(job::run(&engine, record, &prepared, 3))
+    let missing = record.missing(&prepared)?;
+    runtime.block_on(job::run(&engine, record, &prepared, &missing, 3))
 }
 
 pub(crate) fn slice(spec: &str) -> Operation {

@@ -1,14 +1,15 @@
 //! `wgslice-scale convert`.
 
 use super::{
-    On, cores,
+    On, cores, count,
     job::{self, FormArgs},
-    memory, positive,
+    memory, runtime, signal,
 };
 use crate::failure::Failure;
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 use wgslice_scale::{
-    job::{DeviceChoice, Form, How, Job, Operation, to_npy},
+    job::{DeviceChoice, Form, How, Job, Operation, Summary, to_npy},
+    partial,
     zarr::is_store,
 };
 
@@ -31,12 +32,13 @@ pub(crate) struct Convert {
     #[command(flatten)]
     form: FormArgs,
     /// Use N threads [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = count)]
     threads: Option<usize>,
-    /// The most memory that all threads hold together, as in 500M or 2G
+    /// The most memory that all threads hold together, as in 500M or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,
-    /// Replace an array, an unfinished result or a file that stands at OUT
+    /// Replace a file, an array, or another job's unfinished result, that stands at OUT. A complete
+    /// result of this job is computed again, and an unfinished one goes on
     #[arg(long)]
     overwrite: bool,
     /// Print JSON
@@ -52,9 +54,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
                 "an .npy file has no shards, chunks or codec: drop --shard, --chunk and --codec",
             ));
         }
-        let threads = args.threads.unwrap_or_else(cores);
-        let summary = to_npy(&args.input, &args.output, threads, memory, overwrite)?;
-        return job::show(&summary, args.json);
+        return job::show(&npy(args)?, args.json);
     }
     let form = Form::from(&args.form);
     let job = Job::new(Operation::Convert, &args.input, &args.output, &form)?;
@@ -73,4 +73,28 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         wait: 0,
     };
     job::make(&job, how, &on, overwrite, args.json)
+}
+
+/// Writes the `.npy` file. A signal ends that, and leaves no unfinished file.
+fn npy(args: &Convert) -> Result<Summary, Failure> {
+    let (input, output) = (args.input.clone(), args.output.clone());
+    let (memory, overwrite) = (args.memory, args.overwrite);
+    let threads = args.threads.unwrap_or_else(cores);
+    let partial = partial::beside(&output);
+    let runtime = runtime(1)?;
+    let end = runtime.block_on(async {
+        let write = tokio::task::spawn_blocking(move || {
+            to_npy(&input, &output, threads, memory, overwrite)
+        });
+        tokio::select! {
+            end = write => end.map_err(Failure::work)?.map_err(Failure::from),
+            name = signal() => {
+                // The threads that write have the file open, and write to it without a name until this process ends.
+                let _ = fs::remove_file(&partial);
+                Err(Failure::work(format_args!("ended by {name}; nothing was written")))
+            }
+        }
+    });
+    runtime.shutdown_background();
+    end
 }

@@ -21,9 +21,9 @@ pub(crate) struct Executor {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050", value_parser = host_and_port)]
     scheduler: (String, u16),
     /// Run N tasks at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = super::positive)]
+    #[arg(long, value_name = "N", value_parser = super::count)]
     cores: Option<usize>,
-    /// Memory for the sorts, joins and other state of all tasks together, as in 500M or 2G. The
+    /// Memory for the sorts, joins and other state of all tasks together, as in 500M or 2GiB. The
     /// batches that move between them come on top [default: most of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,

@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::fmt::Display;
 use std::{
+    fmt::Display,
+    io::{Write, stderr},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -17,7 +18,7 @@ use std::{
 };
 use wgslice_scale::{
     engine::message,
-    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State},
+    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
     zarr::{self, Error},
 };
 
@@ -34,7 +35,8 @@ pub(crate) struct To {
     device: Device,
     #[command(flatten)]
     on: On,
-    /// Replace an array or an unfinished result that stands at OUT
+    /// Replace an array, or another job's unfinished result, that stands at OUT. A complete result of
+    /// this job is computed again, and an unfinished one goes on
     #[arg(long)]
     overwrite: bool,
     /// Print JSON
@@ -101,7 +103,8 @@ enum Codec {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Device {
-    /// A hardware GPU if there is one and a chunk is estimated to be faster there, else the CPU
+    /// A hardware GPU if there is one and it is estimated to take less time for a chunk than the CPU,
+    /// with the time to open it, which is longer than most chunks take; else the CPU
     Auto,
     /// The CPU
     Cpu,
@@ -210,18 +213,24 @@ pub(crate) fn make(
     overwrite: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let needed = Prepared::new(Record::unwritten(job.clone(), how))?.task_bytes();
+    let prepared = Prepared::new(Record::unwritten(job.clone(), how))?;
+    let (needed, shards) = (prepared.task_bytes(), prepared.shards());
     if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
         return Err(Failure::usage(format_args!(
             "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
              shards with --shard",
-            needed.div_ceil(1 << 20)
+            needed.div_ceil(1_000_000)
         )));
     }
     let record = match Record::begin(job, overwrite)? {
         State::Open(record) => record,
         State::Complete if json => {
-            return print_json(&serde_json::json!({"complete": true, "computed": 0}));
+            let summary = Summary {
+                shards,
+                stood: shards,
+                ..Summary::default()
+            };
+            return print_json(&summary);
         }
         State::Complete => {
             return print(format_args!(
@@ -238,39 +247,38 @@ pub(crate) fn make(
         // limit.
         how.memory = on.memory.map(|memory| memory - how.cache);
     }
-    let prepared = Prepared::new(record.order(job.clone(), how))?;
-    let missing = Record::missing(&prepared)?.len();
+    let missing = record.missing(&prepared)?;
     let threads = on.threads.unwrap_or_else(cores);
     if on.cluster.is_none() {
         // If there are fewer tasks than threads, the tasks divide the threads among them.
-        how.threads = (threads / missing.max(1)).max(1);
+        how.threads = (threads / missing.len().max(1)).max(1);
     }
-    let order = record.order(job.clone(), how);
-    let text = serde_json::to_string(&order).map_err(Failure::work)?;
-    let prepared = Prepared::of(&text)?;
+    let prepared = prepared.begun(&record, how)?;
     let on = On {
         cluster: on.cluster.clone(),
         threads: Some(threads),
         // There are more partitions than threads, so that no thread waits long for the last partition.
         partitions: on
             .partitions
-            .or(on.cluster.is_none().then_some(4 * threads)),
+            .or(on.cluster.is_none().then_some(threads.saturating_mul(4))),
         memory: None,
         wait: on.wait,
     };
     let summary = runtime(threads)?.block_on(async {
         let engine = engine(&on).await?;
         let files = engine.context().copied_config().target_partitions();
-        let bar = Bar::start(&prepared, missing as u64, on.cluster.is_none());
+        let bar = Bar::start(&prepared, missing.len() as u64, on.cluster.is_none());
         let summary = tokio::select! {
-            summary = job::run(&engine, record, &prepared, files) => summary.map_err(Failure::from),
+            summary = job::run(&engine, record, &prepared, &missing, files) => summary.map_err(Failure::from),
             error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
         };
         drop(bar);
         summary
     })?;
     if summary.out_of_range > 0 {
-        eprintln!(
+        // If standard error cannot be written to, the result is complete all the same.
+        let _ = writeln!(
+            stderr(),
             "warning: {} index tuples are out of range and became zeros",
             summary.out_of_range
         );

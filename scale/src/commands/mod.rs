@@ -12,7 +12,8 @@ mod slice;
 mod sql;
 
 use crate::failure::Failure;
-use clap::{ArgAction, Parser, Subcommand};
+use bytesize::ByteSize;
+use clap::{ArgAction, Parser, Subcommand, value_parser};
 use std::{
     fmt::Display,
     io::{ErrorKind, Write, stdout},
@@ -53,16 +54,16 @@ pub(crate) struct On {
     #[arg(long, value_name = "URL")]
     pub(crate) cluster: Option<String>,
     /// Use N threads in this process [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "cluster")]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "cluster")]
     pub(crate) threads: Option<usize>,
     /// Cut each step into up to N tasks [default: one for each thread; 64 on a cluster]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = partitions)]
     pub(crate) partitions: Option<usize>,
-    /// Memory, as in 500M or 2G: of this process; on a cluster, of an executor for each of its cores
+    /// Memory, as in 500M or 2GiB: of this process; on a cluster, of an executor for each of its cores
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
     /// Give up when the cluster has had no executor for N seconds
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = value_parser!(u64).range(1..))]
     pub(crate) wait: u64,
 }
 
@@ -165,26 +166,35 @@ async fn interrupted() {
     }
 }
 
-/// Reads a number of bytes above 0, as in 500M or 2G, where K, M and G are powers of 1024.
+/// Reads a number of bytes above 0 as the command `wgslice` does: K, M and G are powers of 1000, and KiB, MiB and GiB
+/// are powers of 1024.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: Option<usize> = digits.parse().ok();
-    number
-        .filter(|&number| number > 0)
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| format!("{text:?} is no number of bytes; write one as in 500M or 2G"))
+    let bytes = text.parse().ok().map(|ByteSize(bytes)| bytes);
+    let bytes = bytes.and_then(|bytes| isize::try_from(bytes).ok());
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .map(isize::unsigned_abs)
+        .ok_or_else(|| {
+            format!(
+                "{text:?} is no number of bytes that a machine has; write one as in 500M or 2GiB"
+            )
+        })
 }
 
-/// Reads a number above 0.
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
+/// Reads a number of threads, cores or attempts. No machine starts many times more threads than the most.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    up_to(text, 4096)
+}
+
+/// Reads a number of tasks of a step. The engines make a queue for each.
+fn partitions(text: &str) -> Result<usize, String> {
+    up_to(text, 65_536)
+}
+
+fn up_to(text: &str, most: usize) -> Result<usize, String> {
     match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("{text:?} is no number above 0")),
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("{text:?} is no number from 1 to {most}")),
     }
 }
 

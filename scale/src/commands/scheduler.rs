@@ -28,7 +28,7 @@ pub(crate) struct Scheduler {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     executor_timeout: u64,
     /// Try a task this many times before its query fails
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = super::positive)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = super::count)]
     attempts: usize,
 }
 

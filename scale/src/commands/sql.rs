@@ -81,7 +81,7 @@ async fn run_query(args: &Sql, result: DataFrame) -> Result<(), Failure> {
     let (rows, bytes) = output.write_all(result).await?;
     if args.json {
         let figures = json!({
-            "output": path,
+            "output": path.display().to_string(),
             "rows": rows,
             "bytes": bytes,
             "seconds": start.elapsed().as_secs_f64(),

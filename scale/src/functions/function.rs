@@ -32,7 +32,8 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// Whether the function takes any elements, so that rows with a null argument need not be taken out.
+    /// Whether the function accepts every element value, including the unspecified ones in rows with a null argument, so
+    /// that these rows need not be removed first.
     const TAKES_ANY: bool = false;
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.

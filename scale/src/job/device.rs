@@ -1,8 +1,8 @@
-//! The device that runs slices and gathers. A process opens a GPU at most once for each [`DeviceChoice`].
+//! The device that runs slices and gathers.
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use wgslice::{
     Backend, DType, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherNdOptions,
 };
@@ -11,8 +11,9 @@ use wgslice::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that this
-    /// process slices or gathers, else the CPU. The process keeps this choice for all later chunks.
+    /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that a job
+    /// slices or gathers in this process, the time to open it included, else the CPU. The job keeps this choice for all
+    /// its later chunks in this process.
     #[default]
     Auto,
     /// The CPU.
@@ -23,32 +24,32 @@ pub enum DeviceChoice {
 
 /// Where a task slices and gathers its chunks.
 #[derive(Debug)]
-pub(super) struct Device {
+pub(super) struct Device<'a> {
     choice: DeviceChoice,
     cpu: Backend,
+    auto: &'a OnceLock<Backend>,
 }
 
-impl Device {
-    /// Makes a device whose operations on the CPU take up to `threads` threads each, and at least one.
-    pub(super) fn new(choice: DeviceChoice, threads: usize) -> Self {
+impl<'a> Device<'a> {
+    /// Makes a device whose operations on the CPU take up to `threads` threads each, and at least one. `auto` is what
+    /// the job has chosen for [`DeviceChoice::Auto`], if it has.
+    pub(super) fn new(choice: DeviceChoice, threads: usize, auto: &'a OnceLock<Backend>) -> Self {
         Self {
             choice,
             cpu: Backend::cpu().with_threads(threads.max(1)),
+            auto,
         }
     }
 
     fn backend(&self, plan: &Plan) -> Result<&Backend, Error> {
-        static GPU: OnceLock<Result<Backend, wgslice::Error>> = OnceLock::new();
-        static AUTO: OnceLock<Backend> = OnceLock::new();
         match self.choice {
             DeviceChoice::Cpu => Ok(&self.cpu),
-            DeviceChoice::Gpu => {
-                let gpu = GPU.get_or_init(|| Backend::open_gpu(&AdapterOptions::default()));
-                gpu.as_ref().map_err(|error| error.clone().into())
-            }
+            DeviceChoice::Gpu => gpu(),
             DeviceChoice::Auto => {
                 let options = AdapterOptions::default();
-                let auto = AUTO.get_or_init(|| Backend::auto_for_plan(plan, &options));
+                let auto = self
+                    .auto
+                    .get_or_init(|| Backend::auto_for_plan(plan, &options));
                 Ok(if auto.is_cpu() { &self.cpu } else { auto })
             }
         }
@@ -84,5 +85,39 @@ impl Device {
         let view = chunk.view().slice(spec)?.transpose(leading)?;
         let (rows, _) = view.gather_nd(&tuples, options)?;
         Ok(rows)
+    }
+}
+
+/// Returns the GPU of this process. If it cannot be opened, the next call tries again, since an executor runs for long.
+fn gpu() -> Result<&'static Backend, Error> {
+    static GPU: OnceLock<Backend> = OnceLock::new();
+    static OPENING: Mutex<()> = Mutex::new(());
+    if let Some(gpu) = GPU.get() {
+        return Ok(gpu);
+    }
+    let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(gpu) = GPU.get() {
+        return Ok(gpu);
+    }
+    let gpu = Backend::open_gpu(&AdapterOptions::default())?;
+    Ok(GPU.get_or_init(|| gpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_job_chooses_a_device_by_its_first_chunk() {
+        let spec: SliceSpec = "::-1".parse().unwrap();
+        let plan = Plan::slice(&[4], &spec, DType::U8).unwrap();
+        let jobs = [OnceLock::new(), OnceLock::new()];
+        for job in &jobs {
+            assert!(job.get().is_none());
+            let device = Device::new(DeviceChoice::Auto, 1, job);
+            assert!(device.backend(&plan).unwrap().is_cpu());
+            let reason = job.get().unwrap().reason();
+            assert!(reason.contains("opened first"), "{reason}");
+        }
     }
 }

@@ -18,14 +18,14 @@ pub struct Explanation {
     /// The number of times that all tasks together read a chunk, if the cache of decoded chunks saves no reads. 0 for a
     /// conversion.
     pub reads: u64,
-    /// The mean number of times that a chunk is read. 0 if no chunk is read.
+    /// The mean number of times that a chunk is read, counted as in `reads`. 0 if no chunk is read.
     pub mean_reads: f64,
-    /// The number of reads of the chunk that is read most often. 0 if no chunk is read.
+    /// The number of reads of the chunk that is read most often, counted as in `reads`. 0 if no chunk is read.
     pub max_reads: u64,
     /// The bytes of these chunks, each counted once. For a conversion, the bytes of the result's elements.
     pub bytes_demanded: u64,
-    /// The bytes of these chunks, each counted as often as it is read. For a conversion, the bytes of the result's
-    /// elements.
+    /// The bytes of these chunks, each counted as often as it is read, as in `reads`. For a conversion, the bytes of the
+    /// result's elements.
     pub bytes_planned: u64,
     /// The bytes of the result's elements, before compression.
     pub bytes_written: u64,
@@ -142,7 +142,7 @@ impl fmt::Display for Explanation {
         )?;
         writeln!(
             f,
-            "chunks          {}, each read {:.2} times on average and {} times at most",
+            "chunks          {}, each read up to {:.2} times on average, and none more than {} times",
             self.chunks, self.mean_reads, self.max_reads
         )?;
         writeln!(
@@ -152,7 +152,7 @@ impl fmt::Display for Explanation {
         )?;
         writeln!(
             f,
-            "bytes planned   {:.1} MB: as often as they are read",
+            "bytes planned   at most {:.1} MB: as often as they are read if the cache saves no reads",
             mega(self.bytes_planned)
         )?;
         write!(

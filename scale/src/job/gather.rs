@@ -6,7 +6,11 @@ use super::{
     indices::IndexArray,
     walk::{self, Walk},
 };
-use crate::zarr::{Error, Reader, Source, coordinates, grid, product, strides};
+use crate::zarr::{
+    Error, Reader, Source,
+    allocate::{Purpose, reserve},
+    coordinates, grid, product, strides,
+};
 use std::{iter, ops::Range};
 use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
 
@@ -44,6 +48,12 @@ struct Tuples {
     /// For each tuple, where its slice begins in the shard, in elements in row-major order.
     places: Vec<usize>,
 }
+
+/// What the lists of tuples are for.
+const TUPLES: Purpose<&str> = Purpose {
+    what: "the list of a shard's index tuples",
+    way_out: "make smaller shards with --shard",
+};
 
 impl Gather {
     /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions, of which the first `batch`
@@ -83,6 +93,10 @@ impl Gather {
             kept: kept.collect(),
             indices,
         }
+    }
+
+    pub(super) fn indices(&self) -> &IndexArray {
+        &self.indices
     }
 
     /// Returns each dimension of `params` that is neither a batch dimension nor a named one, with the dimension of the
@@ -139,11 +153,18 @@ impl Gather {
         let chunk_strides = strides(&grid(&shape, &chunks));
         let count = product(&counts);
         let mut tuples = Tuples {
-            sorted: Vec::with_capacity(count),
-            positions: Vec::with_capacity(count * located.len()),
+            sorted: Vec::new(),
+            positions: Vec::new(),
             invalid: Vec::new(),
-            places: Vec::with_capacity(count),
+            places: Vec::new(),
         };
+        reserve(&mut tuples.sorted, count, TUPLES)?;
+        reserve(
+            &mut tuples.positions,
+            count.saturating_mul(located.len()),
+            TUPLES,
+        )?;
+        reserve(&mut tuples.places, count, TUPLES)?;
         for number in 0..count {
             let at = coordinates(number, &counts);
             let place = at.iter().zip(&self.numbering);
@@ -224,7 +245,7 @@ impl Gather {
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
-        device: &Device,
+        device: &Device<'_>,
         result: &[Range<usize>],
         (shard, shape): (&mut [u8], &[usize]),
     ) -> Result<u64, Error> {

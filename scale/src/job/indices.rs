@@ -4,7 +4,13 @@ use super::{
     copy::{Dim, copy_box},
     walk::{self, Walk},
 };
-use crate::zarr::{Error, Reader, Source, is_store, npy::NpyFile, product, strides};
+use crate::zarr::{
+    Error, Reader, Source,
+    allocate::{Purpose, zeros},
+    is_store,
+    npy::NpyFile,
+    product, strides,
+};
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, path::Path};
 use wgslice::DType;
@@ -24,6 +30,23 @@ pub enum Fingerprint {
     Metadata(u32),
     /// The length of a file in bytes, and the time of its last change in nanoseconds since 1970.
     File(u64, u64),
+}
+
+/// What a box is read for.
+const BOX: Purpose<&str> = Purpose {
+    what: "a box of the array that one task reads",
+    way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
+};
+
+impl Fingerprint {
+    pub(super) fn of_store(source: &Source) -> Self {
+        Self::Metadata(source.fingerprint())
+    }
+
+    pub(super) fn of_file(file: &NpyFile) -> Result<Self, Error> {
+        let (length, changed) = file.identity()?;
+        Ok(Self::File(length, changed))
+    }
 }
 
 impl Input {
@@ -50,11 +73,8 @@ impl Input {
 
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, Error> {
         match self {
-            Self::Zarr(source) => Ok(Fingerprint::Metadata(source.fingerprint())),
-            Self::Npy(file) => {
-                let (length, changed) = file.identity()?;
-                Ok(Fingerprint::File(length, changed))
-            }
+            Self::Zarr(source) => Ok(Fingerprint::of_store(source)),
+            Self::Npy(file) => Fingerprint::of_file(file),
         }
     }
 
@@ -64,7 +84,7 @@ impl Input {
             Self::Zarr(source) => read_box(source, &mut source.reader(), ranges),
             Self::Npy(file) => {
                 let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
-                let mut bytes = vec![0; product(&shape) * file.dtype().size()];
+                let mut bytes = zeros(product(&shape) * file.dtype().size(), BOX)?;
                 file.read_box(ranges, &mut bytes, &strides(&shape))?;
                 Ok(bytes)
             }
@@ -80,7 +100,7 @@ pub(super) fn read_box(
 ) -> Result<Vec<u8>, Error> {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let unit = source.dtype().size();
-    let mut bytes = vec![0; product(&shape) * unit];
+    let mut bytes = zeros(product(&shape) * unit, BOX)?;
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
     let segments: Vec<_> = dims

@@ -17,8 +17,9 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 static FREED: Condvar = Condvar::new();
 
 struct Memory {
-    /// The bytes that are reserved for the tasks that run.
-    held: usize,
+    /// The bytes that are reserved for the tasks that run. Tasks that fail because their shards fit into no memory may
+    /// together reserve more than a `usize` holds.
+    held: u128,
     /// The buffers that finished tasks have left for later ones, the oldest first.
     idle: VecDeque<Vec<u8>>,
 }
@@ -51,10 +52,10 @@ pub(super) struct Share {
 pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
-    let full = |memory: &mut Memory| memory.held > 0 && memory.held.saturating_add(bytes) > limit;
+    let full = |memory: &mut Memory| memory.held > 0 && memory.held + bytes as u128 > limit as u128;
     let memory = FREED.wait_while(memory, full);
     let mut memory = memory.unwrap_or_else(PoisonError::into_inner);
-    memory.held += bytes;
+    memory.held += bytes as u128;
     let buffers = [0, 1].map(|number| {
         if number >= buffers {
             return Vec::new();
@@ -64,8 +65,8 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize
         let last = last.and_then(|last| memory.idle.remove(last));
         last.unwrap_or_default()
     });
-    let rest = limit.saturating_sub(memory.held);
-    memory.shrink(rest);
+    let rest = (limit as u128).saturating_sub(memory.held);
+    memory.shrink(usize::try_from(rest).unwrap_or(usize::MAX));
     Share {
         bytes,
         buffer,
@@ -76,7 +77,7 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize
 impl Drop for Share {
     fn drop(&mut self) {
         let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.held -= self.bytes;
+        memory.held -= self.bytes as u128;
         // The first buffer is put last, because `take` searches from the end: the next task then gets it as its first
         // buffer again.
         let used = self.buffers.iter_mut().rev().map(mem::take);

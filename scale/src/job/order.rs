@@ -47,6 +47,42 @@ pub enum Operation {
     Convert,
 }
 
+impl Operation {
+    /// Returns the name of the array of indices, and its fingerprint. `None` if the operation has no indices.
+    pub(super) fn indices(&self) -> Option<(&PathBuf, &Fingerprint)> {
+        match self {
+            Self::Gather {
+                indices,
+                indices_fingerprint,
+                ..
+            }
+            | Self::GatherNd {
+                indices,
+                indices_fingerprint,
+                ..
+            } => Some((indices, indices_fingerprint)),
+            Self::Slice { .. } | Self::Convert => None,
+        }
+    }
+
+    /// As [`Operation::indices`], to change them.
+    pub(super) fn indices_mut(&mut self) -> Option<(&mut PathBuf, &mut Fingerprint)> {
+        match self {
+            Self::Gather {
+                indices,
+                indices_fingerprint,
+                ..
+            }
+            | Self::GatherNd {
+                indices,
+                indices_fingerprint,
+                ..
+            } => Some((indices, indices_fingerprint)),
+            Self::Slice { .. } | Self::Convert => None,
+        }
+    }
+}
+
 /// The treatment of index tuples that are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

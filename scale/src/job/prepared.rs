@@ -1,20 +1,20 @@
 //! A job with its arrays opened.
 
 use super::{
-    Fingerprint, Job, Operation, Order, gather::Gather, indices::IndexArray, layout, order,
-    slice::Slice,
+    Fingerprint, How, Job, Operation, Order, Record, gather::Gather, indices::IndexArray, layout,
+    order, slice::Slice,
 };
 use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
 use std::{
     collections::VecDeque,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
-use wgslice::{DType, Plan, SliceSpec, options};
+use wgslice::{Backend, DType, Plan, SliceSpec, options};
 
 /// How the shards of a job are made.
 #[derive(Debug)]
@@ -106,15 +106,17 @@ impl Kind {
         }
     }
 
+    fn indices(&self) -> Option<&IndexArray> {
+        match self {
+            Self::Gather(_, gather) => Some(gather.indices()),
+            Self::Slice(..) | Self::Convert(_) => None,
+        }
+    }
+
     fn fingerprint(&self) -> Result<Fingerprint, Error> {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) => {
-                Ok(Fingerprint::Metadata(source.fingerprint()))
-            }
-            Self::Convert(file) => {
-                let (length, changed) = file.identity()?;
-                Ok(Fingerprint::File(length, changed))
-            }
+            Self::Slice(source, _) | Self::Gather(source, _) => Ok(Fingerprint::of_store(source)),
+            Self::Convert(file) => Fingerprint::of_file(file),
         }
     }
 
@@ -146,8 +148,10 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // Neighbouring tuples lie along the last dimension that numbers tuples. Along it, a chunk of the result
-                // has as many tuples as a chunk of the source has positions that tuples can name, up to 65,536.
+                // A chunk of the result gets no more elements than a chunk of the source: the kept dimensions have the
+                // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
+                // the named dimensions, at most 65,536. All these tuples lie along the last tuple dimension, since
+                // neighbouring tuples lie along it; the other tuple dimensions get size 1.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -185,43 +189,28 @@ impl Job {
         result: &Path,
         form: &Form,
     ) -> Result<Self, Error> {
-        let (from, to) = (Location::new(source)?, Location::new(result)?);
+        let to = Location::new(result)?;
         to.writable()?;
-        let is_overlap = from.overlaps(&to);
-        let (source, result) = (from.into_name(), to.into_name());
-        if is_overlap {
-            return Err(Error::usage(format_args!(
-                "the result {} and the source {} lie in each other: name another place for the result",
-                result.display(),
-                source.display()
-            )));
+        let source = apart(source, &to, "source")?;
+        if let Some((indices, _)) = operation.indices_mut() {
+            *indices = apart(indices, &to, "indices")?;
         }
-        match &mut operation {
-            Operation::Gather {
-                indices,
-                indices_fingerprint,
-                ..
-            }
-            | Operation::GatherNd {
-                indices,
-                indices_fingerprint,
-                ..
-            } => {
-                *indices = Location::new(indices)?.into_name();
-                *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
-            }
-            Operation::Slice { spec } => {
-                // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs
-                // are equal.
-                let parsed: SliceSpec = spec
-                    .parse()
-                    .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
-                *spec = parsed.to_string();
-            }
-            Operation::Convert => {}
+        let result = to.into_name();
+        if let Operation::Slice { spec } = &mut operation {
+            // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are
+            // equal.
+            let parsed: SliceSpec = spec
+                .parse()
+                .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
+            *spec = parsed.to_string();
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let fingerprint = kind.fingerprint()?;
+        if let Some((_, known)) = operation.indices_mut()
+            && let Some(indices) = kind.indices()
+        {
+            *known = indices.fingerprint()?;
+        }
         let (shard, chunk) =
             layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
         let codec = form.codec.or(kind.source().map(Source::codec));
@@ -248,6 +237,32 @@ impl Job {
     }
 }
 
+/// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that lies in the result
+/// or around it, since `--overwrite` removes what is in the result's place.
+fn apart(name: &Path, result: &Location, what: &str) -> Result<PathBuf, Error> {
+    let from = Location::new(name)?;
+    let is_overlap = from.overlaps(result);
+    let name = from.into_name();
+    if is_overlap {
+        return Err(Error::usage(format_args!(
+            "the result {} and the {what} {} lie in each other: name another place for the result",
+            result.clone().into_name().display(),
+            name.display()
+        )));
+    }
+    Ok(name)
+}
+
+/// The jobs that this process opened last, each with the text of its order, the last one first.
+static RECENT: Mutex<Recent> = Mutex::new(Recent::new());
+type Recent = VecDeque<(String, Arc<Prepared>)>;
+
+fn keep(recent: &mut Recent, text: String, prepared: Arc<Prepared>) {
+    const KEPT: usize = 4;
+    recent.truncate(KEPT - 1);
+    recent.push_front((text, prepared));
+}
+
 /// A job with its arrays opened, ready to compute shards.
 #[derive(Debug)]
 pub struct Prepared {
@@ -255,6 +270,8 @@ pub struct Prepared {
     pub(super) kind: Kind,
     pub(super) target: Target,
     pub(super) cache: Cache,
+    /// The device that this job has chosen for [`DeviceChoice::Auto`](super::DeviceChoice::Auto).
+    pub(super) auto: OnceLock<Backend>,
     done: AtomicU64,
 }
 
@@ -279,22 +296,10 @@ impl Prepared {
             )))
         };
         same(kind.fingerprint()?, &job.source_fingerprint, &job.source)?;
-        if let Operation::Gather {
-            indices,
-            indices_fingerprint,
-            ..
-        }
-        | Operation::GatherNd {
-            indices,
-            indices_fingerprint,
-            ..
-        } = &job.operation
+        if let Some((name, known)) = job.operation.indices()
+            && let Some(indices) = kind.indices()
         {
-            same(
-                IndexArray::open(indices)?.fingerprint()?,
-                indices_fingerprint,
-                indices,
-            )?;
+            same(indices.fingerprint()?, known, name)?;
         }
         if shape != target.shape() || kind.dtype() != target.dtype() {
             return Err(Error::usage(
@@ -306,6 +311,7 @@ impl Prepared {
             order,
             kind,
             target,
+            auto: OnceLock::new(),
             done: AtomicU64::new(0),
         })
     }
@@ -317,8 +323,6 @@ impl Prepared {
     ///
     /// As [`Prepared::new`], or [`Error::Usage`] if the text is not that of an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
-        const KEPT: usize = 4;
-        static RECENT: Mutex<VecDeque<(String, Arc<Prepared>)>> = Mutex::new(VecDeque::new());
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
             return Ok(prepared.clone());
@@ -326,8 +330,25 @@ impl Prepared {
         let order = serde_json::from_str(text)
             .map_err(|error| Error::usage(format_args!("the first argument is no job: {error}")))?;
         let prepared = Arc::new(Self::new(order)?);
-        recent.truncate(KEPT - 1);
-        recent.push_front((text.to_owned(), prepared.clone()));
+        keep(&mut recent, text.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Takes a job, which was opened before it was begun, as what `record` has begun, without opening it again. All
+    /// tasks of this process that receive its order share it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if the order cannot be written as JSON. No case is known.
+    pub fn begun(self, record: &Record, how: How) -> Result<Arc<Self>, Error> {
+        let prepared = Arc::new(Self {
+            cache: Cache::new(how.cache),
+            order: record.order(self.order.job, how),
+            ..self
+        });
+        let text = serde_json::to_string(&prepared.order).map_err(Error::data)?;
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        keep(&mut recent, text, prepared.clone());
         Ok(prepared)
     }
 

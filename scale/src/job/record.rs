@@ -33,15 +33,16 @@ pub struct Record {
 /// The state of a job's result.
 #[derive(Debug)]
 pub enum State {
-    /// The result of this very job exists, and is complete.
+    /// The result of this very job exists, is complete, and is not to be overwritten.
     Complete,
     /// The job can be run: its `zarr.json` is not written yet. Any number of its shards may exist.
     Open(Record),
 }
 
 impl Record {
-    /// Begins a job, or finds that it was begun or finished. With `overwrite`, another array in the result's place is
-    /// removed first, and so is another unfinished job.
+    /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array in the result's place is removed
+    /// first, and so is another unfinished job. That is also so if the array is the result of this very job: whether
+    /// the elements of its source have changed since is not known.
     ///
     /// # Errors
     ///
@@ -50,7 +51,11 @@ impl Record {
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
-        match Self::found(job, &*place)? {
+        let found = match Self::found(job, &*place)? {
+            Found::Complete if overwrite => Found::Other("the result of this job".to_owned()),
+            found => found,
+        };
+        match found {
             Found::Complete => {
                 // The process that finished the job may have died before it removed these files.
                 remove(&*place, JOB_FOLDER)?;
@@ -99,6 +104,10 @@ impl Record {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
                 return Ok(Found::Complete);
+            }
+            // A group holds arrays that this job has nothing to do with.
+            if metadata["node_type"] != "array" {
+                return Ok(Found::Foreign);
             }
             let made = &metadata["attributes"][ATTRIBUTE];
             return Ok(Found::Other(match made {
@@ -174,18 +183,19 @@ impl Record {
         }
     }
 
-    /// Returns the numbers of the shards that the job has not written yet.
+    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, also if it was opened
+    /// before it was begun.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn missing(prepared: &Prepared) -> Result<Vec<u64>, Error> {
+    pub fn missing(&self, prepared: &Prepared) -> Result<Vec<u64>, Error> {
         let target = prepared.target();
         let grid = target.grid();
         let keys =
             (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
         let keys: Vec<_> = keys.collect();
-        let standing = target.place().standing(&keys, &prepared.order().id);
+        let standing = target.place().standing(&keys, &self.id);
         let standing = standing.map_err(|error| failed("read", &*target.place(), "", &error))?;
         let shards = (0..).zip(standing);
         Ok(shards

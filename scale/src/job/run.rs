@@ -10,6 +10,7 @@ use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use serde::Serialize;
 use std::{fmt, time::Instant};
+use url::Url;
 
 /// What a run has read, computed and written, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -64,9 +65,9 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Computes the missing shards on an engine, and finishes the result. The tasks of this process share `prepared` if it
-/// is from [`Prepared::of`]. `files` is the most lists of tasks to write. About four for each task that runs at a time
-/// are best.
+/// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. The tasks of
+/// this process share `prepared` if it is from [`Prepared::of`] or [`Prepared::begun`]. `files` is the most lists of
+/// tasks to write. About four for each task that runs at a time are best.
 ///
 /// # Errors
 ///
@@ -75,26 +76,27 @@ pub fn run<'a>(
     engine: &'a Engine,
     record: Record,
     prepared: &'a Prepared,
+    missing: &'a [u64],
     files: usize,
 ) -> BoxFuture<'a, Result<Summary, Error>> {
-    compute(engine, record, prepared, files).boxed()
+    compute(engine, record, prepared, missing, files).boxed()
 }
 
 async fn compute(
     engine: &Engine,
     record: Record,
     prepared: &Prepared,
+    missing: &[u64],
     files: usize,
 ) -> Result<Summary, Error> {
     let began = Instant::now();
-    let missing = Record::missing(prepared)?;
     let mut summary = Summary {
         shards: prepared.shards(),
         ..Summary::default()
     };
     summary.stood = summary.shards - missing.len() as u64;
     if !missing.is_empty() {
-        let folder = record.write_tasks(&missing, files)?;
+        let folder = record.write_tasks(missing, files)?;
         let outcomes = query(engine, prepared.order(), &folder, &mut summary).await;
         let answered = outcomes.map_err(|error| explained(&error))?;
         if answered != missing.len() {
@@ -122,6 +124,8 @@ async fn query(
     let text = text.map_err(|error| DataFusionError::External(error.into()))?;
     let text = text.replace('\'', "''");
     let context = engine.context();
+    // DataFusion takes a path with `[`, `*` or `?` for a pattern, but not a URL. What is a URL already is no path.
+    let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
     context
         .register_parquet("tasks", folder, ParquetReadOptions::default())
         .await?;

@@ -69,7 +69,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
     let result = prepared.result_box(&at);
     let [bytes, image] = &mut share.buffers;
-    let mut tiles = Tiles::new(target, bytes);
+    let mut tiles = Tiles::new(target, bytes)?;
     let is_whole = result
         .iter()
         .map(Range::len)
@@ -78,7 +78,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         // Elements beyond the array's end have the fill value.
         tiles.clear();
     }
-    let device = Device::new(how.device, how.threads);
+    let device = Device::new(how.device, how.threads, &prepared.auto);
     let mut outcome = Outcome {
         computed: true,
         ..Outcome::default()

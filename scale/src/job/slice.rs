@@ -51,7 +51,7 @@ impl Slice {
         source: &Source,
         reader: &mut Reader<'_>,
         to: (&Target, &Cache),
-        device: &Device,
+        device: &Device<'_>,
         result: &[Range<usize>],
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {

@@ -5,7 +5,7 @@ use super::{
     copy::{Dim, copy_box},
     walk,
 };
-use crate::zarr::{Error, Target, grid, product, strides};
+use crate::zarr::{Error, SHARD, Target, allocate::reserve, grid, product, strides};
 use std::ops::Range;
 use zarrs::storage::Bytes;
 
@@ -41,14 +41,21 @@ struct Piece {
 
 impl<'a> Tiles<'a> {
     /// Begins a shard in `bytes`. Its elements are arbitrary until they are written.
-    pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Self {
-        resize(bytes, target);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if the shard does not fit into the memory.
+    pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Result<Self, Error> {
+        resize(bytes, target)?;
         let count = product(&grid(target.shard(), target.chunk()));
-        Self {
+        let mut stored = Vec::new();
+        reserve(&mut stored, count, SHARD)?;
+        stored.resize(count, None);
+        Ok(Self {
             target,
             bytes,
-            stored: vec![None; count],
-        }
+            stored,
+        })
     }
 
     /// Gives all elements the fill value.
@@ -89,7 +96,7 @@ impl<'a> Tiles<'a> {
         if self.stored.len() == 1 {
             return fill(self.bytes, shard);
         }
-        resize(rows, self.target);
+        resize(rows, self.target)?;
         fill(rows, shard)?;
         let sides = ranges.iter().zip(strides(shard));
         let sides: Vec<_> = sides
@@ -134,9 +141,11 @@ impl<'a> Tiles<'a> {
 }
 
 /// Makes a buffer as long as a decoded shard, and reserves room for an encoded one, which may be longer.
-fn resize(bytes: &mut Vec<u8>, target: &Target) {
-    bytes.reserve_exact(target.buffer_bytes().saturating_sub(bytes.len()));
+fn resize(bytes: &mut Vec<u8>, target: &Target) -> Result<(), Error> {
+    let more = target.buffer_bytes().saturating_sub(bytes.len());
+    reserve(bytes, more, SHARD)?;
     bytes.resize(target.shard_bytes(), 0);
+    Ok(())
 }
 
 impl Side {

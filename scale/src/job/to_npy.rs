@@ -5,13 +5,15 @@ use super::{
     copy::{Dim, for_each_run},
     indices::read_box,
 };
-use crate::zarr::{Error, Source, coordinates, grid, is_url, product, strides};
+use crate::{
+    partial,
+    zarr::{Error, Location, Source, coordinates, grid, is_url, product, strides},
+};
 use std::{
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     ops::Range,
     path::Path,
-    process,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Instant,
@@ -22,14 +24,14 @@ use wgslice_npy::Header;
 /// before it is written.
 const TILE: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. All threads together
-/// hold at most `memory` bytes, or any number if it is `None`.
+/// Writes an array to an `.npy` file, which appears whole or not at all. Until it is complete, it is [`partial::beside`]
+/// its place. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it is `None`.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if `output` is a URL, is not a file, or exists and is not to be overwritten, if the source cannot
-/// be opened, if an `.npy` file cannot store the array, or if `memory` cannot hold a chunk three times; the errors of
-/// reading chunks; [`Error::Io`].
+/// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, lies in the source, or exists and is
+/// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory` cannot
+/// hold a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,
@@ -42,6 +44,24 @@ pub fn to_npy(
         return Err(Error::usage(format_args!(
             "an .npy file cannot be written to {}: name a file of this machine",
             output.display()
+        )));
+    }
+    if output
+        .extension()
+        .is_some_and(|extension| extension == "zarr")
+    {
+        return Err(Error::usage(format_args!(
+            "{} would be an .npy file, since {} is a Zarr array: name it as in {}, or copy the array by the slice '...'",
+            output.display(),
+            source.display(),
+            output.with_extension("npy").display()
+        )));
+    }
+    if Location::new(source)?.overlaps(&Location::new(output)?) {
+        return Err(Error::usage(format_args!(
+            "{} lies in the array {}: name a file in another place",
+            output.display(),
+            source.display()
         )));
     }
     let source = Source::open(source)?;
@@ -67,13 +87,18 @@ pub fn to_npy(
     if memory < least {
         return Err(Error::usage(format_args!(
             "--memory is {memory} bytes, but a chunk of {chunk} bytes needs {}M",
-            least.div_ceil(1 << 20)
+            least.div_ceil(1_000_000)
         )));
     }
     let threads = threads.min(memory / least.max(1)).max(1);
     let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
-    let tile = tile(&source, room);
-    let path = output.with_extension(format!("npy.{}.new", process::id()));
+    let tile = tile(
+        (source.shape(), source.chunk()),
+        source.dtype().size(),
+        room,
+        threads,
+    );
+    let path = partial::beside(output);
     let failed =
         |error: io::Error| Error::io(format_args!("cannot write {}", output.display()), &error);
     let write = || -> Result<Summary, Error> {
@@ -134,20 +159,32 @@ pub fn to_npy(
 
 /// Returns the shape of a tile of at most `room` bytes, or of one chunk. It is as wide as possible in the last
 /// dimension, and wider than a chunk in another only if it is as wide as the array in all later ones. In the first
-/// dimension it is always one chunk wide.
-fn tile(source: &Source, room: usize) -> Vec<usize> {
-    let (shape, chunk) = (source.shape(), source.chunk());
+/// dimension it leaves about four tiles for each thread.
+///
+/// Wide tiles are written in long runs. And a tile reads the index of a shard once, however many of its chunks it needs.
+fn tile(
+    (shape, chunk): (&[usize], &[usize]),
+    element: usize,
+    room: usize,
+    threads: usize,
+) -> Vec<usize> {
     let mut tile: Vec<usize> = chunk
         .iter()
         .zip(shape)
         .map(|(&chunk, &size)| chunk.min(size).max(1))
         .collect();
-    for dim in (1..tile.len()).rev() {
-        let mut wider = tile.clone();
-        let others = product(&tile) / tile[dim] * source.dtype().size();
-        let chunks = (room / others.max(1) / chunk[dim]).max(1);
-        wider[dim] = chunks.saturating_mul(chunk[dim]).min(shape[dim]).max(1);
-        tile = wider;
+    for dim in (0..tile.len()).rev() {
+        let others = product(&tile) / tile[dim] * element;
+        let mut chunks = room / others.max(1) / chunk[dim];
+        if dim == 0 {
+            let most = shape[0].div_ceil(chunk[0]).div_ceil(threads * 4);
+            chunks = chunks.min(most);
+        }
+        tile[dim] = chunks
+            .max(1)
+            .saturating_mul(chunk[dim])
+            .min(shape[dim])
+            .max(1);
         if tile[dim] < shape[dim] {
             break;
         }
@@ -191,4 +228,30 @@ fn write_tile(
         }
     });
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fill_their_room_and_leave_work_for_all_threads() {
+        for (shape, chunk, room, threads, expected) in [
+            (&[1000][..], &[10][..], 1000, 2, &[130][..]),
+            (&[1000], &[10], 200, 2, &[50]),
+            (&[1000], &[10], 1, 2, &[10]),
+            (&[1000], &[10], usize::MAX, 4096, &[10]),
+            (&[5], &[10], 1000, 1, &[5]),
+            (&[100, 100], &[10, 10], 399, 1, &[10, 10]),
+            (&[100, 100], &[10, 10], 2000, 1, &[10, 50]),
+            (&[100, 100], &[10, 10], 12_000, 1, &[30, 100]),
+            (&[100, 100, 100], &[10, 10, 10], 1 << 14, 1, &[10, 10, 40]),
+            (&[100, 10, 100], &[10, 10, 10], 1 << 17, 1, &[30, 10, 100]),
+            (&[0, 3], &[10, 10], 1000, 2, &[1, 3]),
+            (&[], &[], 1000, 2, &[]),
+        ] {
+            let found = tile((shape, chunk), 4, room, threads);
+            assert_eq!(found, expected, "{shape:?} {chunk:?} {room} {threads}");
+        }
+    }
 }

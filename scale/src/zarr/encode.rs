@@ -1,10 +1,20 @@
 //! Encodes a shard to its stored bytes.
 
-use super::{Error, Target, product};
+use super::{
+    Error, Target,
+    allocate::{self, Purpose},
+    product,
+};
 use std::{borrow::Cow, mem, panic, thread};
 use zarrs::{
     array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions},
     storage::Bytes,
+};
+
+/// What the buffers of a shard are for.
+pub(crate) const SHARD: Purpose<&str> = Purpose {
+    what: "a shard",
+    way_out: "make smaller shards with --shard",
 };
 
 impl Target {
@@ -29,7 +39,7 @@ impl Target {
             self.pack(image)
         } else {
             image.clear();
-            image.reserve_exact(self.buffer_bytes());
+            allocate::reserve(image, self.buffer_bytes(), SHARD)?;
             let count = stored.len().div_ceil(threads.max(1)).max(1);
             let groups = tiles.chunks(count * self.chunk_bytes());
             let mut groups = groups.zip(stored.chunks_mut(count));
@@ -135,9 +145,15 @@ impl Target {
 
     /// The size in bytes with which a buffer is reserved for a shard, decoded or encoded.
     pub(crate) fn buffer_bytes(&self) -> usize {
-        let chunks = product(&self.shard) / product(&self.chunk);
+        let (decoded, chunks) = (
+            self.shard_bytes(),
+            product(&self.shard) / product(&self.chunk),
+        );
         // The decoded size, and room for the index and for chunks that compression makes longer.
-        self.shard_bytes() + self.shard_bytes() / 128 + chunks * 64 + 4
+        decoded
+            .saturating_add(decoded / 128)
+            .saturating_add(chunks.saturating_mul(64))
+            .saturating_add(4)
     }
 }
 

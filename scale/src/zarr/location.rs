@@ -40,6 +40,13 @@ impl Location {
         let folder = absolute(name).map_err(|error| {
             Error::usage(format_args!("cannot find {}: {error}", name.display()))
         })?;
+        // Jobs and results' attributes have names as JSON.
+        if folder.to_str().is_none() {
+            return Err(Error::usage(format_args!(
+                "{folder:?}: a path must be UTF-8, and the bytes shown as \\x… are not: rename it, or name a symbolic link \
+                 to it"
+            )));
+        }
         Ok(Self::Folder(folder))
     }
 
@@ -154,6 +161,18 @@ mod tests {
         }
         assert!(is_url(Path::new("s3://bucket/a.zarr")));
         assert!(is_store(Path::new("ftp://host/a.zarr")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_not_utf8_is_refused() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let name = Path::new(OsStr::from_bytes(b"photos-\xff/a.zarr"));
+        let refused = Location::new(name).unwrap_err().to_string();
+        assert!(
+            refused.contains("UTF-8") && refused.contains(r"photos-\xFF/a.zarr"),
+            "{refused}"
+        );
     }
 
     #[cfg(feature = "object-stores")]

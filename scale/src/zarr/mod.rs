@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `error` | the errors of stores and jobs; only failed reads and writes are worth another try |
+//! | `allocate` | memory whose size users and stores choose |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | where a store is: a folder, or a URL |
 //! | `store` | reads values under keys, and says what every place for them must do |
@@ -16,6 +17,7 @@
 //! | `encode` | the bytes of a shard as they are stored |
 //! | `npy` | arrays in `.npy` files |
 
+pub(crate) mod allocate;
 mod cache;
 mod codec;
 mod dtype;
@@ -39,6 +41,7 @@ pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
 pub(crate) use cache::Cache;
+pub(crate) use encode::SHARD;
 pub(crate) use folder::Folder;
 pub(crate) use location::{Location, is_url};
 pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};

@@ -1,6 +1,12 @@
 //! An array that is read chunk by chunk.
 
-use super::{Cache, Chunk, Codec, Error, Store, codec, dtype, open::open, product};
+use super::{
+    Cache, Chunk, Codec, Error, Store,
+    allocate::{self, Purpose},
+    codec, dtype,
+    open::open,
+    product,
+};
 use std::{
     borrow::Cow,
     fmt::Display,
@@ -250,7 +256,7 @@ impl Reader<'_> {
         let (key, encoded) = self.encoded(at)?;
         let elements = match &encoded {
             Some(encoded) => self.decode(&key, at, Cow::Borrowed(encoded))?,
-            None => self.missing(),
+            None => self.missing()?,
         };
         Ok((Chunk::new(elements), encoded))
     }
@@ -258,7 +264,7 @@ impl Reader<'_> {
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
         match self.encoded(at)? {
             (key, Some(encoded)) => self.decode(&key, at, Cow::Owned(encoded.into())),
-            (_, None) => Ok(self.missing()),
+            (_, None) => self.missing(),
         }
     }
 
@@ -294,16 +300,22 @@ impl Reader<'_> {
     }
 
     /// Returns the elements of a chunk that is not stored. All have the fill value.
-    fn missing(&self) -> Vec<u8> {
+    fn missing(&self) -> Result<Vec<u8>, Error> {
         let fill = &self.source.fill;
-        let elements = product(&self.source.chunk);
+        let bytes = self.source.chunk_bytes();
+        let path = self.source.path.display();
+        let purpose = Purpose {
+            what: format_args!("a chunk of {path}"),
+            way_out: "write the array anew with smaller chunks",
+        };
         if fill.iter().all(|&byte| byte == 0) {
-            return vec![0; elements * fill.len()];
+            return allocate::zeros(bytes, purpose);
         }
-        iter::repeat_n(&fill[..], elements)
-            .flatten()
-            .copied()
-            .collect()
+        let mut elements = Vec::new();
+        allocate::reserve(&mut elements, bytes, purpose)?;
+        let count = product(&self.source.chunk);
+        elements.extend(iter::repeat_n(&fill[..], count).flatten());
+        Ok(elements)
     }
 
     fn decode(

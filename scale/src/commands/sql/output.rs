@@ -16,12 +16,11 @@ use datafusion::{
 };
 use futures::StreamExt;
 use std::{
-    ffi::OsString,
     fs::{self, File},
     path::{Path, PathBuf},
-    process,
     sync::Arc,
 };
+use wgslice_scale::partial;
 
 /// The estimated size in bytes of an encoded row group. The writer keeps a row group in memory until it has this size,
 /// and then writes it. A reader may hold as many bytes, for all columns together.
@@ -50,13 +49,10 @@ impl Output {
         let unwritten = |error: &dyn std::fmt::Display| {
             Failure::usage(format_args!("cannot write {}: {error}", path.display()))
         };
-        let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+        if path.file_name().is_none() || path.is_dir() {
             return Err(unwritten(&"it is a folder, but must be a file"));
-        };
-        let mut beside = OsString::from(".");
-        beside.push(name);
-        beside.push(format!(".{}.partial", process::id()));
-        let beside = path.with_file_name(beside);
+        }
+        let beside = partial::beside(path);
         let file = File::create_new(&beside).map_err(|error| unwritten(&error))?;
         let partial = Partial(beside);
         let properties = WriterProperties::builder()

@@ -6,6 +6,7 @@ use datafusion::{
     arrow::{
         array::{Array, ArrayRef, AsArray, RecordBatch, StringArray},
         datatypes::{DataType, Field},
+        error::ArrowError,
         json::LineDelimitedWriter,
         util::{
             display::{ArrayFormatter, FormatOptions},
@@ -15,7 +16,11 @@ use datafusion::{
     dataframe::DataFrame,
 };
 use futures::StreamExt;
-use std::{env, io::stdout, sync::Arc};
+use std::{
+    env,
+    io::{ErrorKind, stdout},
+    sync::Arc,
+};
 use wgslice_scale::tensor::TensorType;
 
 /// The most rows that a table has.
@@ -121,13 +126,22 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Prints every row as a line of JSON.
+/// Prints every row as a line of JSON, until the reader closes the pipe.
 pub(super) async fn print_lines(result: DataFrame) -> Result<(), Failure> {
     let mut writer = LineDelimitedWriter::new(stdout().lock());
     let mut batches = result.execute_stream().await.map_err(failed)?;
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(failed)?;
-        writer.write(&batch).map_err(Failure::work)?;
+        match writer.write(&batch) {
+            Err(ArrowError::IoError(_, error)) if error.kind() == ErrorKind::BrokenPipe => {
+                return Ok(());
+            }
+            written => written.map_err(unwritten)?,
+        }
     }
-    writer.finish().map_err(Failure::work)
+    writer.finish().map_err(unwritten)
+}
+
+fn unwritten(error: ArrowError) -> Failure {
+    Failure::work(format_args!("cannot write to standard output: {error}"))
 }

@@ -1,0 +1,61 @@
+//! Memory whose size users and stores choose. A size that this machine does not have is an error, where Rust's own
+//! allocations would end the process.
+
+use super::Error;
+use std::fmt::Display;
+
+/// What memory is for, in an error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose<T> {
+    /// What does not fit, as in "a shard".
+    pub(crate) what: T,
+    /// What to do about it.
+    pub(crate) way_out: &'static str,
+}
+
+/// Reserves room for `count` more elements.
+pub(crate) fn reserve<T>(
+    list: &mut Vec<T>,
+    count: usize,
+    purpose: Purpose<impl Display>,
+) -> Result<(), Error> {
+    list.try_reserve_exact(count).map_err(|_| {
+        Error::data(format_args!(
+            "{}, of {} bytes, does not fit into the memory of this machine: {}",
+            purpose.what,
+            count.saturating_mul(size_of::<T>()),
+            purpose.way_out
+        ))
+    })
+}
+
+/// Returns this many zeros.
+pub(crate) fn zeros(bytes: usize, purpose: Purpose<impl Display>) -> Result<Vec<u8>, Error> {
+    // `vec!` takes pages that the system has cleared, and ends the process if there are none. So the same room is
+    // reserved first, and given back.
+    reserve(&mut Vec::<u8>::new(), bytes, purpose)?;
+    Ok(vec![0; bytes])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let purpose = Purpose {
+            what: "a shard",
+            way_out: "make it smaller",
+        };
+        assert_eq!(zeros(3, purpose).unwrap(), [0; 3]);
+        for bytes in [1 << 60, usize::MAX] {
+            let error = zeros(bytes, purpose).unwrap_err().to_string();
+            let expected = format!(
+                "a shard, of {bytes} bytes, does not fit into the memory of this machine: make it smaller"
+            );
+            assert_eq!(error, expected);
+        }
+        let error = reserve(&mut Vec::<u64>::new(), usize::MAX, purpose);
+        assert!(error.is_err());
+    }
+}
