@@ -133,7 +133,8 @@ mod tests {
     }
 
     fn check<const N: usize, const M: usize>() {
-        let byte = |row: usize, at: usize| (row * VECTOR + at) as u8;
+        // The number of a byte in all rows.
+        let byte = |row: usize, at: usize| u8::try_from(row * VECTOR + at).unwrap();
         let rows = array::from_fn(|row| array::from_fn(|at| byte(row, at)));
         let want: [[u8; VECTOR]; M] =
             array::from_fn(|column| array::from_fn(|at| byte(at / N, column * N + at % N)));
