@@ -1,6 +1,7 @@
 //! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
 //! error has these.
 
+mod axes;
 mod cause;
 mod crop;
 mod gather;
@@ -22,6 +23,9 @@ pub use texture::TextureError;
 pub use view::ViewError;
 
 use crate::text::Shape;
+
+/// The unit of an [`Error::Length`] of elements whose size is not that of the plan's elements.
+pub(crate) const BYTES_PER_ELEMENT: &str = "bytes per element";
 
 /// Any error of an operation, except those of the [`reference`](crate::reference).
 ///
@@ -86,21 +90,30 @@ pub enum Error {
         /// The shape that is too large.
         shape: Vec<usize>,
     },
-    /// An argument that has more or fewer elements or bytes than its shape needs.
+    /// An argument that has more or fewer elements or bytes than its shape needs, or whose elements do not have the
+    /// size of the plan's.
     #[error(
-        "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
-        Shape(shape)
+        "{argument} has {found} {unit}, but {}",
+        match *unit {
+            BYTES_PER_ELEMENT => format!(
+                "the plan's elements have {needed}: pass values of the element type that the plan was made for"
+            ),
+            _ => format!(
+                "its shape {} needs {needed}: pass as many as the shape says",
+                Shape(shape)
+            ),
+        }
     )]
     Length {
         /// The name of the argument.
         argument: &'static str,
         /// The shape of the argument.
         shape: Vec<usize>,
-        /// The length that the shape needs, in `unit`.
+        /// The length that the shape, or the plan, needs, in `unit`.
         needed: usize,
         /// The length of the argument, in `unit`.
         found: usize,
-        /// The unit of both lengths: `"elements"` or `"bytes"`.
+        /// The unit of both lengths: `"elements"`, `"bytes"` or `"bytes per element"`.
         unit: &'static str,
     },
     /// A tensor that is read as an element type other than its own.
@@ -112,7 +125,9 @@ pub enum Error {
         asked: crate::DType,
     },
     /// An index tensor whose element type is not `i32`, `i64` or `u32`.
-    #[error("indices are {found}, but must be int32, int64 or uint32: convert them first")]
+    #[error(
+        "indices (of a crop: begins) are {found}, but must be int32, int64 or uint32: convert them first"
+    )]
     IndexDType {
         /// The element type of the index tensor.
         found: crate::DType,
@@ -156,8 +171,11 @@ pub enum Error {
         /// The element type of the result.
         needed_dtype: crate::DType,
     },
-    /// Host memory for a result could not be allocated.
-    #[error("{bytes} bytes of memory could not be allocated for the result")]
+    /// Host memory for a result, or for data on the way, could not be allocated.
+    #[error(
+        "{bytes} bytes of host memory could not be allocated: work in smaller parts, or stream the slice \
+         (Backend::stream)"
+    )]
     OutOfHostMemory {
         /// The size of the allocation in bytes.
         bytes: usize,

@@ -355,7 +355,12 @@ impl fmt::Display for Plan {
         let bytes = counted(unit, "byte", "bytes");
         write!(f, "{name} {source} -> {shape}: ")?;
         if count == 0 {
-            return f.write_str("empty");
+            return match self.result_bytes() {
+                zeros if zeros > 0 && !self.is_in_place() => {
+                    write!(f, "no rows, {} of zeros", counted(zeros, "byte", "bytes"))
+                }
+                _ => f.write_str("empty"),
+            };
         }
         if let Map::StridedSliceGrad(pairs) = &self.map {
             let kept = pairs.as_ref().map_or(0, Pairs::units);

@@ -380,6 +380,7 @@ fn arguments_that_do_not_match_are_errors() {
     for items in [None, Some(&flat)] {
         let error = x.crop(&floats, items, None, &options).unwrap_err();
         assert!(matches!(error, Error::IndexDType { .. }), "{error}");
+        assert!(error.to_string().contains("begins"), "{error}");
     }
 }
 

@@ -336,6 +336,23 @@ fn what_does_not_fit_says_why() {
             "axis is -9223",
         ),
         (
+            plan(
+                &[3, 4],
+                &[3, 4, 5],
+                GatherOptions {
+                    batch_dims: 2,
+                    ..GatherOptions::default()
+                },
+            ),
+            "axis",
+            "takes batch_dims as the axis",
+        ),
+        (
+            plan(&[3, 4], &[], along(1, 1)),
+            "batch_dims",
+            "must be 0, as indices is a scalar",
+        ),
+        (
             plan(&[3, 4], &[3], along(0, 1)),
             "batch_dims",
             "not above axis (0)",

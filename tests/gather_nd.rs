@@ -300,6 +300,10 @@ fn empty_views() {
         tuples: 2,
     };
     assert_eq!(error, Error::Gather(empty));
+    assert_eq!(
+        error.to_string(),
+        "params of shape [0,3] has no elements, but there are 2 index tuples: pass no tuples, or params with elements"
+    );
 }
 
 /// All 64 bits of an index are compared, not only the low word: 2^32 is not 0.

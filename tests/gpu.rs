@@ -8,7 +8,7 @@ use crate::harness::{
 use wgslice::{
     Backend, Error, Gpu, Tensor,
     gpu::AdapterOptions,
-    options::{GatherNdOptions, ScatterOptions},
+    options::{CropOptions, GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -137,6 +137,13 @@ fn indices_on_another_device_are_named() {
                 argument: "indices"
             }
         );
+        let options = CropOptions {
+            sizes: vec![1],
+            ..CropOptions::default()
+        };
+        let item = Backend::cpu().upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
+        let error = item.crop(&elsewhere, None, None, &options).unwrap_err();
+        assert_eq!(error, Error::DeviceMismatch { argument: "begins" });
     }
 }
 

@@ -139,4 +139,8 @@ fn what_onnx_does_not_allow() {
     for error in [error, axis(-3, 2), lengths(1, 2, 1, 1)] {
         assert!(error.to_string().contains("must be"), "{error}");
     }
+    assert_eq!(
+        axis(0, 0).to_string(),
+        "axis is 0, but the input is a scalar, which has no axis: it must have at least one dimension"
+    );
 }

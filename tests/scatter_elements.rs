@@ -133,6 +133,8 @@ fn shapes_that_do_not_match_are_errors() {
         };
         let error = Plan::scatter_elements(shape, indices, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
+        let scalar = shape.is_empty() && error.to_string().contains("is a scalar");
+        assert_eq!(scalar, shape.is_empty(), "{error}");
     }
     let backend = wgslice::Backend::cpu();
     let mut tensor = backend.upload((&[0i32; 4], &[2, 2])).unwrap();

@@ -746,3 +746,25 @@ fn wrong_tensors_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_new_array_has_a_dimension_and_is_zeros_without_rows() {
+    let plan = |shape: &[usize], indices: &[usize], updates: &[usize]| {
+        Plan::scatter_nd(shape, indices, updates, ADD, DType::I32)
+    };
+    assert_eq!(
+        plan(&[], &[1, 1], &[1]).unwrap_err().to_string(),
+        "indices of shape [1,1] and updates of shape [1] cannot be scattered into shape []: a new array must have \
+         at least one dimension, such as [1]"
+    );
+    let error = plan(&[4], &[0, 1], &[1]).unwrap_err().to_string();
+    assert!(
+        error.ends_with("indices and updates must both be"),
+        "{error}"
+    );
+
+    let zeros = plan(&[4], &[0, 1], &[0]).unwrap().to_string();
+    assert_eq!(zeros, "scatter_nd [0] -> [4]: no rows, 16 bytes of zeros");
+    let kept = Plan::tensor_scatter_nd(&[4], &[0, 1], &[0], ADD, DType::I32).unwrap();
+    assert!(kept.to_string().ends_with(": empty"), "{kept}");
+}

@@ -7,6 +7,7 @@ use crate::{Array, Element, Error, Indices, Plan, Report};
 use crate::{
     Gpu, Pending, Tensor,
     backend::Device,
+    error::BYTES_PER_ELEMENT,
     plan::Map,
     shape::{check_elements, check_length},
 };
@@ -39,9 +40,9 @@ impl<'a, T: Element> Inputs<'a, T> {
     fn check(&self, plan: &Plan) -> Result<(), Error> {
         check_elements("source", &plan.source, self.source.len())?;
         check_length(
-            "an element of source",
-            &[],
-            "bytes",
+            "source",
+            &plan.source,
+            BYTES_PER_ELEMENT,
             plan.element,
             size_of::<T>(),
         )?;

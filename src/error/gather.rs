@@ -1,7 +1,7 @@
 //! Errors of gathers. If several errors apply to an operation of TensorFlow, the one that TensorFlow raises is
 //! returned.
 
-use super::InvalidIndex;
+use super::{InvalidIndex, axes::Axes};
 use crate::text::Shape;
 
 /// `params`, `indices`, the axis and `batch_dims` do not fit together, or an index is out of range.
@@ -45,8 +45,8 @@ pub enum GatherError {
     },
     /// The axis of `gather` or `gather_elements` is not a dimension of `params`.
     #[error(
-        "axis is {axis}, but params has {params_rank} dimensions: \
-         it must be in [-{params_rank}, {params_rank})"
+        "axis is {axis}, but params {} (gather without an axis takes batch_dims as the axis)",
+        Axes(*params_rank)
     )]
     Axis {
         /// The given `axis`. If `gather` was given none, the given `batch_dims`, which it then uses as the axis.
@@ -56,8 +56,11 @@ pub enum GatherError {
     },
     /// `batch_dims` of `gather` that is above `axis`, or outside `[-indices_rank, indices_rank]`.
     #[error(
-        "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
-         indices, and not above axis ({axis})"
+        "batch_dims is {batch_dims}, but must be {}",
+        match indices_rank {
+            0 => "0, as indices is a scalar".to_string(),
+            rank => format!("in [-{rank}, {rank}], the rank of indices, and not above axis ({axis})"),
+        }
     )]
     BatchDimsOfAxis {
         /// The given `batch_dims`.
@@ -100,8 +103,12 @@ pub enum GatherError {
     },
     /// `gather_nd` has index tuples, but `params` has no elements.
     #[error(
-        "params of shape {} is empty, so none of the {tuples} index tuples can be gathered",
-        Shape(params)
+        "params of shape {} has no elements, but there {}: pass no tuples, or params with elements",
+        Shape(params),
+        match tuples {
+            1 => "is 1 index tuple".to_string(),
+            tuples => format!("are {tuples} index tuples"),
+        }
     )]
     EmptyParams {
         /// The shape of `params`.

@@ -1,6 +1,6 @@
 //! Errors of scatters.
 
-use super::InvalidIndex;
+use super::{InvalidIndex, axes::Axes};
 use crate::text::Shape;
 
 /// Indices, updates and the destination do not match, the combination is not defined for the element type, or an index
@@ -23,11 +23,15 @@ pub enum ScatterError {
     /// `indices`, `updates` or the destination is empty, but `indices` and `updates` are not both empty. For a new
     /// array, a scalar destination counts as empty, as in TensorFlow.
     #[error(
-        "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
-         the three is empty, indices and updates must both be",
+        "indices of shape {} and updates of shape {} cannot be scattered into shape {}: {}",
         Shape(indices),
         Shape(updates),
-        Shape(shape)
+        Shape(shape),
+        if shape.is_empty() && !indices.contains(&0) && !updates.contains(&0) {
+            "a new array must have at least one dimension, such as [1]"
+        } else {
+            "where one of the three is empty, indices and updates must both be"
+        }
     )]
     EmptyOutput {
         /// The shape of `indices`.
@@ -55,9 +59,7 @@ pub enum ScatterError {
         shape: Vec<usize>,
     },
     /// `scatter_elements` along a dimension that the destination does not have.
-    #[error(
-        "axis is {axis}, but the destination has {rank} dimensions: it must be in [-{rank}, {rank})"
-    )]
+    #[error("axis is {axis}, but the destination {}", Axes(*rank))]
     Axis {
         /// The given `axis`.
         axis: isize,
@@ -106,7 +108,8 @@ pub enum ScatterError {
     /// An index tuple points outside the destination.
     #[error(
         "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of shape {}: \
-         correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
+         correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
+         (--out-of-range clamp)",
         Shape(shape)
     )]
     OutOfRange {

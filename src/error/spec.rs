@@ -3,6 +3,7 @@
 //! Each error that TensorFlow raises for a slice has a variant here. If several errors apply, the one that TensorFlow
 //! raises is returned.
 
+use super::axes::Axes;
 use crate::text::Shape;
 
 /// A slice that contradicts itself or does not fit the shape, or a `dy` that does not have the shape of the slice.
@@ -40,9 +41,7 @@ pub enum SpecError {
         steps: usize,
     },
     /// An axis that the input does not have.
-    #[error(
-        "axis {axis} is out of range: the input has {rank} dimensions, so it must be in [-{rank}, {rank})"
-    )]
+    #[error("axis is {axis}, but the input {}", Axes(*rank))]
     Axis {
         /// The given axis.
         axis: i64,

@@ -7,7 +7,7 @@
 //! | TensorFlow in Java: `StridedSlice.create`, `GatherNd.create` | [`tensorflow_java`] |
 //! | TensorFlow in C++: `ops::GatherNd` | [`tensorflow_cpp`] |
 //! | MindSpore: `ops.StridedSlice` | [`mindspore`] |
-//! | ONNX: `Slice`, `Gather`, `GatherND`, `ScatterND` | [`onnx`] |
+//! | ONNX: `Slice`, `Gather`, `GatherElements`, `GatherND`, `ScatterElements`, `ScatterND` | [`onnx`] |
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |

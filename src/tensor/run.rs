@@ -1,7 +1,9 @@
 //! Runs plans on tensors.
 
 use super::{Storage, Tensor};
-use crate::{DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType};
+use crate::{
+    DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType, plan::Map,
+};
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, options::OutOfRange};
 use std::borrow::Cow;
@@ -22,7 +24,7 @@ impl Tensor {
             ));
         }
         let index = indices
-            .map(|indices| self.index_type(indices))
+            .map(|indices| self.index_type(plan, indices))
             .transpose()?;
         #[cfg(feature = "gpu")]
         if let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage) {
@@ -54,7 +56,7 @@ impl Tensor {
         indices: Option<&Self>,
     ) -> Result<Pending<Report>, Error> {
         let index = indices
-            .map(|indices| self.index_type(indices))
+            .map(|indices| self.index_type(plan, indices))
             .transpose()?;
         #[cfg(feature = "gpu")]
         let waits = self.waits(plan)?;
@@ -118,9 +120,13 @@ impl Tensor {
         }
     }
 
-    /// Checks that `indices` live on the same device as this tensor, and returns their type.
-    fn index_type(&self, indices: &Self) -> Result<IndexType, Error> {
-        self.check_same_device("indices", indices)?;
+    /// Checks that the `indices` of a plan live on the same device as this tensor, and returns their type.
+    fn index_type(&self, plan: &Plan, indices: &Self) -> Result<IndexType, Error> {
+        let argument = match plan.map {
+            Map::Crop(_) => "begins",
+            _ => "indices",
+        };
+        self.check_same_device(argument, indices)?;
         match indices.dtype {
             DType::I32 => Ok(IndexType::I32),
             DType::U32 => Ok(IndexType::U32),

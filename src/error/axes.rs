@@ -1,0 +1,19 @@
+//! What errors of axes say of the array.
+
+use crate::text::counted;
+use std::fmt;
+
+/// Prints the number of dimensions of an array, and the axes that it has, after the name of the array.
+pub(super) struct Axes(pub(super) usize);
+
+impl fmt::Display for Axes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("is a scalar, which has no axis: it must have at least one dimension"),
+            rank => {
+                let dimensions = counted(rank, "dimension", "dimensions");
+                write!(f, "has {dimensions}: it must be in [-{rank}, {rank})")
+            }
+        }
+    }
+}
