@@ -125,10 +125,10 @@ pub enum Error {
         asked: crate::DType,
     },
     /// An index tensor whose element type is not `i32`, `i64` or `u32`.
-    #[error(
-        "indices (of a crop: begins) are {found}, but must be int32, int64 or uint32: convert them first"
-    )]
+    #[error("{argument} are {found}, but must be int32, int64 or uint32: convert them first")]
     IndexDType {
+        /// The name of the argument: `"indices"`, or `"begins"` of a crop.
+        argument: &'static str,
         /// The element type of the index tensor.
         found: crate::DType,
     },

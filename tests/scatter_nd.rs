@@ -742,7 +742,13 @@ fn wrong_tensors_are_named() {
     let halves = cpu.upload((&[0i16], &[1, 1])).unwrap();
     let error = table.tensor_scatter_nd(&halves, &ints, ADD).unwrap_err();
     assert!(
-        matches!(error, Error::IndexDType { found: DType::I16 }),
+        matches!(
+            error,
+            Error::IndexDType {
+                argument: "indices",
+                found: DType::I16
+            }
+        ),
         "{error}"
     );
 }

@@ -351,7 +351,10 @@ fn join(
 ) -> Result<Tensor, Error> {
     let dtype = begins.dtype();
     if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
-        return Err(Error::IndexDType { found: dtype });
+        return Err(Error::IndexDType {
+            argument: "begins",
+            found: dtype,
+        });
     }
     let (count, dims) = (begins.shape()[0], begins.shape()[1]);
     let (first, bytes) = (usize::from(box_indices.is_some()), dtype.size());

@@ -131,7 +131,7 @@ impl Tensor {
             DType::I32 => Ok(IndexType::I32),
             DType::U32 => Ok(IndexType::U32),
             DType::I64 => Ok(IndexType::I64),
-            found => Err(Error::IndexDType { found }),
+            found => Err(Error::IndexDType { argument, found }),
         }
     }
 
