@@ -19,7 +19,8 @@ Exit codes:
   1  verify or bench found a wrong result
   2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
-  129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; no output was written";
+  129, 130, 131, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM; the output is
+     whole, or as it was before";
 
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.

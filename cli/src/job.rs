@@ -7,7 +7,7 @@ use crate::{
     args::Global,
     device,
     failure::{Failure, Stopped},
-    files::{self, Array, Indices},
+    files::{self, Array, Indices, Writer},
     print,
     report::{Described, Run},
     times::{Stage, Times},
@@ -100,15 +100,20 @@ impl Job<'_> {
             print::line(backend.explain(&plan));
             return Ok(ExitCode::SUCCESS);
         }
+        // An output that cannot be written is refused before the work.
+        let mut output = Writer::create(self.output, dtype, plan.shape())?;
         let mut fallback = None;
-        let mut made = self.make(read, &backend, &work, &mut times);
+        let mut made = self.make(read, &backend, &work, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
             fallback = Some(error.to_string());
-            made = self.make(self.read()?, &device::cpu(global), &work, &mut times);
+            // The output is still empty: it is written last, and its errors are not the device's.
+            let cpu = device::cpu(global);
+            made = self.make(self.read()?, &cpu, &work, &mut output, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
+        times.measure(Stage::Write, || output.finish())?;
 
         let mut run = Run::new(inputs, self.output, &shape, dtype, &backend, times);
         if let Some(report) = report {
@@ -175,12 +180,13 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the output. Returns the shape of the result, and the report if there are indices.
+    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report if there are indices.
     fn make<M: Into<Made>>(
         &self,
         read: Read,
         backend: &Backend,
         work: impl Fn(&Tensors) -> Result<M, Error>,
+        output: &mut Writer,
         times: &mut Times,
     ) -> Result<(Vec<usize>, Option<Report>), Stopped> {
         let tensors = times.measure(Stage::Upload, || {
@@ -197,10 +203,7 @@ impl Job<'_> {
             let report = report.as_ref().map(Pending::wait).transpose()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
-        times.measure(Stage::Write, || {
-            let written = files::write(self.output, tensor.dtype(), tensor.shape(), &bytes);
-            written.map_err(Failure::from)
-        })?;
+        times.measure(Stage::Write, || output.write(&bytes).map_err(Failure::from))?;
         Ok((tensor.shape().to_vec(), report))
     }
 }

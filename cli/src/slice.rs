@@ -16,7 +16,8 @@ use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 ///
 /// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
 /// memory: it is processed in pieces, and only the parts of the file that the slice needs are
-/// read.
+/// read. Held in memory whole are PNG files, read or written, and .npy files in Fortran order or
+/// not in the byte order of the machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +42,8 @@ pub(crate) struct Slice {
     pub(crate) spec: Option<String>,
     #[command(flatten)]
     pub(crate) to: To,
-    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G
+    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G;
+    /// files that are held in memory whole take theirs besides
     /// [default: a quarter of the device's longest buffer, at most 1 GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,

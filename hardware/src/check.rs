@@ -39,6 +39,17 @@ pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     failed.chain(spilled).map(name).collect()
 }
 
+/// Returns the problem of a report without kernels: there is nothing in it to find fault with.
+pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String> {
+    let nothing = report.compiled.is_empty() && report.failed.is_empty();
+    nothing.then(|| {
+        format!(
+            "{}: no kernel was compiled, so none was checked",
+            family.name
+        )
+    })
+}
+
 /// Returns the problems of cases in `IN_FLIGHT` that have no kernel, or a kernel with too few bytes in flight.
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
     let problem = |(case, asked): (&str, usize)| {
@@ -106,6 +117,18 @@ mod tests {
             ..Report::default()
         };
         assert_eq!(spills(FAMILIES[1], &report), ["gfx1100: W1: no"]);
+    }
+
+    #[test]
+    fn a_report_without_kernels_is_a_problem() {
+        let problem = "navi21: no kernel was compiled, so none was checked";
+        let mut report = Report::default();
+        assert_eq!(
+            nothing_compiled(FAMILIES[0], &report).as_deref(),
+            Some(problem)
+        );
+        report.compiled = vec![kernel("W6", 4, 0, 0)];
+        assert_eq!(nothing_compiled(FAMILIES[0], &report), None);
     }
 
     #[test]

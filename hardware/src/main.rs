@@ -107,6 +107,7 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
                 family.name,
                 report.compiled.len()
             );
+            problems.extend(check::nothing_compiled(family, &report));
             problems.extend(check::spills(family, &report));
             if what == "cases" {
                 problems.extend(check::loads_in_flight(family, &report));

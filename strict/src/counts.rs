@@ -34,7 +34,7 @@ pub struct DispatchCounts {
     pub workgroups: [u32; 3],
     /// The invocations of a workgroup along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The number of workgroups that ran, or were to run if a fault ended the dispatch early.
+    /// The number of workgroups that ran. After a fault, no more run, and the one with the fault counts.
     pub workgroups_run: u64,
     /// The number of invocations of these workgroups.
     pub invocations: u64,

@@ -1,7 +1,7 @@
 //! Small shaders, correct or faulty, on a strict device: it must compute the results of the correct ones, and report
 //! the faults of the others.
 
-use strict_gpu::{Access, Depends, Fault, Options, Outside, StrictGpu, Wrong};
+use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
 /// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source`, and write to
@@ -415,4 +415,92 @@ fn too_much_workgroup_memory() {
         error.contains("144 bytes of workgroup memory, more than 143"),
         "{error}"
     );
+}
+
+/// wgpu has the same rules.
+#[test]
+fn copies_and_clears_are_of_whole_words_in_the_buffer() {
+    let gpu = StrictGpu::new(Options::default());
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 16,
+        usage: wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let clear = |offset, size| {
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.clear_buffer(&buffer, offset, size);
+        queue.submit([encoder.finish()]);
+        pollster::block_on(scope.pop()).map(|error| error.to_string())
+    };
+    assert_eq!(clear(0, None), None);
+    assert_eq!(clear(4, Some(12)), None);
+    let rows = [
+        (2, Some(4), "multiples of 4 bytes, which 2 is not"),
+        (4, Some(7), "multiples of 4 bytes, which 7 is not"),
+        (8, Some(12), "12 bytes at 8, beyond the 16"),
+        (20, None, "beyond the 16"),
+    ];
+    for (offset, size, named) in rows {
+        let error = clear(offset, size).expect("an error");
+        assert!(error.contains(named), "{offset}, {size:?}: {error}");
+    }
+}
+
+#[test]
+fn only_workgroups_that_ran_are_counted() {
+    let gpu = StrictGpu::new(Options {
+        panics: false,
+        counting: Some(Counting {
+            subgroup: 32,
+            most_workgroups: u64::MAX,
+        }),
+        ..Options::default()
+    });
+    let (device, queue) = (gpu.device(), gpu.queue());
+    // The third workgroup writes outside.
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(
+            "@group(0) @binding(0) var<storage, read_write> dest: array<u32>;
+             @compute @workgroup_size(4)
+             fn main(@builtin(global_invocation_id) id: vec3<u32>) { dest[id.x] = 1u; }"
+                .into(),
+        ),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let dest = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 32,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: dest.as_entire_binding(),
+        }],
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups(5, 1, 1);
+    drop(pass);
+    queue.submit([encoder.finish()]);
+    assert!(!gpu.take_faults().is_empty());
+    let counts = &gpu.take_counts()[0];
+    let ran = [counts.workgroups_run, counts.invocations, counts.subgroups];
+    assert_eq!(ran, [3, 12, 3]);
 }

@@ -37,8 +37,12 @@ pub fn answer(case: &Case) -> Result<Answer, BadLine> {
 ///
 /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
-    let scatters = case.op.scatters();
-    Ok(match answer(case)? {
+    Ok(expected(answer(case)?, case.op.scatters()))
+}
+
+/// Returns an answer as an expected result. `scatters` says whether the operation is a scatter.
+pub(crate) fn expected(answer: Answer, scatters: bool) -> Expectation {
+    match answer {
         Answer::Tensor {
             tensor,
             bad_rows: 0,
@@ -55,7 +59,7 @@ pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
             zero_fill: None,
             ignore: None,
         },
-    })
+    }
 }
 
 /// Returns the tensor that the steps of a view select from `source`, by the reference.

@@ -27,7 +27,8 @@ pub(crate) fn expected(work: &Workload) -> f64 {
                 .map(|(walk, stride)| walk.first * stride);
             let dims = walks.iter().zip(&strides).map(|(walk, stride)| Dim {
                 count: walk.count,
-                stride: walk.step * stride,
+                // With a step longer than the dimension, there is one position, and the stride does not matter.
+                stride: walk.step.wrapping_mul(*stride),
             });
             add_all(&mut sum, work, &dims.collect::<Vec<_>>(), begin.sum());
         }
@@ -153,11 +154,12 @@ fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     let first = start.map_or(if step > 0 { low } else { high }, cut);
     let end = stop.map_or(if step > 0 { high } else { low }, cut);
     let gap = if step > 0 { end - first } else { first - end };
-    let stride = step.saturating_abs().max(1);
+    let count = gap.max(0).unsigned_abs();
+    let count = count.div_ceil(step.unsigned_abs().max(1));
     Walk {
         first,
         step,
-        count: (gap.max(0) + (stride - 1)) / stride,
+        count: i64::try_from(count).unwrap_or(i64::MAX),
     }
 }
 
@@ -277,6 +279,20 @@ mod tests {
     }
 
     #[test]
+    fn a_step_longer_than_the_array_selects_one_position() {
+        for step in [i64::MAX, i64::MIN] {
+            let text = format!(
+                r#"{{"workloads": [{{"id": "A", "op": "slice", "dtype": "f32", "shape": [10, 3],
+                    "slices": [[1, null, {step}], [null, null, null]]}}]}}"#
+            );
+            let work = &workload::parse(&text).expect("a set")[0];
+            let row = [3, 4, 5].into_iter().map(|at| work.values.at(at));
+            let weighted = row.zip(1..).map(|(value, weight)| value * weight);
+            assert_eq!(expected(work), f64::from(weighted.sum::<u32>()), "{step}");
+        }
+    }
+
+    #[test]
     fn bounds_mean_what_they_mean_in_python() {
         let rows = [
             ([Some(-3), None, Some(1)], vec![4, 5, 6]),
@@ -285,6 +301,8 @@ mod tests {
             ([Some(5), Some(2), Some(1)], vec![]),
             ([Some(2), Some(5), Some(-1)], vec![]),
             ([Some(-9), Some(2), None], vec![0, 1]),
+            ([Some(1), None, Some(i64::MAX)], vec![1]),
+            ([None, None, Some(i64::MIN)], vec![6]),
         ];
         for (bounds, positions) in rows {
             let Walk {

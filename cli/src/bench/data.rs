@@ -87,15 +87,17 @@ impl Values {
     /// Returns the bytes of the first `count` elements.
     fn elements(self, count: usize) -> Result<Vec<u8>, OutOfMemory> {
         /// After this many elements `i` wraps, and the values begin again with zero.
-        const CYCLE: usize = 1 << 32;
+        const CYCLE: u64 = 1 << 32;
         let size = self.dtype.size();
+        // Where addresses have 32 bits, no array is as long as a cycle.
+        let whole = usize::try_from(CYCLE * size as u64).unwrap_or(usize::MAX);
         let mut bytes = room(count * size)?;
         let period: Vec<u8> = (0..self.modulus)
             .flat_map(|value| self.encode(value))
             .collect();
         let mut left = count * size;
         while left > 0 {
-            let mut cycle = left.min(CYCLE * size);
+            let mut cycle = left.min(whole);
             left -= cycle;
             while cycle > 0 {
                 let now = cycle.min(period.len());

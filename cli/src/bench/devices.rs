@@ -110,7 +110,7 @@ fn gpus(_: &Global, _: DeviceChoice) -> Result<Vec<Device>, Failure> {
 }
 
 impl Device {
-    fn describe(&self) -> Described {
+    pub(super) fn describe(&self) -> Described {
         match self {
             Self::Cpu => Described {
                 name: format!("CPU ({} threads)", cpu::threads()),

@@ -117,8 +117,7 @@ fn crossovers(report: &Report) -> String {
     let line = |text: String| format!("<p>{}</p>\n", escaped(&text));
     let mut lines = String::new();
     for device in &report.devices {
-        let own = report.crossovers.iter();
-        let own = own.filter(|at| at.device == device.name);
+        let own = report.crossovers_of(device);
         let items = own.map(|at| format!("<li>{}</li>\n", escaped(at.to_string())));
         let items: String = items.collect();
         if !items.is_empty() {

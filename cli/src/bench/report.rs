@@ -74,6 +74,12 @@ impl Report {
         let results = self.results.iter();
         results.filter(|measured| measured.peer == device.peer)
     }
+
+    /// Returns the sizes from which a device is faster than the CPU.
+    pub(crate) fn crossovers_of(&self, device: &Described) -> impl Iterator<Item = &Crossover> {
+        let crossovers = self.crossovers.iter();
+        crossovers.filter(|crossover| crossover.peer == device.peer)
+    }
 }
 
 /// Returns the name of the processor. `None` if the system has no `/proc/cpuinfo` that names it.

@@ -57,7 +57,9 @@ pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Crossover {
     shape: &'static str,
-    pub(crate) device: String,
+    device: String,
+    /// The device's short name, which tells it from another of the same name.
+    pub(crate) peer: String,
     data: Place,
     /// The smallest size of a result, in bytes, from which on the device was faster at every measured size. `None` if
     /// the device was not faster at the largest size.
@@ -110,6 +112,7 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
                     crossovers.push(Crossover {
                         shape,
                         device: device.name.clone(),
+                        peer: device.peer.clone(),
                         data,
                         from: wins_from(&both),
                         measured: [first, last],
@@ -169,6 +172,36 @@ mod tests {
                 assert_eq!(workload.plan.result_bytes(), size, "{shape}");
             }
         }
+    }
+
+    /// Two devices of one name: the first is faster than the CPU, the second is not.
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn devices_of_one_name_have_their_own_crossovers() {
+        use crate::bench::{devices::Device, report::Report, times::Times};
+        let cpu = Device::Cpu.describe();
+        let gpu = |peer: &str| {
+            let mut gpu = cpu.clone();
+            (gpu.name, gpu.peer, gpu.kind) = ("a GPU".into(), peer.into(), Kind::Gpu);
+            gpu
+        };
+        let devices = vec![cpu.clone(), gpu("wgslice-gpu"), gpu("wgslice-gpu-2")];
+        let work = workload("crop", SMALLEST).expect("a workload");
+        let measured = |(device, seconds): (&Described, f64)| {
+            let sheet = [(Quantity::Resident, Times::of(seconds))].into();
+            Measured::new(&work, &device.name, &device.peer, 0.0, None, sheet)
+        };
+        let points: Vec<Measured> = devices.iter().zip([2.0, 1.0, 3.0]).map(measured).collect();
+        let mut report = Report::new(devices);
+        report.crossovers = crossovers(&report.devices, &points);
+        let own = |at: usize| {
+            let own = report.crossovers_of(&report.devices[at]);
+            own.map(|at| at.from).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [own(0), own(1), own(2)],
+            [vec![], vec![Some(SMALLEST)], vec![None]]
+        );
     }
 
     #[test]

@@ -87,8 +87,7 @@ fn sweep(report: &Report) {
         ));
     }
     for device in &report.devices {
-        let own = report.crossovers.iter();
-        let own: Vec<&Crossover> = own.filter(|at| at.device == device.name).collect();
+        let own: Vec<&Crossover> = report.crossovers_of(device).collect();
         if !own.is_empty() {
             print::line(format_args!("Where {} wins over the CPU", device.name));
         }

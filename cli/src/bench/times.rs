@@ -36,6 +36,12 @@ impl Effort {
 pub(crate) struct Times(Vec<f64>);
 
 impl Times {
+    /// Makes the times of one run.
+    #[cfg(all(test, feature = "gpu"))]
+    pub(crate) fn of(seconds: f64) -> Self {
+        Self(vec![seconds])
+    }
+
     pub(crate) fn each(&self) -> &[f64] {
         &self.0
     }

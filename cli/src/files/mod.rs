@@ -82,12 +82,8 @@ pub(crate) fn read(source: &str) -> Result<Array, FileError> {
 }
 
 /// Writes an array as `.npy` or `.png`, by the extension of `path`.
-pub(crate) fn write(
-    path: &Path,
-    dtype: DType,
-    shape: &[usize],
-    bytes: &[u8],
-) -> Result<(), FileError> {
+#[cfg(test)]
+fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
     let mut writer = Writer::create(path, dtype, shape)?;
     writer.write(bytes)?;
     writer.finish()

@@ -21,6 +21,7 @@ use crate::{
 };
 use std::{
     env, fs,
+    num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -53,13 +54,13 @@ pub(crate) struct Verify {
     #[arg(required_unless_present = "random")]
     pub(crate) cases: Vec<PathBuf>,
     /// Also run N random cases
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(crate) random: usize,
+    #[arg(long, value_name = "N")]
+    pub(crate) random: Option<NonZero<usize>>,
     /// The seed: equal seeds generate equal cases
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
     /// Verify the shaders in an interpreter that reports every fault, instead of on the devices
-    /// of the machine
+    /// of the machine; not with --device, --adapter or --backend
     #[cfg(feature = "strict")]
     #[arg(long)]
     pub(crate) strict: bool,
@@ -74,14 +75,15 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let devices = devices(global)?;
     #[cfg(feature = "strict")]
     let devices = if args.strict {
-        strict::devices()?
+        strict::devices(global)?
     } else {
         devices(global)?
     };
 
     let mut summary = Summary::new(&devices);
     let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();
-    let cases = lines + args.random;
+    let random = args.random.map_or(0, NonZero::get);
+    let cases = lines + random;
     progress::counted(cases * devices.len(), |progress| {
         for (path, cases) in &files {
             for case in cases {
@@ -89,7 +91,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
                 progress.advance(devices.len());
             }
         }
-        random::run(args.seed, args.random, &devices, &mut summary, progress);
+        random::run(args.seed, random, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;

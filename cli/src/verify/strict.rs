@@ -2,7 +2,7 @@
 //! a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or drop accesses
 //! outside of bindings, as drivers do.
 
-use crate::failure::Failure;
+use crate::{args::Global, device, failure::Failure};
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
@@ -20,7 +20,15 @@ fn open(options: Options) -> Result<Gpu, Failure> {
     pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
-pub(super) fn devices() -> Result<Vec<Backend>, Failure> {
+/// Opens the devices. Refuses options that choose others.
+pub(super) fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
+    let device = global.device.map(|_| "--device");
+    if let Some(option) = device.or(device::named(global)) {
+        return Err(Failure::usage(format_args!(
+            "{option} chooses a device of the machine, but --strict interprets the shaders \
+             instead: drop one of them"
+        )));
+    }
     let plain = |name| Options {
         features: wgpu::Features::empty(),
         ..options(name)

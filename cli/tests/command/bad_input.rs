@@ -249,6 +249,29 @@ fn outputs_that_cannot_be_written() {
     }
 }
 
+/// A gather that fails for its indices, too, so the message tells which of the two was found first.
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = Folder::new();
+    let params = folder.npy("params.npy", "<f4", &[2, 3], &[0; 24]);
+    let indices = folder.npy("indices.npy", "<i4", &[1], &bytes(&[7]));
+    let rows = [
+        ("out.npy", "out of range"),
+        ("absent/out.npy", "absent"),
+        ("out.txt", "out.txt"),
+        // PNG cannot hold floats.
+        ("out.png", "float32"),
+    ];
+    for (output, named) in rows {
+        let output = folder.path(output);
+        let options = ["--out-of-range", "error", "-o", &output, "--device", "cpu"];
+        let ran = wgslice(&[&["gather", &params, &indices], &options[..]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(named), "{named} in {ran:?}");
+        assert_eq!(folder.names(), ["indices.npy", "params.npy"]);
+    }
+}
+
 #[test]
 fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     let folder = Folder::new();

@@ -35,7 +35,7 @@ fn exit_codes_are_documented() {
         "1  verify",
         "2  bad usage or bad input",
         "3  no such device",
-        "129, 130, 143  ended by",
+        "129, 130, 131, 143  ended by",
     ] {
         assert!(help.contains(code), "{code} in {help}");
     }

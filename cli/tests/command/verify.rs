@@ -44,6 +44,25 @@ fn cases_made_by_chance_pass_on_every_device() {
 }
 
 #[test]
+fn no_cases_at_all_are_refused() {
+    let ran = wgslice(&["verify", "--random", "0", "--device", "cpu"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("--random"), "{ran:?}");
+}
+
+#[cfg(feature = "strict")]
+#[test]
+fn strict_takes_no_choice_of_a_device() {
+    let rows = [["--device", "cpu"], ["--adapter", "x"], ["--backend", "gl"]];
+    for options in rows {
+        let ran = wgslice(&[&["verify", "--random", "1", "--strict"], &options[..]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let named = ran.stderr.contains(options[0]) && ran.stderr.contains("--strict");
+        assert!(named, "{ran:?}");
+    }
+}
+
+#[test]
 fn an_altered_value_is_seen() {
     let folder = Folder::new();
     let mut case =

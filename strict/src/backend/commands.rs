@@ -68,6 +68,17 @@ impl StrictEncoder {
     fn push(&self, command: Command) {
         super::locked(&self.commands).push(command);
     }
+
+    /// Returns whether all these offsets and sizes in bytes are those of whole words, and reports an error if not.
+    fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
+        let odd = numbers.iter().find(|number| !number.is_multiple_of(4));
+        if let Some(odd) = odd {
+            self.shared.invalid(format!(
+                "a {what} begins and ends at multiples of 4 bytes, which {odd} is not"
+            ));
+        }
+        odd.is_none()
+    }
 }
 
 impl CommandEncoderInterface for StrictEncoder {
@@ -85,12 +96,7 @@ impl CommandEncoderInterface for StrictEncoder {
         );
         let rest = super::locked(&from.memory).bytes() - source_offset;
         let bytes = copy_size.unwrap_or(rest);
-        if [source_offset, destination_offset, bytes]
-            .iter()
-            .any(|at| !at.is_multiple_of(4))
-        {
-            self.shared
-                .invalid("a copy begins and ends at multiples of 4 bytes".into());
+        if !self.is_of_words("copy", &[source_offset, destination_offset, bytes]) {
             return;
         }
         self.push(Command::Copy {
@@ -109,11 +115,21 @@ impl CommandEncoderInterface for StrictEncoder {
         size: Option<BufferAddress>,
     ) {
         let buffer = StrictBuffer::of(buffer).clone();
-        let rest = super::locked(&buffer.memory).bytes() - offset;
+        let room = super::locked(&buffer.memory).bytes();
+        let bytes = size.unwrap_or(room.saturating_sub(offset));
+        if !self.is_of_words("clear", &[offset, bytes]) {
+            return;
+        }
+        if offset.checked_add(bytes).is_none_or(|end| end > room) {
+            self.shared.invalid(format!(
+                "a clear of {bytes} bytes at {offset}, beyond the {room} of the buffer"
+            ));
+            return;
+        }
         self.push(Command::Clear {
             buffer,
             offset,
-            bytes: size.unwrap_or(rest),
+            bytes,
         });
     }
 

@@ -221,7 +221,9 @@ impl StrictQueue {
                 .counting
                 .map_or(u64::MAX, |counting| counting.most_workgroups);
             let chosen = sample(width * height * depth, most);
+            let mut run = 0;
             for &group in &chosen {
+                run += 1;
                 let id = [
                     group % width,
                     group / width % height,
@@ -235,7 +237,6 @@ impl StrictQueue {
             let counts = machine.counter.take().map(|counter| {
                 let size = program.entry_point().workgroup_size;
                 let invocations = u64::from(size.iter().product::<u32>());
-                let run = chosen.len() as u64;
                 DispatchCounts {
                     pipeline: program.label.clone(),
                     workgroups: *workgroups,
