@@ -180,7 +180,8 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report if there are indices.
+    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report
+    /// if there are indices.
     fn make<M: Into<Made>>(
         &self,
         read: Read,
