@@ -430,7 +430,7 @@ fn a_report_becomes_the_error_of_the_crop() {
     assert_eq!(error(OutOfRange::Zero), outside);
 }
 
-/// Empty tuples may number more boxes than any loop ends with.
+/// If tuples and boxes are empty, there may be more of them than a loop can go through in any time.
 #[test]
 fn boxes_without_coordinates_or_elements() {
     let (x, begins) = ([0u8; 0], [0i32; 0]);

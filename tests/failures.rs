@@ -1,7 +1,10 @@
 //! Provokes failures of devices. Each failure is an error that explains itself, and nothing hangs. Afterwards another
 //! device can be opened and the CPU path works.
 
-use crate::harness::gpu::{adapters, noop, request_device};
+use crate::harness::{
+    gpu::{adapters, noop, request_device},
+    texture::texture,
+};
 use std::{
     panic,
     sync::mpsc::{RecvTimeoutError, channel},
@@ -307,20 +310,14 @@ fn assert_lost(error: &Error, way: &str) {
 fn recording_on_a_lost_device() {
     for adapter in adapters() {
         let gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
-        let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
-            label: None,
-            size: wgpu::Extent3d {
-                width: 5,
-                height: 3,
-                depth_or_array_layers: 1,
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rgba8Unorm,
-            usage: wgpu::TextureUsages::COPY_SRC,
-            view_formats: &[],
-        });
+        let texture = texture(
+            &gpu,
+            wgpu::TextureFormat::Rgba8Unorm,
+            wgpu::TextureDimension::D2,
+            1,
+            [1, 3, 5],
+            wgpu::TextureUsages::COPY_SRC,
+        );
         let texels = Texels::new(&texture)
             .unwrap()
             .channels(&[2, 1, 0, 3])

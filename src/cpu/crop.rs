@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     layout::{Axis, along},
-    lock::lock,
     ops::{
         crop::{Extent, Map},
         index::{Index, OutOfRange},
@@ -20,7 +19,6 @@ use crate::{
     plan,
     report::Missing,
 };
-use std::sync::{Mutex, PoisonError};
 
 /// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside of
 /// x or name an item that does not exist, and the first of them.
@@ -39,15 +37,9 @@ pub(super) fn run<I: Index>(
     let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
     let nests = lines.each_ref().map(Line::nest);
     let threads = crop.threads(rows, threads);
-    let all = Mutex::new(Missing::default());
-    threads::spread(dest, crop.piece, threads, |first, dest| {
-        let missing = crop.part(source, indices, &nests, first, dest);
-        if missing.count > 0 {
-            let mut all = lock(&all);
-            *all = all.and(missing);
-        }
-    });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    threads::spread_counting(dest, crop.piece, threads, |first, dest| {
+        crop.part(source, indices, &nests, first, dest)
+    })
 }
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     layout::Axis,
-    lock::lock,
     ops::{
         index::Index,
         indexed::{Dimension, Map},
@@ -24,10 +23,7 @@ use crate::{
     plan,
     report::Missing,
 };
-use std::{
-    hint::black_box,
-    sync::{Mutex, PoisonError},
-};
+use std::hint::black_box;
 
 /// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
 /// more groups than there can be reads in flight, so that the wait is a small part of the time.
@@ -74,15 +70,9 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     let group = Group::of(rows, map);
     let threads = group.threads(dest.len(), threads);
     let gather = Gather::<I, WRAPS, CLAMPS>::new(&group, map, source, indices);
-    let all = Mutex::new(Missing::default());
-    threads::spread(dest, group.grain(), threads, |first, dest| {
-        let missing = gather.part(first, dest);
-        if missing.count > 0 {
-            let mut all = lock(&all);
-            *all = all.and(missing);
-        }
-    });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    threads::spread_counting(dest, group.grain(), threads, |first, dest| {
+        gather.part(first, dest)
+    })
 }
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {

@@ -111,10 +111,13 @@ fn interleave_vectors<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8;
     })
 }
 
-/// Takes elements of `N` bytes, 4 or 8, from two vectors in turn, as [`interleave()`] does from slices.
 #[cfg(not(target_arch = "x86_64"))]
+use interleave_by_loop as interleave_vectors;
+
+/// The same on processors without such instructions.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-fn interleave_vectors<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8; VECTOR]; 2] {
+fn interleave_by_loop<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8; VECTOR]; 2] {
     let mut both = [[0; VECTOR]; 2];
     interleave::<N>([a, b].as_flattened(), both.as_flattened_mut());
     both
@@ -122,8 +125,18 @@ fn interleave_vectors<const N: usize>(a: [u8; VECTOR], b: [u8; VECTOR]) -> [[u8;
 
 #[cfg(test)]
 mod tests {
-    use super::{VECTOR, transposed};
+    use super::{VECTOR, interleave_by_loop, interleave_vectors, transposed};
     use std::array;
+
+    /// The loop of other processors gives the same as the instructions of this one.
+    #[test]
+    fn instructions_interleave_as_the_loop_does() {
+        let a = array::from_fn(|at| u8::try_from(at).unwrap());
+        let b = a.map(|byte| byte + 100);
+        assert_eq!(interleave_vectors::<4>(a, b), interleave_by_loop::<4>(a, b));
+        assert_eq!(interleave_vectors::<8>(a, b), interleave_by_loop::<8>(a, b));
+        assert_eq!(interleave_by_loop::<8>(a, b)[0][6..10], [6, 7, 100, 101]);
+    }
 
     #[test]
     fn squares_are_transposed() {

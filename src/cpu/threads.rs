@@ -7,7 +7,7 @@
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
 //! the calling thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
 
-use crate::{lock::lock, text::counted};
+use crate::{lock::lock, report::Missing, text::counted};
 use std::{fmt::Display, num::NonZero, sync::Mutex};
 
 /// The smallest amount of work per thread, in nanoseconds, if there are several threads: more than starting one takes.
@@ -122,6 +122,24 @@ pub(super) fn spread(
     let part = part(dest.len(), threads).div_ceil(grain) * grain;
     let parts = dest.chunks_mut(part).enumerate();
     share(parts, threads, |(i, dest)| write(i * part, dest));
+}
+
+/// Writes `dest` as [`spread`] does, and combines what the calls of `write` return.
+pub(super) fn spread_counting(
+    dest: &mut [u8],
+    grain: usize,
+    threads: usize,
+    write: impl Fn(usize, &mut [u8]) -> Missing + Sync,
+) -> Missing {
+    let all = Mutex::new(Missing::default());
+    spread(dest, grain, threads, |first, dest| {
+        let missing = write(first, dest);
+        if missing.count > 0 {
+            let mut all = lock(&all);
+            *all = all.and(missing);
+        }
+    });
+    *lock(&all)
 }
 
 /// The size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most [`PART`],

@@ -208,6 +208,8 @@ fn slots_of_uniforms_are_shared_and_bounded() {
     }
     let strips = shared.slots.strips();
     assert!(strips <= 65, "{strips}");
+    gpu.trim();
+    assert_eq!(shared.slots.strips(), 0);
 }
 
 /// The buffer of a slot, and the slot's offset in it.

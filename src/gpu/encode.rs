@@ -220,10 +220,11 @@ impl Gpu {
         }
         source.check(dest)?;
         Ok(match route {
-            Route::Nothing => Commands::Nothing,
             Route::Copies => Commands::Copies,
             Route::Clear => Commands::Clear,
-            Route::Dispatches => Commands::Dispatches(self.dispatches(task, source, dest)?),
+            Route::Nothing | Route::Dispatches => {
+                Commands::Dispatches(self.dispatches(task, source, dest)?)
+            }
         })
     }
 

@@ -53,8 +53,8 @@ impl Gpu {
             Ok(cut) => cut,
         };
         if let Map::ScatterNd(map) = &plan.map {
-            // The last dispatch of a block applies its rows. Before the blocks, a pass may check all tuples.
-            let blocks = passes.iter().filter(|pass| pass.cleared != (0..4));
+            let blocks = passes.iter().filter(|pass| !pass.is_check());
+            // The last dispatch of a block applies its rows.
             let applied = blocks.clone().find_map(|block| block.dispatches.last());
             let Some(applied) = applied else {
                 return "nothing is recorded".into();

@@ -43,6 +43,14 @@ pub(crate) struct Pass<D> {
     pub(crate) dispatches: Vec<D>,
 }
 
+impl<D> Pass<D> {
+    /// Whether this pass only checks the tuples of a scatter under `OutOfRange::Error`, before any block: it is the only
+    /// pass that clears the count of rows out of range.
+    pub(super) fn is_check(&self) -> bool {
+        self.cleared.start == 0 && !self.cleared.is_empty()
+    }
+}
+
 /// A dispatch, ready to be recorded.
 #[derive(Debug)]
 pub(super) struct Launch {

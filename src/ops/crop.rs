@@ -266,7 +266,7 @@ impl Backend {
         )?;
         let plan = view.crop(boxes, options, T::DTYPE)?;
         let dims = options.sizes.len();
-        // There may be more boxes than a loop ends with, if their tuples are empty.
+        // If tuples are empty, there may be more of them than a loop can go through in any time.
         let count = match boxes.depth(dims) {
             0 => 0,
             _ => boxes.count,

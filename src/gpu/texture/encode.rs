@@ -156,6 +156,7 @@ impl Gpu {
         plans.into_iter().map(decide).collect()
     }
 
+    /// Records what [`Gpu::moves`] decided on for these arguments.
     fn put_moves(
         &self,
         encoder: &mut CommandEncoder,
