@@ -177,7 +177,9 @@ fn tile(
         let others = product(&tile) / tile[dim] * element;
         let mut chunks = room / others.max(1) / chunk[dim];
         if dim == 0 {
-            let most = shape[0].div_ceil(chunk[0]).div_ceil(threads.saturating_mul(4));
+            let most = shape[0]
+                .div_ceil(chunk[0])
+                .div_ceil(threads.saturating_mul(4));
             chunks = chunks.min(most);
         }
         tile[dim] = chunks
