@@ -57,6 +57,7 @@ pub mod stream;
 mod tensor;
 mod text;
 mod view;
+mod walk;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;

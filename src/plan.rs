@@ -8,10 +8,18 @@
 //! one file in Rust (`cpu/`) and one in WGSL (`shaders/`).
 
 use crate::{
+    DType,
     layout::Axis,
-    ops::{crop, index::Policy, indexed, scatter_nd, strided_slice},
+    ops::{
+        crop,
+        index::Policy,
+        indexed,
+        scatter_nd::{self, ScatterOptions},
+        strided_slice,
+    },
     pairs::Pairs,
     text::{Shape, counted},
+    walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
 use std::fmt;
 #[cfg(feature = "gpu")]
@@ -82,6 +90,16 @@ impl Rows {
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
     }
+
+    /// A row's units as the innermost dimension of a walk, contiguous in the destination.
+    fn run_dim(&self) -> Dim {
+        Dim {
+            size: self.run,
+            from: self.step,
+            to: 1,
+            tuple: 0,
+        }
+    }
 }
 
 /// Where rows begin in the source, where they are written, or both. Operations that locate rows in the same way share a
@@ -125,6 +143,30 @@ impl Map {
             Self::Crop(map) => map.form(rows),
         }
     }
+}
+
+/// What a plan does to the elements of its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Effect {
+    /// The walk writes every element of the result: slices, gathers and crops.
+    Make,
+    /// The elements that the walk does not write keep their values: updates.
+    Update,
+    /// The elements that the walk does not write become zeros: gradients.
+    Fill,
+    /// Each row of the walk replaces a slice of the destination, or is combined with it.
+    Scatter(Scatter),
+}
+
+/// How a scatter changes its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scatter {
+    /// The number of slices of the destination.
+    pub(crate) slices: usize,
+    /// Whether rows are combined with zeros rather than with the destination's old content.
+    pub(crate) fresh: bool,
+    pub(crate) dtype: DType,
+    pub(crate) options: ScatterOptions,
 }
 
 /// [`Map::form`] of a plan that selects no element.
@@ -260,6 +302,119 @@ impl Plan {
         (rows, Cow::Owned(map))
     }
 
+    pub(crate) fn effect(&self) -> Effect {
+        match &self.map {
+            Map::StridedSlice(_) | Map::Indexed(_) | Map::Crop(_) => Effect::Make,
+            Map::StridedSliceUpdate(_) => Effect::Update,
+            Map::StridedSliceGrad(_) => Effect::Fill,
+            Map::ScatterNd(map) => Effect::Scatter(Scatter {
+                slices: map.slices,
+                fresh: map.fresh,
+                dtype: map.dtype,
+                options: map.options,
+            }),
+        }
+    }
+
+    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements that
+    /// become zeros.
+    pub(crate) fn walk(&self) -> Option<Walk> {
+        let rows = &self.rows;
+        if rows.count == 0 {
+            return None;
+        }
+        let mut walk = match &self.map {
+            Map::StridedSlice(map) => {
+                let dims = map.axes.iter().map(|axis| Dim {
+                    size: axis.size,
+                    from: axis.stride,
+                    to: 0,
+                    tuple: 0,
+                });
+                let dims = dims.chain([rows.run_dim()]).collect();
+                Walk::strided(rows.unit, map.offset.cast_signed(), 0, dense(dims))
+            }
+            Map::StridedSliceUpdate(pairs) | Map::StridedSliceGrad(pairs) => {
+                let pairs = pairs.as_ref()?;
+                let dims = pairs.axes.iter().map(|axis| Dim {
+                    size: axis.size,
+                    from: axis.from,
+                    to: axis.to.cast_signed(),
+                    tuple: 0,
+                });
+                let mut dims: Vec<_> = dims.collect();
+                if dims.is_empty() {
+                    dims.push(Dim::ONE);
+                }
+                Walk::strided(
+                    pairs.unit,
+                    pairs.from.cast_signed(),
+                    pairs.to.cast_signed(),
+                    dims,
+                )
+            }
+            Map::Indexed(map) => indexed_walk(map, rows),
+            Map::Crop(map) => {
+                let mut walk = indexed_walk(&map.gather, rows);
+                let dims = map.extents.len();
+                if !map.boxes.box_indices {
+                    walk.coordinates.remove(0);
+                }
+                let first = map.first_begin();
+                let of_crop = walk.coordinates.iter_mut().rev().take(dims).rev();
+                for (d, (coordinate, extent)) in of_crop.zip(&map.extents).enumerate() {
+                    coordinate.begin = Begin::Column(first + d);
+                    coordinate.along = Some(Along {
+                        dim: 1 + d,
+                        step: extent.step,
+                        extent: extent.size,
+                        first: 0,
+                        flip: map.boxes.flips.then_some(first + dims + d),
+                    });
+                }
+                walk.columns = map.gather.indices[1];
+                walk
+            }
+            Map::ScatterNd(map) => {
+                let run = rows.run.cast_signed();
+                let mut dims = Vec::new();
+                let (mut from, mut tuple) = (run, 1);
+                let alone = [Axis {
+                    size: rows.count,
+                    stride: 0,
+                }];
+                let walked = if map.walk.is_empty() {
+                    &alone[..]
+                } else {
+                    &map.walk
+                };
+                for axis in walked.iter().rev() {
+                    dims.push(Dim {
+                        size: axis.size,
+                        from,
+                        to: axis.stride * run,
+                        tuple,
+                    });
+                    from *= axis.size.cast_signed();
+                    tuple *= axis.size;
+                }
+                dims.reverse();
+                dims.push(rows.run_dim());
+                let mut walk = Walk::strided(rows.unit, 0, 0, dims);
+                let axes = map.axes.iter().enumerate();
+                walk.coordinates = axes
+                    .map(|(column, axis)| Coordinate::indexed(axis.size, axis.stride * run, column))
+                    .collect();
+                walk.points = Side::Dest;
+                walk.columns = map.axes.len();
+                walk.counts = true;
+                walk
+            }
+        };
+        walk.merge();
+        Some(walk)
+    }
+
     /// Whether no element of the source can be read: the source is empty, or an indexed dimension of a gather or a crop
     /// has size 0.
     #[cfg(feature = "gpu")]
@@ -321,6 +476,42 @@ impl Plan {
     pub(crate) fn depth(&self) -> usize {
         self.tuples().map_or(0, |tuples| tuples.depth)
     }
+}
+
+/// The dimensions with the distances in the destination that fill it in row-major order.
+fn dense(mut dims: Vec<Dim>) -> Vec<Dim> {
+    let mut to = 1;
+    for dim in dims.iter_mut().rev() {
+        dim.to = to;
+        to *= dim.size.cast_signed();
+    }
+    dims
+}
+
+/// The walk of a gather whose rows fill the result.
+fn indexed_walk(map: &indexed::Map, rows: &Rows) -> Walk {
+    let mut tuple = 1;
+    let mut dims = vec![rows.run_dim()];
+    for dimension in map.walk.iter().rev() {
+        dims.push(Dim {
+            size: dimension.size,
+            from: dimension.stride,
+            to: 0,
+            tuple: if dimension.repeats { 0 } else { tuple },
+        });
+        if !dimension.repeats {
+            tuple *= dimension.size;
+        }
+    }
+    dims.reverse();
+    let mut walk = Walk::strided(rows.unit, map.offset.cast_signed(), 0, dense(dims));
+    let axes = map.coordinates.iter().enumerate();
+    walk.coordinates = axes
+        .map(|(column, axis)| Coordinate::indexed(axis.size, axis.stride, column))
+        .collect();
+    walk.columns = map.coordinates.len();
+    walk.counts = true;
+    walk
 }
 
 pub(crate) struct Tuples<'a> {

@@ -34,7 +34,7 @@ impl Plan {
         // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
         // dimension of the result, one that does not repeat the tuples. These dimensions come in the same order in
         // both.
-        let walk = self.walk(map);
+        let walk = self.result_dims(map);
         let mut own = walk.iter().zip(result);
         let mut own = own
             .by_ref()
@@ -87,7 +87,7 @@ impl Plan {
         shape::check_elements("indices", &shape, indices.len())?;
         let tuples = Tuples::of(map, indices);
         self.check_tuples(map, &needed, indices, &tuples)?;
-        let walk = self.walk(map);
+        let walk = self.result_dims(map);
         let factor = self.factor();
         let in_elements = |axis: &Axis| axis.stride * factor.cast_signed();
         let coordinates = map.coordinates.iter().zip(&tuples.ranges);
@@ -175,7 +175,7 @@ impl Plan {
     }
 
     /// The dimensions of a gather's result, with strides in elements of the source.
-    fn walk(&self, map: &indexed::Map) -> Vec<Dimension> {
+    fn result_dims(&self, map: &indexed::Map) -> Vec<Dimension> {
         let rows = map.walk.iter().map(Dimension::axis);
         let strides = self.strides(rows.chain([self.rows.run_axis()]));
         let repeats = map

@@ -1,0 +1,92 @@
+// Copies units of 4, 8, 12 or 16 bytes. `lanes` neighbouring invocations take neighbouring units of a row, so that
+// their accesses coalesce. An invocation loads four units before it stores any.
+//
+// If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row, and has `lanes` invocations.
+// If ROWS is 4, each belongs to another row: a workgroup takes `lanes` units of four times as many neighbouring rows as
+// it has invocations for. Short rows are copied in this way, and transposes: if neighbouring rows are neighbours in
+// the source, and `lanes` units fill a sector of the result, the workgroup uses all of each sector that it touches.
+//
+// Needs: `Unit`, a type of the unit's size.
+#import walk.wgsl
+
+override ROWS: u32 = 1u;
+// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
+override LOOPS: bool = false;
+
+@group(0) @binding(1) var<storage, read> source: array<Unit>;
+@group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
+
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let lanes = 1u << walk.lanes_log2;
+    let lane = local & (lanes - 1u);
+    // The rows that a workgroup has lanes for, and the lane's row among them.
+    let side = WORKGROUP >> walk.lanes_log2;
+    let of_side = local >> walk.lanes_log2;
+    let number = workgroup_number(group);
+    if ROWS == 1u {
+        let tile = number * side + of_side;
+        let row = tile / walk.segments;
+        let first = (tile - row * walk.segments) * walk.segment;
+        let end = min(first + walk.segment, walk.run);
+        // Invocations beyond the last row look it up, and write nothing.
+        let at = locate(min(row, walk.rows - 1u));
+        let exists = row < walk.rows;
+        report_row(at, row, exists && first + lane == 0u);
+        var units = first + lane + lanes * FOUR;
+        move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
+        if LOOPS {
+            for (units += 4u * lanes; units.x < end; units += 4u * lanes) {
+                move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
+            }
+        }
+    } else {
+        let block = number / walk.segments;
+        let rows = block * side * 4u + of_side + side * FOUR;
+        let unit = (number - block * walk.segments) * lanes + lane;
+        let exists = rows < vec4(walk.rows);
+        let found = min(rows, vec4(walk.rows - 1u));
+        let a = locate(found.x);
+        let b = locate(found.y);
+        let c = locate(found.z);
+        let d = locate(found.w);
+        let speaks = exists & vec4(unit == 0u);
+        report_row(a, rows.x, speaks.x);
+        report_row(b, rows.y, speaks.y);
+        report_row(c, rows.z, speaks.z);
+        report_row(d, rows.w, speaks.w);
+        move_four(a, b, c, d, vec4(unit), exists & vec4(unit < walk.run));
+    }
+}
+
+// Copies those of one unit each of four rows that are `inside`.
+fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool>) {
+    let sourced = vec4(has_source(a, units.x), has_source(b, units.y), has_source(c, units.z), has_source(d, units.w));
+    let found = inside & sourced;
+    let at = vec4(a.base, b.base, c.base, d.base) + units * vec4(a.step, b.step, c.step, d.step);
+    let fetched = select(vec4(0u), at, found);
+    var unit_a = source[fetched.x];
+    var unit_b = source[fetched.y];
+    var unit_c = source[fetched.z];
+    var unit_d = source[fetched.w];
+    let to = vec4(a.to, b.to, c.to, d.to) + units * walk.run_to;
+    // One branch for nearly all invocations, so that the four loads stay in flight together.
+    if all(found) {
+        dest[to.x] = unit_a;
+        dest[to.y] = unit_b;
+        dest[to.z] = unit_c;
+        dest[to.w] = unit_d;
+        return;
+    }
+    if !found.x { unit_a = Unit(); }
+    if !found.y { unit_b = Unit(); }
+    if !found.z { unit_c = Unit(); }
+    if !found.w { unit_d = Unit(); }
+    let written = inside & (vec4(a.state, b.state, c.state, d.state) != vec4(ELSEWHERE));
+    if written.x { dest[to.x] = unit_a; }
+    if written.y { dest[to.y] = unit_b; }
+    if written.z { dest[to.z] = unit_c; }
+    if written.w { dest[to.w] = unit_d; }
+}

@@ -1,0 +1,196 @@
+// Copies elements of 1, 2 or 3 bytes to a contiguous result. Four neighbouring elements of the result are a group:
+// ELEMENT whole words, which one invocation makes. Distances are in bytes.
+//
+// A row owns the groups whose first element is its own; its last group may end in the next row. `lanes` neighbouring
+// invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four groups, and
+// has sixteen loads in flight. If ROWS is 1, the four groups belong to one row, `lanes` apart; a tile is `segment`
+// groups of a row. If ROWS is 4, they belong to four neighbouring rows, as in `copy.wgsl`.
+//
+// Needs: nothing.
+#import walk.wgsl
+
+override ROWS: u32 = 1u;
+// The bytes of an element.
+override ELEMENT: u32 = 1u;
+// Whether rows have fewer than four elements. Then an invocation makes one group, and looks up each of its elements.
+override SHORT: bool = false;
+// Whether an element may lie in two words.
+override STRADDLES: bool = ELEMENT == 3u;
+// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
+override LOOPS: bool = false;
+
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> dest: array<u32>;
+
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+
+// Loads the element at byte `at`, with zeros above it.
+fn fetch(at: u32) -> u32 {
+    var word = source[at >> 2u] >> (at << 3u);
+    if STRADDLES {
+        let last = source[(at + ELEMENT - 1u) >> 2u];
+        // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
+        word |= (last << 1u) << ~(at << 3u);
+    }
+    return word & (NONE >> (32u - 8u * ELEMENT));
+}
+
+fn fetch_four(at: vec4<u32>, found: vec4<bool>) -> vec4<u32> {
+    let safe = select(vec4(0u), at, found);
+    let four = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
+    return select(vec4(0u), four, found);
+}
+
+// The words of four elements: ELEMENT of them, then zeros.
+fn packed(e: vec4<u32>) -> vec3<u32> {
+    if ELEMENT == 1u { return vec3(e.x | (e.y << 8u) | (e.z << 16u) | (e.w << 24u), 0u, 0u); }
+    if ELEMENT == 2u { return vec3(e.x | (e.y << 16u), e.z | (e.w << 16u), 0u); }
+    return vec3(e.x | (e.y << 24u), (e.y >> 8u) | (e.z << 16u), (e.z >> 16u) | (e.w << 8u));
+}
+
+fn store(group: u32, words: vec3<u32>) {
+    let to = walk.to_base + group * ELEMENT;
+    dest[to] = words.x;
+    if ELEMENT > 1u { dest[to + 1u] = words.y; }
+    if ELEMENT > 2u { dest[to + 2u] = words.z; }
+}
+
+// Stores those of a group's elements that are `written`; the other bytes of its words keep their values.
+fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
+    let mask = packed(select(vec4(0u), vec4(NONE >> (32u - 8u * ELEMENT)), written));
+    let words = packed(select(vec4(0u), elements, written));
+    let to = walk.to_base + group * ELEMENT;
+    for (var n = 0u; n < ELEMENT; n++) {
+        if mask[n] == NONE {
+            dest[to + n] = words[n];
+        } else if mask[n] != 0u {
+            dest[to + n] = words[n] | (dest[to + n] & ~mask[n]);
+        }
+    }
+}
+
+// Makes a group whose elements may each lie in another row, or outside the result. If `speaks`, reports the rows whose
+// first element it makes.
+fn make_any(group: u32, speaks: bool) {
+    // The number of an element before the result wraps.
+    let elements = group * 4u - walk.head + FOUR;
+    let inside = elements < vec4(walk.rows * walk.run);
+    let rows = select(vec4(0u), elements / walk.run, inside);
+    let j = elements - rows * walk.run;
+    let a = locate(rows.x);
+    let b = locate(rows.y);
+    let c = locate(rows.z);
+    let d = locate(rows.w);
+    let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
+    let found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
+    let fetched = fetch_four(at, found);
+    let states = vec4(a.state, b.state, c.state, d.state);
+    let written = inside & (states != vec4(ELSEWHERE));
+    if all(written) {
+        store(group, packed(fetched));
+    } else {
+        store_some(group, fetched, written);
+    }
+    if speaks {
+        let first = inside & (j == vec4(0u));
+        report_row(a, rows.x, first.x);
+        report_row(b, rows.y, first.y);
+        report_row(c, rows.z, first.z);
+        report_row(d, rows.w, first.w);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let number = workgroup_number(workgroup);
+    if SHORT {
+        let group = number * WORKGROUP + local;
+        if group * 4u < walk.rows * walk.run + walk.head { make_any(group, true); }
+        return;
+    }
+    let lanes = 1u << walk.lanes_log2;
+    let lane = local & (lanes - 1u);
+    let side = WORKGROUP >> walk.lanes_log2;
+    let of_side = local >> walk.lanes_log2;
+    if ROWS == 1u {
+        let tile = number * side + of_side;
+        let row = tile / walk.segments;
+        let first = (tile - row * walk.segments) * walk.segment;
+        let exists = row < walk.rows;
+        let at = locate(min(row, walk.rows - 1u));
+        report_row(at, row, exists && first + lane == 0u);
+        let groups = first + lane + lanes * FOUR;
+        make_four(vec4(min(row, walk.rows - 1u)), at, at, at, at, groups, vec4(exists));
+        if LOOPS {
+            for (var n = 4u * lanes; n < walk.segment && exists; n += 4u * lanes) {
+                make_four(vec4(row), at, at, at, at, groups + n, vec4(exists));
+            }
+        }
+    } else {
+        let block = number / walk.segments;
+        let numbers = (block * side + of_side) * 4u + FOUR;
+        let exists = numbers < vec4(walk.rows);
+        let rows = min(numbers, vec4(walk.rows - 1u));
+        let groups = vec4((number - block * walk.segments) * lanes + lane);
+        let a = locate(rows.x);
+        let b = locate(rows.y);
+        let c = locate(rows.z);
+        let d = locate(rows.w);
+        let speaks = exists & (groups == vec4(0u));
+        report_row(a, rows.x, speaks.x);
+        report_row(b, rows.y, speaks.y);
+        report_row(c, rows.z, speaks.z);
+        report_row(d, rows.w, speaks.w);
+        make_four(rows, a, b, c, d, groups, exists);
+    }
+}
+
+// Makes one group each of four rows, which are numbered from the first that the row owns.
+fn make_four(rows: vec4<u32>, a: Row, b: Row, c: Row, d: Row, numbers: vec4<u32>, exists: vec4<bool>) {
+    // Each row's first element, counted from the beginning of group 0, and the groups that the row owns.
+    let first = rows * walk.run + walk.head;
+    let groups = numbers + select((first + 3u) >> vec4(2u), vec4(0u), rows == vec4(0u));
+    let inside = exists & (groups < ((first + walk.run + 3u) >> vec4(2u)));
+    let j = groups * 4u - first;
+    // Whether the row holds all elements of the group, and a crop all their sources. `j` wraps before the row. Positions
+    // are in order, so those between two that lie inside do, too.
+    var whole = inside & (j < vec4(walk.run)) & (j + 3u < vec4(walk.run));
+    if CROPS {
+        let last = j + 3u;
+        whole &= vec4(lies_inside(a, j.x), lies_inside(b, j.y), lies_inside(c, j.z), lies_inside(d, j.w));
+        whole &= vec4(lies_inside(a, last.x), lies_inside(b, last.y), lies_inside(c, last.z), lies_inside(d, last.w));
+    }
+    let state = vec4(a.state, b.state, c.state, d.state);
+    let found = whole & (state == vec4(FOUND));
+    let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
+    let words_a = four_of(a, at.x, found.x);
+    let words_b = four_of(b, at.y, found.y);
+    let words_c = four_of(c, at.z, found.z);
+    let words_d = four_of(d, at.w, found.w);
+    if all(found) {
+        store(groups.x, words_a);
+        store(groups.y, words_b);
+        store(groups.z, words_c);
+        store(groups.w, words_d);
+        return;
+    }
+    // A row without a source has zeros for its words.
+    let written = whole & (state != vec4(ELSEWHERE));
+    if written.x { store(groups.x, words_a); }
+    if written.y { store(groups.y, words_b); }
+    if written.z { store(groups.z, words_c); }
+    if written.w { store(groups.w, words_d); }
+    // A row has at most two groups that it holds only in part.
+    let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), inside & !whole);
+    for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
+        make_any(groups[firstTrailingBit(left)], false);
+    }
+}
+
+// The words of four elements of a row that begin at byte `at`; zeros if they have no source.
+fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
+    let safe = select(0u, at, found);
+    let step = select(0u, row.step, found);
+    let words = packed(vec4(fetch(safe), fetch(safe + step), fetch(safe + 2u * step), fetch(safe + 3u * step)));
+    return select(vec3(0u), words, found);
+}

@@ -1,0 +1,323 @@
+// The walk: where each row of a dispatch begins in the source and in the destination. Every kernel imports this file.
+//
+// Rows are numbered in row-major order over `dims`, outermost first; a digit is a row's position along one of them. A
+// row is `run` units, `run_from` apart in the source and `run_to` apart in the destination. Unit j of a row lies at
+//
+//     from = from_base + sum(digit[d] * dims[d].from_stride) + j * run_from + sum(position[c] * coordinates[c].stride)
+//     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
+//
+// where position[c] is a number of the row's index tuple or, in a crop, that number plus a multiple of the row's digit
+// along one dimension. In the steps of a scatter the sum of `from` is the number of a slice of the destination.
+//
+// Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
+// negative distance is its complement. The host's struct is in src/gpu/launch.rs; a test compares the two.
+//
+// Defines: walk, report, Row, locate, has_source, lies_inside, report_row, workgroup_number. Needs: nothing.
+
+// The number of `dims` that are looked at; those after the walk's own have one position. Loops over them unroll.
+override DIMS: u32 = 8u;
+// The number of coordinates that are looked at. At most `walk.columns` of them are the walk's own.
+override COORDINATES: u32 = 8u;
+// Whether coordinates may extend along dimensions: crops, and gradients of slices.
+override CROPS: bool = true;
+// The number of invocations in a workgroup.
+override WORKGROUP: u32 = 256u;
+
+struct Dim {
+    size: u32,
+    // The distance between neighbours in the source, in the destination, and in the list of tuples.
+    from_stride: u32,
+    to_stride: u32,
+    tuple_stride: u32,
+}
+
+struct Coordinate {
+    // The number of positions, and their distance.
+    size: u32,
+    stride: u32,
+    // This dispatch takes the `count` positions from `first` on; rows at other positions are other dispatches'.
+    first: u32,
+    count: u32,
+    // The number of the tuple's column, or NONE: then the position is `begin`, a signed number.
+    column: u32,
+    begin: u32,
+    // The dimension along which boxes extend (DIMS stands for the run), or NONE. Neighbours in a box are `step`
+    // positions apart, and a box has `extent` of them along the dimension, of which this dispatch takes those from
+    // `digit` on. If column `flip` of the tuple, unless it is NONE, is not 0, the box is reversed.
+    along: u32,
+    step: u32,
+    extent: u32,
+    digit: u32,
+    flip: u32,
+    unused: u32,
+}
+
+struct Walk {
+    from_base: u32,
+    to_base: u32,
+    run: u32,
+    run_from: u32,
+    run_to: u32,
+    rows: u32,
+    // Bits that the constants below name.
+    flags: u32,
+    // The number of coordinates of the walk.
+    coordinates_used: u32,
+    // The word at which tuples begin, and the words of a tuple and of one of its numbers (2 for i64).
+    tuples: u32,
+    tuple_words: u32,
+    index_words: u32,
+    // How invocations share the work: a group of 2^lanes_log2 neighbouring invocations takes a segment of `segment`
+    // units of a row, which has `segments` of them. See each kernel.
+    lanes_log2: u32,
+    segments: u32,
+    segment: u32,
+    // The number of workgroups in the first dimension of the grid.
+    groups_x: u32,
+    // In `copy_words.wgsl` and `copy_unaligned.wgsl`: the elements or bytes before the result in its first group.
+    head: u32,
+    // The rows of a scatter have the numbers from `first_row` + 1 on; numbers up to `first_row` are of earlier
+    // dispatches. `slices` slices of the destination, from number `first_slice` on, are bound.
+    first_row: u32,
+    slices: u32,
+    first_slice: u32,
+    // The lists of a slice, and the logarithm of the number of rows that share a list: see `link.wgsl`.
+    lists: u32,
+    list_shift: u32,
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
+    dims: array<Dim, 8>,
+    coordinates: array<Coordinate, 8>,
+}
+
+// Index numbers have a sign.
+const SIGNED_INDICES: u32 = 1u;
+// Negative numbers count from the end; those outside move to the nearest end, or a box to where it lies inside.
+const WRAPS: u32 = 2u;
+const CLAMPS: u32 = 4u;
+// This dispatch reports tuples that are out of range.
+const REPORTS: u32 = 8u;
+// A row without a source keeps its values instead of becoming zeros.
+const KEEPS: u32 = 16u;
+// If any tuple was reported, nothing may change: all rows count as out of range.
+const STRICT: u32 = 32u;
+
+struct Report {
+    // The number of tuples out of range.
+    count: atomic<u32>,
+    // The complement of the number of the first of them. The host clears the report to zeros.
+    first: atomic<u32>,
+}
+
+@group(0) @binding(0) var<storage, read> tuples: array<u32>;
+@group(1) @binding(0) var<storage, read_write> report: Report;
+@group(2) @binding(0) var<uniform> walk: Walk;
+
+const NONE: u32 = 0xffffffffu;
+const HIGH: u32 = 0x80000000u;
+
+// The row has a source; it has none and becomes zeros; another dispatch writes it, or none does.
+const FOUND: u32 = 0u;
+const MISSING: u32 = 1u;
+const ELSEWHERE: u32 = 2u;
+
+struct Row {
+    // Where unit 0 of the row lies in the source, and the distance to the next.
+    base: u32,
+    step: u32,
+    // Where unit 0 of the row lies in the destination.
+    to: u32,
+    state: u32,
+    // 0 for the first row that has this row's tuple. That row reports it.
+    later: u32,
+    // If the run is cropped: unit j lies inside if place + j * place_step is less than `places`.
+    place: u32,
+    place_step: u32,
+    places: u32,
+}
+
+fn flag(bit: u32) -> bool {
+    return (walk.flags & bit) != 0u;
+}
+
+// A 64-bit number in two words.
+struct Number {
+    low: u32,
+    high: u32,
+}
+
+// The number in column `column` of the tuple that begins at word `tuple`.
+fn number_at(tuple: u32, column: u32) -> Number {
+    let at = tuple + column * walk.index_words;
+    let low = tuples[at];
+    if walk.index_words == 2u { return Number(low, tuples[at + 1u]); }
+    return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
+}
+
+fn plus(a: Number, b: u32) -> Number {
+    let low = a.low + b;
+    return Number(low, a.high + select(0u, NONE, b >= HIGH) + select(0u, 1u, low < b));
+}
+
+// Where coordinate `c` begins: the number of the tuple, after negative numbers are wrapped and those outside clamped.
+// `reach` is the signed distance from a box's first to its last position.
+fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
+    let column = walk.coordinates[c].column;
+    let size = walk.coordinates[c].size;
+    if CROPS && column == NONE {
+        let begin = walk.coordinates[c].begin;
+        return Number(begin, select(0u, NONE, begin >= HIGH));
+    }
+    var number = number_at(tuple, column);
+    if flag(WRAPS) && number.high >= HIGH {
+        number.low += size;
+        number.high += select(0u, 1u, number.low < size);
+    }
+    if flag(CLAMPS) && size > 0u {
+        let lowest = select(0u, 0u - reach, reach >= HIGH);
+        let highest = size - 1u - select(reach, 0u, reach >= HIGH);
+        if number.high >= HIGH {
+            number = Number(lowest, 0u);
+        } else if number.high != 0u {
+            number = Number(highest, 0u);
+        } else {
+            number.low = clamp(number.low, lowest, highest);
+        }
+    }
+    return number;
+}
+
+fn is_flipped(c: u32, tuple: u32) -> bool {
+    let flip = walk.coordinates[c].flip;
+    if flip == NONE { return false; }
+    let number = number_at(tuple, flip);
+    return (number.low | number.high) != 0u;
+}
+
+fn reach_of(c: u32) -> u32 {
+    return (walk.coordinates[c].extent - 1u) * walk.coordinates[c].step;
+}
+
+fn locate(number: u32) -> Row {
+    var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 1u);
+    var tuple = 0u;
+    var rest = number;
+    // The digits that a crop needs again.
+    var digits: array<u32, 8>;
+    for (var n = 0u; n < DIMS; n++) {
+        let d = DIMS - 1u - n;
+        var digit = rest;
+        // What is left of the number is the digit of the outermost dimension.
+        if d > 0u {
+            rest = rest / walk.dims[d].size;
+            digit -= rest * walk.dims[d].size;
+        }
+        row.base += digit * walk.dims[d].from_stride;
+        row.to += digit * walk.dims[d].to_stride;
+        if COORDINATES > 0u {
+            tuple += digit * walk.dims[d].tuple_stride;
+            row.later |= select(digit, 0u, walk.dims[d].tuple_stride != 0u);
+        }
+        if CROPS { digits[d] = digit; }
+    }
+    let begin = walk.tuples + tuple * walk.tuple_words;
+    for (var c = 0u; c < COORDINATES; c++) {
+        // Of up to three, all are the walk's own.
+        if COORDINATES > 3u && c >= walk.coordinates_used { break; }
+        if CROPS && walk.coordinates[c].along != NONE {
+            extend(c, begin, &digits, &row);
+        } else {
+            let position = begin_of(c, begin, 0u);
+            add(c, position, &row);
+        }
+    }
+    return row;
+}
+
+// Adds coordinate `c` at `position` to a row.
+fn add(c: u32, position: Number, row: ptr<function, Row>) {
+    let inside = position.high == 0u && position.low < walk.coordinates[c].size;
+    let distance = position.low - walk.coordinates[c].first;
+    // A tuple that is out of range in one coordinate is so whatever the others are.
+    if !inside {
+        (*row).state = select(MISSING, ELSEWHERE, flag(KEEPS));
+    } else if distance >= walk.coordinates[c].count && (*row).state == FOUND {
+        (*row).state = ELSEWHERE;
+    }
+    (*row).base += position.low * walk.coordinates[c].stride;
+}
+
+// Adds coordinate `c`, along which boxes extend, for the tuple that begins at word `tuple`.
+fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<function, Row>) {
+    let d = walk.coordinates[c].along;
+    var step = walk.coordinates[c].step;
+    var begin = begin_of(c, tuple, reach_of(c));
+    if is_flipped(c, tuple) {
+        begin = plus(begin, reach_of(c));
+        step = 0u - step;
+    }
+    begin = plus(begin, walk.coordinates[c].digit * step);
+    if d < DIMS {
+        add(c, plus(begin, (*digits)[d] * step), row);
+        return;
+    }
+    // The run itself is cropped: its units are checked one by one, as 32-bit numbers. Where the host lets the run be
+    // cropped, sizes and reaches are less than 2^30, so a begin farther away than that may as well be 2^31.
+    let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
+    (*row).place = select(HIGH, begin.low, near);
+    (*row).place_step = step;
+    (*row).places = walk.coordinates[c].size;
+    (*row).step = step * walk.coordinates[c].stride;
+    (*row).base += (*row).place * walk.coordinates[c].stride;
+}
+
+// Whether unit `j` of a row has a source.
+fn has_source(row: Row, j: u32) -> bool {
+    return row.state == FOUND && lies_inside(row, j);
+}
+
+fn lies_inside(row: Row, j: u32) -> bool {
+    return !CROPS || row.place + j * row.place_step < row.places;
+}
+
+// Reports the tuple of a row, if it is out of range and the row is the first that has it. One invocation of a row
+// `speaks` for it.
+fn report_row(row: Row, number: u32, speaks: bool) {
+    if COORDINATES == 0u || !speaks || row.later != 0u || !flag(REPORTS) { return; }
+    if !CROPS && row.state == FOUND { return; }
+    var tuple = 0u;
+    var rest = number;
+    for (var n = 0u; n < DIMS; n++) {
+        let d = DIMS - 1u - n;
+        var digit = rest;
+        if d > 0u {
+            rest = rest / walk.dims[d].size;
+            digit -= rest * walk.dims[d].size;
+        }
+        tuple += digit * walk.dims[d].tuple_stride;
+    }
+    if is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
+        atomicAdd(&report.count, 1u);
+        atomicMax(&report.first, ~tuple);
+    }
+}
+
+// Whether a coordinate of the tuple at word `tuple`, or the box there, lies partly outside.
+fn is_out_of_range(tuple: u32) -> bool {
+    for (var c = 0u; c < COORDINATES; c++) {
+        if c >= walk.coordinates_used { break; }
+        let size = walk.coordinates[c].size;
+        var reach = 0u;
+        if walk.coordinates[c].along != NONE { reach = reach_of(c); }
+        let begin = begin_of(c, tuple, reach);
+        let end = plus(begin, reach);
+        if begin.high != 0u || begin.low >= size || end.high != 0u || end.low >= size { return true; }
+    }
+    return false;
+}
+
+// The number of the workgroup in the grid.
+fn workgroup_number(group: vec3<u32>) -> u32 {
+    return group.y * walk.groups_x + group.x;
+}
