@@ -9,31 +9,55 @@ pub(crate) const VECTOR: usize = 16;
 /// KiB, which WebGPU guarantees. A device that was requested with wgpu's `downlevel_defaults` has less: 16,352 bytes.
 pub(crate) const INVOCATION_MEMORY: u32 = 64;
 
-/// The kind of adapter that runs the shaders.
+/// The numbers in which adapters differ. None of them changes which kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A GPU.
-    Hardware,
-    /// A software adapter, which runs shaders on the CPU.
-    Software,
+pub(crate) struct Tuning {
+    /// The number of invocations in a workgroup: a power of two, at least 64.
+    pub(crate) workgroup: u32,
+    /// Whether one invocation moves a whole tile in a loop, because invocations cost more than loops.
+    pub(crate) loops: bool,
+    /// Buffer copies move contiguous rows, if there are at most this many of them, or if they have at least this many
+    /// bytes each.
+    pub(crate) few_rows: usize,
+    pub(crate) long_row: usize,
 }
 
-impl Kind {
-    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). If the
-    /// device allows fewer, or has too little workgroup memory for that many, this is the largest power of two that it
-    /// allows and has memory for, but at least 64, which is [`MOST_LANES`](super::grid::MOST_LANES). A device that
-    /// does not allow 64 rejects the shaders.
-    pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
-        let most = match self {
-            Self::Hardware => 256,
-            Self::Software => 64,
+impl Tuning {
+    /// A GPU: workgroups have 256 invocations, because a multiprocessor holds 2,048 invocations but only 16 to 32
+    /// workgroups, and starting a workgroup takes about the same time for any size.
+    const HARDWARE: Self = Self {
+        workgroup: 256,
+        loops: false,
+        few_rows: 1,
+        long_row: 1 << 20,
+    };
+
+    /// A software adapter, which runs shaders on the CPU. Every workgroup is a task of a thread.
+    const SOFTWARE: Self = Self {
+        workgroup: 64,
+        loops: true,
+        few_rows: 16,
+        long_row: 16 << 10,
+    };
+
+    /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
+    /// memory for that many, a workgroup has the largest power of two that it allows and has memory for, but at least
+    /// 64. A device that does not allow 64 rejects the shaders.
+    pub(super) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
+        let tuning = if is_software {
+            Self::SOFTWARE
+        } else {
+            Self::HARDWARE
         };
         let allowed = limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x)
             .min(limits.max_compute_workgroup_storage_size / INVOCATION_MEMORY)
             .max(64);
-        most.min(1 << allowed.ilog2())
+        Self {
+            workgroup: tuning.workgroup.min(1 << allowed.ilog2()),
+            ..tuning
+        }
     }
 }
 
@@ -57,9 +81,7 @@ pub(crate) struct Reach {
     pub(crate) dispatch: u64,
     /// The largest offset that the shaders compute with, in units. A binding has no more units.
     pub(crate) units: u64,
-    pub(crate) kind: Kind,
-    /// The number of invocations in a workgroup, from [`Kind::workgroup`]: a power of two, at least 64.
-    pub(crate) workgroup: u32,
+    pub(crate) tuning: Tuning,
 }
 
 /// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be. Each part is a
@@ -121,15 +143,14 @@ impl Reach {
     }
 
     #[cfg(test)]
-    pub(super) fn of_tests(kind: Kind, workgroup: u32) -> Self {
+    pub(super) fn of_tests(tuning: Tuning) -> Self {
         Self {
             binding: 1 << 30,
             alignment: 256,
             groups: 65_535,
             dispatch: 1 << 30,
             units: 1 << 31,
-            kind,
-            workgroup,
+            tuning,
         }
     }
 

@@ -1,53 +1,116 @@
-//! The numbers that a dispatch reads, as the host writes them. `shaders/uniforms.wgsl` says what each number means. The
-//! files in `maps` define the words of each row map.
-//!
-//! A test compares every size and offset here with the shaders'.
+//! The numbers that a dispatch reads, as the host writes them: the struct `Walk` of `shaders/walk.wgsl`, which says what
+//! each means. A test compares every name and offset here with the shader's.
 
-use super::maps::MapWords;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
-/// The fields of `Uniforms` in `uniforms.wgsl`.
+/// The most dimensions of a walk, beside its run, and the most coordinates.
+pub(crate) const MOST_DIMS: usize = 8;
+pub(crate) const MOST_COORDINATES: usize = 8;
+
+/// What stands for no column, and for no dimension.
+pub(crate) const NONE: u32 = u32::MAX;
+
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Uniforms {
-    pub(crate) run: u32,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+pub(crate) struct DimWords {
+    pub(crate) size: u32,
+    pub(crate) from_stride: u32,
+    pub(crate) to_stride: u32,
+    pub(crate) tuple_stride: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+pub(crate) struct CoordinateWords {
+    pub(crate) size: u32,
+    pub(crate) stride: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) column: u32,
+    pub(crate) begin: u32,
+    pub(crate) along: u32,
     pub(crate) step: u32,
-    pub(crate) units: u32,
-    pub(crate) tiles: u32,
+    pub(crate) extent: u32,
+    pub(crate) digit: u32,
+    pub(crate) flip: u32,
+    pub(crate) unused: u32,
+}
+
+impl Default for CoordinateWords {
+    fn default() -> Self {
+        Self {
+            column: NONE,
+            along: NONE,
+            flip: NONE,
+            ..Self::zeroed()
+        }
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+pub(crate) struct Uniforms {
+    pub(crate) from_base: u32,
+    pub(crate) to_base: u32,
+    pub(crate) run: u32,
+    pub(crate) run_from: u32,
+    pub(crate) run_to: u32,
+    pub(crate) rows: u32,
+    pub(crate) flags: u32,
+    pub(crate) coordinates_used: u32,
+    pub(crate) tuples: u32,
+    pub(crate) tuple_words: u32,
+    pub(crate) index_words: u32,
+    pub(crate) lanes_log2: u32,
+    pub(crate) segments: u32,
     pub(crate) segment: u32,
-    /// Bits 0 to 15: the number of workgroups along x. Bits 16 to 19: the base-2 logarithm of the number of lanes of a
-    /// tile. Bits 20 to 23: `Launch::element`, a size in bytes.
-    pub(crate) grid: u32,
-    pub(crate) source_base: u32,
-    pub(crate) dest_base: u32,
-    pub(crate) map: MapWords,
+    pub(crate) groups_x: u32,
+    pub(crate) head: u32,
+    pub(crate) first_row: u32,
+    pub(crate) slices: u32,
+    pub(crate) first_slice: u32,
+    pub(crate) lists: u32,
+    pub(crate) list_shift: u32,
+    pub(crate) unused_a: u32,
+    pub(crate) unused_b: u32,
+    pub(crate) unused_c: u32,
+    pub(crate) dims: [DimWords; MOST_DIMS],
+    pub(crate) coordinates: [CoordinateWords; MOST_COORDINATES],
 }
 
-impl Uniforms {
-    /// The number of workgroups along x.
-    pub(crate) fn grid_width(&self) -> u32 {
-        self.grid & 0xffff
-    }
-
-    /// The number of lanes of a tile.
-    pub(crate) fn lanes(&self) -> u32 {
-        1 << (self.grid >> 16 & 15)
+impl Default for Uniforms {
+    fn default() -> Self {
+        Self {
+            dims: [DimWords {
+                size: 1,
+                ..DimWords::zeroed()
+            }; MOST_DIMS],
+            coordinates: [CoordinateWords::default(); MOST_COORDINATES],
+            ..Self::zeroed()
+        }
     }
 }
 
-/// The size of the uniforms in bytes. A device without immediates, or with less room for them, reads the uniforms from
-/// a buffer.
-pub(crate) const UNIFORM_BYTES: u32 = 128;
-const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
+/// The bits of [`Uniforms::flags`], under their names in WGSL.
+pub(crate) mod flags {
+    pub(crate) const SIGNED_INDICES: u32 = 1;
+    pub(crate) const WRAPS: u32 = 2;
+    pub(crate) const CLAMPS: u32 = 4;
+    pub(crate) const REPORTS: u32 = 8;
+    pub(crate) const KEEPS: u32 = 16;
+    pub(crate) const STRICT: u32 = 32;
+}
 
-/// The error for an offset or a size of `units` units, which is too large for the 32-bit arithmetic of the shaders.
-pub(crate) fn too_far(units: u64) -> Error {
+pub(crate) const UNIFORM_BYTES: u32 = size_of::<Uniforms>() as u32;
+
+/// The error for a dimension of `size` positions, which shaders cannot count.
+pub(crate) fn too_long(size: usize) -> Error {
     Error::DeviceLimit {
-        what: "an offset within the tensor",
+        what: "an indexed dimension, which the CPU path (Backend::cpu) can index",
         limit: "32-bit shader arithmetic",
-        needed: units,
-        allowed: u64::from(i32::MAX.cast_unsigned()),
+        needed: size as u64,
+        allowed: u64::from(u32::MAX),
     }
 }
 

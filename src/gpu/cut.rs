@@ -1,0 +1,261 @@
+//! Cuts a walk into dispatches that fit the device's limits.
+//!
+//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split
+//! over several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers mistake
+//! a dispatch of several seconds for a hang. One rule serves all of these limits: what reaches too far is halved, until
+//! it fits. That is a dimension of the walk or, since any index may point anywhere, the window of positions that a
+//! dispatch takes of an indexed dimension. Then several dispatches process the same rows, and each writes those whose
+//! source it binds.
+
+use super::{
+    caps::{Parts, Reach, Span},
+    launch::{Launch, Site},
+    program::Program,
+    uniforms::{MOST_COORDINATES, Uniforms, flags, too_long, wrap},
+};
+use crate::{
+    Error,
+    layout::middle,
+    ops::index::{IndexType, Policy},
+    walk::{Side, Walk},
+};
+
+/// The locations of a plan's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Places {
+    pub(crate) source: Parts,
+    pub(crate) dest: Parts,
+    pub(crate) indices: Parts,
+    pub(crate) index: IndexType,
+    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
+    /// that a binding may end after the last vector rather than after the last unit.
+    pub(crate) whole: bool,
+}
+
+/// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.
+pub(crate) const SOURCE: usize = 0;
+pub(crate) const DEST: usize = 1;
+pub(crate) const INDICES: usize = 2;
+
+/// What a dispatch binds: a range of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Bound {
+    pub(crate) argument: usize,
+    pub(crate) span: Span,
+}
+
+/// A dispatch: its program, numbers, grid and bindings.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) program: Program,
+    pub(crate) uniforms: Uniforms,
+    /// The number of workgroups along y. The uniforms hold that along x.
+    pub(crate) height: u32,
+    /// What the bindings of the buffers' group hold.
+    pub(crate) bound: Vec<Bound>,
+    /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
+    pub(crate) counts: bool,
+    pub(crate) first_tuple: usize,
+    /// The bytes of a unit of a tile.
+    pub(crate) unit: usize,
+}
+
+/// Which argument the tuples of a walk lie in, and what their numbers mean.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuples {
+    pub(crate) argument: usize,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// Whether units without a source keep their values instead of becoming zeros.
+    pub(crate) keeps: bool,
+}
+
+/// Cuts walks for the device of `reach`, whose arguments lie at `places`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cutter<'a> {
+    pub(crate) reach: &'a Reach,
+    pub(crate) places: &'a Places,
+    pub(crate) tuples: Option<Tuples>,
+    /// The bytes of a unit of the plan.
+    pub(crate) unit: usize,
+}
+
+/// What is too much for one dispatch.
+#[derive(Clone, Copy, Debug)]
+enum TooMuch {
+    /// The bytes to write, the rows, or the dimensions.
+    Work,
+    Source,
+    Dest,
+    Tuples,
+}
+
+impl Cutter<'_> {
+    /// Pushes the dispatches of a walk.
+    pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        if walk.coordinates.len() > MOST_COORDINATES {
+            return Err(Error::DeviceLimit {
+                what: "the number of coordinates in an index tuple",
+                limit: "a shader's limit",
+                needed: walk.coordinates.len() as u64,
+                allowed: MOST_COORDINATES as u64,
+            });
+        }
+        let sizes = walk.coordinates.iter().map(|coordinate| coordinate.size);
+        if let Some(size) = sizes.max().filter(|&size| size as u64 > u64::from(u32::MAX)) {
+            return Err(too_long(size));
+        }
+        self.part(&walk.in_bytes(), out)
+    }
+
+    /// Pushes the dispatches of a walk in bytes.
+    fn part(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let too_much = match self.dispatch(walk) {
+            Ok(dispatch) => {
+                out.push(dispatch);
+                return Ok(());
+            }
+            Err(too_much) => too_much,
+        };
+        let halves = halves(walk, too_much).ok_or_else(|| self.reach.too_small(self.unit))?;
+        halves.iter().try_for_each(|half| self.part(half, out))
+    }
+
+    /// The dispatch of a walk in bytes, or what is too much for it.
+    fn dispatch(&self, walk: &Walk) -> Result<Dispatch, TooMuch> {
+        if walk.units() as u64 > self.reach.dispatch {
+            return Err(TooMuch::Work);
+        }
+        let mut walk = walk.clone();
+        let source = walk.span(Side::Source);
+        let reads_nothing = source.is_empty();
+        let [from, to] = [source.start, if reads_nothing { source.start } else { source.end }];
+        // Of a source that is not read, the first word is bound, since a binding must not be empty.
+        let (from, to) = if reads_nothing { (0, 0) } else { (from, to) };
+        let (from_span, begin) = self.bind(self.places.source, from, to).ok_or(TooMuch::Source)?;
+        walk.from += begin;
+        let dest = walk.span(Side::Dest);
+        let (to_span, begin) = self.bind(self.places.dest, dest.start, dest.end).ok_or(TooMuch::Dest)?;
+        walk.to += begin;
+        let site = Site {
+            reach: self.reach,
+            spans: [from_span, to_span],
+            whole: self.places.whole,
+            widest: if reads_nothing { 4 } else { 16 },
+        };
+        let Launch {
+            program,
+            mut uniforms,
+            height,
+            unit,
+            spans: [from_span, to_span],
+        } = site.launch(&walk).ok_or(TooMuch::Work)?;
+        let source = Bound {
+            argument: SOURCE,
+            span: from_span,
+        };
+        // A walk without tuples binds its source in their place, and reads none.
+        let mut tuples = source;
+        if let Some(of) = self.tuples.filter(|_| walk.columns > 0) {
+            let (span, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
+            tuples = Bound {
+                argument: of.argument,
+                span,
+            };
+            set_tuples(&mut uniforms, &walk, of, begin);
+        }
+        Ok(Dispatch {
+            program,
+            uniforms,
+            height,
+            bound: vec![
+                tuples,
+                source,
+                Bound {
+                    argument: DEST,
+                    span: to_span,
+                },
+            ],
+            counts: walk.counts,
+            first_tuple: walk.tuple,
+            unit,
+        })
+    }
+
+    /// The binding of bytes `from..to` of an argument, and what must be added to the number of a byte of the argument
+    /// to get its number in the binding. `None` if no single binding holds the bytes.
+    fn bind(&self, parts: Parts, from: isize, to: isize) -> Option<(Span, isize)> {
+        let (low, high) = (from.cast_unsigned() as u64, to.cast_unsigned() as u64);
+        let (span, residue) = self.reach.span(parts, low, high)?;
+        let units = (high - low) / self.unit as u64;
+        (units <= self.reach.units).then_some((span, isize::try_from(residue).ok()? - from))
+    }
+
+    /// The binding of a walk's tuples, and the word of the binding at which they begin.
+    pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Span, u64)> {
+        let bytes = (walk.columns * of.index.bytes()) as u64;
+        let first = walk.tuple as u64;
+        let end = first + walk.tuples() as u64;
+        let (span, residue) = self.reach.span(self.places_of(of.argument), first * bytes, end * bytes)?;
+        (span.bytes / 4 <= self.reach.units).then_some((span, residue / 4))
+    }
+
+    fn places_of(&self, argument: usize) -> Parts {
+        match argument {
+            INDICES => self.places.indices,
+            _ => Parts::ONE,
+        }
+    }
+}
+
+/// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
+pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: u64) {
+    let words = of.index.words();
+    uniforms.tuples = wrap(begin.cast_signed());
+    uniforms.index_words = words;
+    uniforms.tuple_words = wrap(walk.columns as i64) * words;
+    let bits = [
+        (of.index != IndexType::U32, flags::SIGNED_INDICES),
+        (of.policy.wraps(), flags::WRAPS),
+        (of.policy.clamps(), flags::CLAMPS),
+        (walk.counts, flags::REPORTS),
+        (of.keeps, flags::KEEPS),
+    ];
+    uniforms.flags = bits.iter().map(|&(set, bit)| if set { bit } else { 0 }).sum();
+}
+
+/// The walk in two halves of less than what was too much. `None` if it is a single byte.
+fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
+    let reach = |d: usize| {
+        let dim = &walk.dims[d];
+        let stride = match too_much {
+            TooMuch::Source => dim.from.unsigned_abs(),
+            TooMuch::Dest => dim.to.unsigned_abs(),
+            TooMuch::Tuples => dim.tuple,
+            // The outermost dimension.
+            TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
+        };
+        match too_much {
+            TooMuch::Work => stride,
+            _ => (dim.size - 1) * stride,
+        }
+    };
+    // The last of several that reach equally far would be an inner one.
+    let farthest = (0..walk.dims.len()).rev().max_by_key(|&d| reach(d))?;
+    let windowed = matches!(too_much, TooMuch::Source) && walk.points == Side::Source;
+    let window = |c: usize| {
+        let coordinate = &walk.coordinates[c];
+        coordinate.window.count.saturating_sub(1) * coordinate.stride.unsigned_abs()
+    };
+    let coordinates = if windowed { walk.coordinates.len() } else { 0 };
+    let widest = (0..coordinates).max_by_key(|&c| window(c));
+    if let Some(c) = widest.filter(|&c| window(c) > reach(farthest)) {
+        let middle = middle(walk.coordinates[c].window.count)?;
+        return Some(walk.split_window(c, middle));
+    }
+    let d = match reach(farthest) {
+        0 => (0..walk.dims.len()).find(|&d| walk.dims[d].size > 1)?,
+        _ => farthest,
+    };
+    Some(walk.split(d, middle(walk.dims[d].size)?))
+}

@@ -1,0 +1,471 @@
+//! How a kernel runs a walk: which kernel, in what units, and which invocation moves what.
+//!
+//! | destination, contiguous bytes | kernel | units |
+//! |---|---|---|
+//! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
+//! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
+//! | dense | `copy_words` | elements of 1, 2 or 3 bytes |
+//! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
+//!
+//! The kernel does not depend on the adapter. Numbers do: [`Tuning`](super::caps::Tuning).
+//!
+//! # Lanes and tiles
+//!
+//! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to
+//! each multiprocessor at all times (4.8 TB/s and 0.7 µs on a GPU with 132 of them), and an invocation loads nothing
+//! while it computes. So each invocation loads four units or four groups of elements before it stores the first:
+//!
+//! - Of one row, which is then looked up once: `lanes` neighbouring invocations take a tile of four units for each
+//!   lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
+//! - Of four rows (`ROWS`), if rows are shorter than 256 bytes, so that a lane has four units in flight for all row
+//!   lengths; and if neighbours of a row lie far apart in the source but neighbouring rows are neighbours there: a
+//!   transpose. Then `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
+//!
+//! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop.
+
+use super::{
+    caps::{Reach, Span, VECTOR},
+    program::{Kernel, Prelude, Program},
+    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, Uniforms, wrap},
+};
+use crate::walk::{Along, Begin, Dim, Walk};
+
+/// The bytes that memory transfers at least.
+const SECTOR: usize = 32;
+
+/// The most invocations that share a tile.
+const MOST_LANES: usize = 64;
+
+/// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
+const MOST_CROPPED: usize = 1 << 30;
+
+/// How invocations of a kernel share the rows of a walk.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    /// 1 or 4: the rows of which an invocation moves units together.
+    rows: usize,
+    lanes: usize,
+    segment: usize,
+    segments: usize,
+    groups: usize,
+}
+
+/// A kernel's part of a dispatch.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    pub(super) program: Program,
+    pub(super) uniforms: Uniforms,
+    /// The number of workgroups in the second dimension of the grid. The uniforms hold that in the first.
+    pub(super) height: u32,
+    /// The bytes of a unit of a tile.
+    pub(super) unit: usize,
+    /// The bindings of source and destination, extended to whole vectors if the kernel needs that.
+    pub(super) spans: [Span; 2],
+}
+
+/// What a launch must know of a walk beside the walk: its bindings, and whether they may be extended to whole vectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a> {
+    pub(super) reach: &'a Reach,
+    pub(super) spans: [Span; 2],
+    pub(super) whole: bool,
+    /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
+    pub(super) widest: usize,
+}
+
+impl Site<'_> {
+    /// The bindings extended to whole vectors. `None` if they must not be extended.
+    fn whole_spans(&self) -> Option<[Span; 2]> {
+        let vector = VECTOR as u64;
+        let spans = self.spans.map(|span| Span {
+            bytes: span.bytes.next_multiple_of(vector),
+            ..span
+        });
+        let fits = self.whole
+            && self.widest == VECTOR
+            && self.reach.alignment.is_multiple_of(vector)
+            && spans.iter().all(|span| span.bytes <= self.reach.binding);
+        fits.then_some(spans)
+    }
+
+    /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
+    /// the walk must be cut because it has too many dimensions or rows.
+    pub(super) fn launch(&self, walk: &Walk) -> Option<Launch> {
+        let mut walk = walk.clone();
+        walk.merge();
+        let contiguous = walk.contiguous();
+        let unit = [16, 8, 4]
+            .into_iter()
+            .find(|&unit| unit <= self.widest && walk.can_join(unit));
+        let unit = match unit {
+            Some(4) if contiguous == 12 && self.widest == VECTOR && walk.can_join(12) => Some(12),
+            unit => unit,
+        };
+        match unit {
+            Some(unit) => self.copy(walk, unit),
+            None if !walk.is_dense() => self.update_words(walk),
+            None => match self.whole_spans() {
+                Some(spans) if contiguous >= VECTOR => self.copy_unaligned(walk, spans),
+                _ => self.copy_words(walk),
+            },
+        }
+    }
+
+    fn copy(&self, mut walk: Walk, unit: usize) -> Option<Launch> {
+        walk.join(unit);
+        let run = take_run(&mut walk);
+        let rows = walk.units();
+        let sector = SECTOR.div_ceil(unit).cast_signed();
+        let grid = match near(&walk, &run, 1, sector) {
+            Some(near) => {
+                // Rows may be moved in any order.
+                let dim = walk.remove(near);
+                walk.dims.push(dim);
+                self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2))
+            }
+            None => {
+                let each = match run.dim.size * unit / 64 {
+                    4.. => 4,
+                    _ if self.reach.tuning.loops && run.dim.size >= 4 => 4,
+                    _ => 1,
+                };
+                self.tiles(rows, run.dim.size, each)
+            }
+        };
+        let constants = [
+            ("ROWS", grid.rows),
+            ("LOOPS", usize::from(self.reach.tuning.loops && grid.rows == 1)),
+        ];
+        let uniforms = uniforms(&walk, &run, 0)?;
+        self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &walk, uniforms, grid, unit)
+    }
+
+    fn copy_unaligned(&self, mut walk: Walk, spans: [Span; 2]) -> Option<Launch> {
+        let run = take_run(&mut walk);
+        let rows = walk.units();
+        let head = walk.to.rem_euclid(16);
+        walk.to = walk.to.div_euclid(16);
+        let vectors = (run.dim.size + head.unsigned_abs()).div_ceil(16);
+        let grid = self.tiles(rows, vectors, 4);
+        let constants = [("LOOPS", usize::from(self.reach.tuning.loops))];
+        let uniforms = uniforms(&walk, &run, head.unsigned_abs())?;
+        let launch =
+            self.finish(Kernel::CopyUnaligned, Prelude::None, &constants, &walk, uniforms, grid, 16)?;
+        Some(Launch { spans, ..launch })
+    }
+
+    fn copy_words(&self, mut walk: Walk) -> Option<Launch> {
+        let contiguous = walk.contiguous();
+        // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
+        let element = match contiguous {
+            3 => 3,
+            2 if walk.to % 2 == 0 => 2,
+            _ if contiguous > 3 && walk.can_join(2) => 2,
+            _ => 1,
+        };
+        let straddles = element == 3 || element == 2 && !walk.can_join(2);
+        let run = elements(&mut walk, element);
+        let rows = walk.units();
+        let size = element.cast_signed();
+        let head = (0..4).find(|head| (walk.to - size * head).rem_euclid(4) == 0)?;
+        walk.to = (walk.to - size * head).div_euclid(4);
+        let head = head.unsigned_abs();
+        let is_short = run.dim.size < 4;
+        let groups = (run.dim.size + head).div_ceil(4);
+        let grid = match is_short {
+            true => {
+                let groups = (rows * run.dim.size + head).div_ceil(4);
+                Grid {
+                    rows: 1,
+                    lanes: 1,
+                    segment: 1,
+                    segments: 1,
+                    groups: groups.div_ceil(self.reach.tuning.workgroup as usize),
+                }
+            }
+            // The place of a row in the result follows from its number.
+            false if near(&walk, &run, size, SECTOR.cast_signed()) == walk.dims.len().checked_sub(1) => {
+                self.of_four_rows(rows, groups, 4)
+            }
+            false => self.tiles(rows, groups, 4),
+        };
+        let constants = [
+            ("ROWS", grid.rows),
+            ("ELEMENT", element),
+            ("SHORT", usize::from(is_short)),
+            ("STRADDLES", usize::from(straddles)),
+            (
+                "LOOPS",
+                usize::from(self.reach.tuning.loops && grid.rows == 1 && !is_short),
+            ),
+        ];
+        let uniforms = uniforms(&walk, &run, head)?;
+        self.finish(
+            Kernel::CopyWords,
+            Prelude::None,
+            &constants,
+            &walk,
+            uniforms,
+            grid,
+            4 * element,
+        )
+    }
+
+    fn update_words(&self, mut walk: Walk) -> Option<Launch> {
+        let element = match walk.contiguous() {
+            element @ (2 | 3) => element,
+            _ => 1,
+        };
+        let mut run = elements(&mut walk, element);
+        if run.dim.size == 1 {
+            run.dim.to = element.cast_signed();
+        }
+        let rows = walk.units();
+        let to = run.dim.to.unsigned_abs();
+        // A row of these bytes may begin anywhere in its first word.
+        let words = ((run.dim.size - 1) * to + element + 3).div_ceil(4);
+        let grid = self.tiles(rows, words, 4);
+        let known = if to <= 4 { to } else { 0 };
+        let constants = [
+            ("ELEMENT", element),
+            ("RUN_TO", known),
+            ("LOOPS", usize::from(self.reach.tuning.loops)),
+        ];
+        let uniforms = uniforms(&walk, &run, 0)?;
+        self.finish(Kernel::UpdateWords, Prelude::None, &constants, &walk, uniforms, grid, 4)
+    }
+
+    /// Tiles of rows of `run` units or groups, of which an invocation moves `each` of a row together.
+    fn tiles(&self, rows: usize, run: usize, each: usize) -> Grid {
+        let workgroup = self.reach.tuning.workgroup as usize;
+        let (lanes, segment) = match self.reach.tuning.loops && each == 4 {
+            true => {
+                // Parts of equal length, so that no lane idles.
+                let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
+                let part = run.div_ceil(run.div_ceil(longest));
+                (1, part.next_multiple_of(4))
+            }
+            false => {
+                let lanes = run.div_ceil(each).next_power_of_two().min(MOST_LANES);
+                (lanes, lanes * each)
+            }
+        };
+        let segments = run.div_ceil(segment);
+        let tiles = rows * segments;
+        // If an invocation moves a unit of each of four rows, the four rows are those of four tiles.
+        let of_rows = 4 / each;
+        Grid {
+            rows: of_rows,
+            lanes,
+            segment,
+            segments,
+            groups: tiles.div_ceil(workgroup / lanes * of_rows),
+        }
+    }
+
+    /// Tiles in which `lanes` units or groups of each of many rows are moved together.
+    fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> Grid {
+        let workgroup = self.reach.tuning.workgroup as usize;
+        let lanes = units.next_power_of_two().min(lanes);
+        let segments = units.div_ceil(lanes);
+        Grid {
+            rows: 4,
+            lanes,
+            segment: lanes,
+            segments,
+            groups: rows.div_ceil(workgroup / lanes * 4) * segments,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are what a launch consists of")]
+    fn finish(
+        &self,
+        kernel: Kernel,
+        prelude: Prelude,
+        constants: &[(&'static str, usize)],
+        walk: &Walk,
+        mut uniforms: Uniforms,
+        grid: Grid,
+        unit: usize,
+    ) -> Option<Launch> {
+        uniforms.lanes_log2 = grid.lanes.trailing_zeros();
+        uniforms.segments = u32::try_from(grid.segments).ok()?;
+        uniforms.segment = u32::try_from(grid.segment).ok()?;
+        let (width, height) = fold(grid.groups, self.reach.groups)?;
+        uniforms.groups_x = width;
+        let program = Program::new(kernel, prelude, self.reach.tuning.workgroup)
+            .with(constants)
+            .with(&of_walk(walk));
+        Some(Launch {
+            program,
+            uniforms,
+            height,
+            unit,
+            spans: self.spans,
+        })
+    }
+}
+
+/// The constants that the walk's dimensions and coordinates set.
+pub(super) fn of_walk(walk: &Walk) -> [(&'static str, usize); 3] {
+    let crops = |coordinate: &crate::walk::Coordinate| {
+        coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
+    };
+    [
+        ("DIMS", padded_dims(walk.dims.len())),
+        (
+            "COORDINATES",
+            match walk.coordinates.len() {
+                few @ 0..=3 => few,
+                _ => MOST_COORDINATES,
+            },
+        ),
+        ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
+    ]
+}
+
+/// The number of dimensions that the shader looks at: a few more than the walk's if it has many, so that there are
+/// fewer pipelines.
+fn padded_dims(dims: usize) -> usize {
+    match dims {
+        0..=4 => dims,
+        5 | 6 => 6,
+        _ => MOST_DIMS,
+    }
+}
+
+/// The run of a walk, taken out of its dimensions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) dim: Dim,
+    /// Whether a coordinate extends along it.
+    cropped: Option<usize>,
+}
+
+/// Takes the innermost dimension out of the walk as its run, if all of its units share a tuple; otherwise a row has a
+/// single unit.
+pub(super) fn take_run(walk: &mut Walk) -> Run {
+    let single = Run {
+        dim: Dim {
+            from: 0,
+            to: 0,
+            ..Dim::ONE
+        },
+        cropped: None,
+    };
+    let last = walk.dims.len() - 1;
+    if walk.dims[last].tuple > 0 {
+        return single;
+    }
+    let cropped = walk.along(last);
+    if let Some(c) = cropped {
+        let coordinate = &walk.coordinates[c];
+        let reach = coordinate.along.as_ref().map_or(0, Along::reach);
+        let is_near = coordinate.size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED;
+        // The units of a run are compared with all positions, not with a window of them.
+        if !is_near || coordinate.window.count < coordinate.size {
+            return single;
+        }
+    }
+    Run {
+        dim: walk.dims.pop().unwrap_or(Dim::ONE),
+        cropped,
+    }
+}
+
+/// Takes the run of a walk in elements of `element` bytes: contiguous bytes, if they are more than an element, or the
+/// innermost dimension outside of an element. Distances stay in bytes.
+fn elements(walk: &mut Walk, element: usize) -> Run {
+    let contiguous = walk.contiguous();
+    if contiguous > 1 {
+        let bytes = walk.dims.len() - 1;
+        if contiguous > element {
+            let mut run = Run {
+                dim: walk.remove(bytes),
+                cropped: None,
+            };
+            run.dim.size /= element;
+            run.dim.from = element.cast_signed();
+            run.dim.to = element.cast_signed();
+            return run;
+        }
+        walk.remove(bytes);
+        if walk.dims.is_empty() {
+            walk.dims.push(Dim::ONE);
+        }
+    }
+    take_run(walk)
+}
+
+/// The dimension along which rows that are neighbours lie `distance` apart in the source, where units of a row lie at
+/// least a sector of `sector` apart: that of a transpose.
+fn near(walk: &Walk, run: &Run, distance: isize, sector: isize) -> Option<usize> {
+    let is_near = |&d: &usize| {
+        let Dim { size, from, tuple, .. } = walk.dims[d];
+        from.abs() == distance && size >= 4 && tuple == 0 && !walk.is_cropped(d)
+    };
+    let apart = run.cropped.is_none() && run.dim.from.abs() >= sector;
+    (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
+}
+
+/// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.
+pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
+    let groups = u32::try_from(groups).ok()?;
+    let limit = limit.min(0xffff);
+    let height = groups.div_ceil(limit.max(1)).max(1);
+    (height <= limit).then_some((groups.div_ceil(height), height))
+}
+
+/// The words of a walk whose run was taken. `None` if it has too many dimensions or rows.
+pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> {
+    let mut words = Uniforms {
+        from_base: wrap(walk.from as i64),
+        to_base: wrap(walk.to as i64),
+        run: u32::try_from(run.dim.size).ok()?,
+        run_from: wrap(run.dim.from as i64),
+        run_to: wrap(run.dim.to as i64),
+        rows: u32::try_from(walk.units()).ok()?,
+        head: u32::try_from(head).ok()?,
+        coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
+        ..Uniforms::default()
+    };
+    let dims = padded_dims(walk.dims.len());
+    // Further dimensions come first, so that the innermost one is the last.
+    let padding = dims - walk.dims.len().min(dims);
+    if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
+        return None;
+    }
+    for (words, dim) in words.dims[padding..].iter_mut().zip(&walk.dims) {
+        *words = DimWords {
+            size: u32::try_from(dim.size).ok()?,
+            from_stride: wrap(dim.from as i64),
+            to_stride: wrap(dim.to as i64),
+            tuple_stride: wrap(dim.tuple as i64),
+        };
+    }
+    for (c, (words, coordinate)) in words.coordinates.iter_mut().zip(&walk.coordinates).enumerate() {
+        let (column, begin) = match coordinate.begin {
+            Begin::Column(column) => (u32::try_from(column).ok()?, 0),
+            Begin::At(begin) => (NONE, wrap(begin as i64)),
+        };
+        *words = CoordinateWords {
+            size: u32::try_from(coordinate.size).ok()?,
+            stride: wrap(coordinate.stride as i64),
+            first: u32::try_from(coordinate.window.first).ok()?,
+            count: u32::try_from(coordinate.window.count).ok()?,
+            column,
+            begin,
+            ..CoordinateWords::default()
+        };
+        let Some(along) = coordinate.along else { continue };
+        words.along = match run.cropped == Some(c) {
+            true => u32::try_from(dims).ok()?,
+            false => u32::try_from(along.dim + padding).ok()?,
+        };
+        words.step = wrap(along.step as i64);
+        words.extent = u32::try_from(along.extent).ok()?;
+        words.digit = u32::try_from(along.first).ok()?;
+        words.flip = along.flip.map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
+    }
+    Some(words)
+}
