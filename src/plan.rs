@@ -302,6 +302,11 @@ impl Plan {
         (rows, Cow::Owned(map))
     }
 
+    /// The name of the operation.
+    pub(crate) fn name(&self) -> &'static str {
+        self.map.name()
+    }
+
     pub(crate) fn effect(&self) -> Effect {
         match &self.map {
             Map::StridedSlice(_) | Map::Indexed(_) | Map::Crop(_) => Effect::Make,

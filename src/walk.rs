@@ -186,6 +186,21 @@ impl Walk {
         }
     }
 
+    /// A walk that reads nothing and writes zeros to the first `units` units of the destination.
+    pub(crate) fn zeros(unit: usize, units: usize) -> Self {
+        let dim = Dim {
+            size: units,
+            from: 0,
+            ..Dim::ONE
+        };
+        let mut walk = Self::strided(unit, 0, 0, vec![dim]);
+        walk.coordinates.push(Coordinate {
+            begin: Begin::At(0),
+            ..Coordinate::indexed(0, 0, 0)
+        });
+        walk
+    }
+
     /// The number of units that are moved.
     pub(crate) fn units(&self) -> usize {
         self.dims.iter().map(|dim| dim.size).product()
@@ -262,6 +277,19 @@ impl Walk {
             } if !self.is_cropped(d) => size,
             _ => 1,
         }
+    }
+
+    /// Calls `each` with the first unit of every row of [contiguous](Self::contiguous) units, in source and destination.
+    /// Not for walks with tuples.
+    pub(crate) fn each_row<E>(
+        &self,
+        each: &mut impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let outer = match self.contiguous() {
+            1 => &self.dims[..],
+            _ => &self.dims[..self.dims.len() - 1],
+        };
+        rows(outer, self.from, self.to, each)
     }
 
     /// All distances but those within the contiguous units.
@@ -469,4 +497,23 @@ impl Walk {
 
 fn along_signed(at: isize, stride: isize, count: usize) -> isize {
     along(at.cast_unsigned(), stride, count).cast_signed()
+}
+
+fn rows<E>(
+    dims: &[Dim],
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some((outer, inner)) = dims.split_first() else {
+        return each(from.cast_unsigned(), to.cast_unsigned());
+    };
+    (0..outer.size.cast_signed()).try_for_each(|digit| {
+        rows(
+            inner,
+            from + digit * outer.from,
+            to + digit * outer.to,
+            each,
+        )
+    })
 }

@@ -5,37 +5,21 @@
 //! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, besides moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
 //! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
-use super::{argument::Argument, caps::Kind};
-use crate::{
-    Plan,
-    pairs::walk,
-    plan::{Map, Rows},
-};
+use super::{argument::Argument, caps::Tuning};
+use crate::{Plan, plan::Effect, walk::Walk};
+use std::convert::Infallible;
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Whether `rows` rows of `bytes` contiguous bytes each are moved by copies rather than by a dispatch.
-fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
-    match kind {
-        Kind::Software => rows <= 16 || bytes >= 16 << 10,
-        Kind::Hardware => rows == 1 || bytes >= 1 << 20,
-    }
-}
-
-/// Whether buffer copies replace the dispatches of a plan on an adapter of this kind, provided that the buffers are
-/// [`copyable`].
-pub(super) fn is_copied(plan: &Plan, kind: Kind) -> bool {
-    let Rows {
-        unit,
-        count,
-        run,
-        step,
-    } = plan.rows;
-    let whole = match &plan.map {
-        Map::StridedSlice(_) => true,
-        Map::StridedSliceUpdate(Some(pairs)) => pairs.run().0.to == 1,
-        _ => false,
-    };
-    whole && unit >= 4 && step == 1 && few_or_long(kind, count, run * unit)
+/// Whether buffer copies replace the dispatches of a plan with this walk, provided that the buffers are [`copyable`].
+pub(super) fn is_copied(plan: &Plan, walk: &Walk, tuning: &Tuning) -> bool {
+    let row = walk.contiguous();
+    let whole = matches!(plan.effect(), Effect::Make | Effect::Update) && walk.columns == 0;
+    let is_one = walk.units() == 1;
+    whole
+        && walk.coordinates.is_empty()
+        && walk.unit >= 4
+        && (row > 1 || is_one)
+        && (walk.units() / row <= tuning.few_rows || row * walk.unit >= tuning.long_row)
 }
 
 /// Whether the arguments' offsets and usages allow buffer copies.
@@ -55,11 +39,12 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
 /// buffers.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,
-    plan: &Plan,
+    walk: &Walk,
     source: &Argument<'_>,
     dest: &Argument<'_>,
 ) {
-    let Rows { unit, run, .. } = plan.rows;
+    let unit = walk.unit;
+    let run = walk.contiguous();
     let mut copy_row = |from: usize, to: usize| {
         let [from, mut to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
         for piece in source.slices(from, bytes) {
@@ -72,17 +57,10 @@ pub(super) fn copy(
             to += piece.size();
         }
     };
-    match &plan.map {
-        Map::StridedSlice(map) => {
-            for (row, from) in map.rows(&plan.rows).enumerate() {
-                copy_row(from, row * run);
-            }
-        }
-        Map::StridedSliceUpdate(Some(pairs)) => {
-            walk(pairs.run().1, pairs.from, pairs.to, &mut copy_row);
-        }
-        _ => {}
-    }
+    let Ok(()) = walk.each_row(&mut |from, to| {
+        copy_row(from, to);
+        Ok::<(), Infallible>(())
+    });
 }
 
 /// Records commands that fill an argument with zeros. The argument must consist of whole words.

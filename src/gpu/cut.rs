@@ -8,7 +8,7 @@
 //! source it binds.
 
 use super::{
-    caps::{Parts, Reach, Span},
+    caps::{Parts, Reach, Span, VECTOR},
     launch::{Launch, Site},
     program::Program,
     uniforms::{MOST_COORDINATES, Uniforms, flags, too_long, wrap},
@@ -19,6 +19,7 @@ use crate::{
     ops::index::{IndexType, Policy},
     walk::{Side, Walk},
 };
+use std::ops::Range;
 
 /// The locations of a plan's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,8 +77,8 @@ pub(crate) struct Cutter<'a> {
     pub(crate) reach: &'a Reach,
     pub(crate) places: &'a Places,
     pub(crate) tuples: Option<Tuples>,
-    /// The bytes of a unit of the plan.
-    pub(crate) unit: usize,
+    /// The size of the source, of which a walk that reads nothing binds a vector or less.
+    pub(crate) source_bytes: usize,
 }
 
 /// What is too much for one dispatch.
@@ -102,46 +103,60 @@ impl Cutter<'_> {
             });
         }
         let sizes = walk.coordinates.iter().map(|coordinate| coordinate.size);
-        if let Some(size) = sizes.max().filter(|&size| size as u64 > u64::from(u32::MAX)) {
+        if let Some(size) = sizes
+            .max()
+            .filter(|&size| size as u64 > u64::from(u32::MAX))
+        {
             return Err(too_long(size));
         }
-        self.part(&walk.in_bytes(), out)
+        self.part(&walk.in_bytes(), walk.unit, out)
     }
 
-    /// Pushes the dispatches of a walk in bytes.
-    fn part(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let too_much = match self.dispatch(walk) {
+    /// Pushes the dispatches of a walk in bytes, which a plan counts in units of `unit` bytes.
+    fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let too_much = match self.dispatch(walk, unit) {
             Ok(dispatch) => {
                 out.push(dispatch);
                 return Ok(());
             }
             Err(too_much) => too_much,
         };
-        let halves = halves(walk, too_much).ok_or_else(|| self.reach.too_small(self.unit))?;
-        halves.iter().try_for_each(|half| self.part(half, out))
+        let halves = halves(walk, too_much).ok_or_else(|| self.reach.too_small(unit))?;
+        halves
+            .iter()
+            .try_for_each(|half| self.part(half, unit, out))
     }
 
     /// The dispatch of a walk in bytes, or what is too much for it.
-    fn dispatch(&self, walk: &Walk) -> Result<Dispatch, TooMuch> {
+    fn dispatch(&self, walk: &Walk, of_plan: usize) -> Result<Dispatch, TooMuch> {
         if walk.units() as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
         }
         let mut walk = walk.clone();
-        let source = walk.span(Side::Source);
+        let mut source = walk.span(Side::Source);
         let reads_nothing = source.is_empty();
-        let [from, to] = [source.start, if reads_nothing { source.start } else { source.end }];
-        // Of a source that is not read, the first word is bound, since a binding must not be empty.
-        let (from, to) = if reads_nothing { (0, 0) } else { (from, to) };
-        let (from_span, begin) = self.bind(self.places.source, from, to).ok_or(TooMuch::Source)?;
+        if reads_nothing {
+            // Shaders load the first unit in place of one that lies elsewhere, and a binding must not be empty.
+            source = 0..self.source_bytes.min(VECTOR).cast_signed();
+        }
+        let (from_span, begin) = self
+            .bind(self.places.source, source.clone(), of_plan)
+            .ok_or(TooMuch::Source)?;
         walk.from += begin;
         let dest = walk.span(Side::Dest);
-        let (to_span, begin) = self.bind(self.places.dest, dest.start, dest.end).ok_or(TooMuch::Dest)?;
+        let (to_span, begin) = self
+            .bind(self.places.dest, dest, of_plan)
+            .ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let site = Site {
             reach: self.reach,
             spans: [from_span, to_span],
             whole: self.places.whole,
-            widest: if reads_nothing { 4 } else { 16 },
+            widest: if source.len() < VECTOR && reads_nothing {
+                4
+            } else {
+                VECTOR
+            },
         };
         let Launch {
             program,
@@ -183,12 +198,16 @@ impl Cutter<'_> {
     }
 
     /// The binding of bytes `from..to` of an argument, and what must be added to the number of a byte of the argument
-    /// to get its number in the binding. `None` if no single binding holds the bytes.
-    fn bind(&self, parts: Parts, from: isize, to: isize) -> Option<(Span, isize)> {
-        let (low, high) = (from.cast_unsigned() as u64, to.cast_unsigned() as u64);
+    /// to get its number in the binding. `None` if no single binding holds the bytes, or if they are too many units of
+    /// `unit` bytes.
+    fn bind(&self, parts: Parts, bytes: Range<isize>, unit: usize) -> Option<(Span, isize)> {
+        let (low, high) = (
+            bytes.start.cast_unsigned() as u64,
+            bytes.end.cast_unsigned() as u64,
+        );
         let (span, residue) = self.reach.span(parts, low, high)?;
-        let units = (high - low) / self.unit as u64;
-        (units <= self.reach.units).then_some((span, isize::try_from(residue).ok()? - from))
+        let units = (high - low) / unit as u64;
+        (units <= self.reach.units).then_some((span, isize::try_from(residue).ok()? - bytes.start))
     }
 
     /// The binding of a walk's tuples, and the word of the binding at which they begin.
@@ -196,7 +215,9 @@ impl Cutter<'_> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let first = walk.tuple as u64;
         let end = first + walk.tuples() as u64;
-        let (span, residue) = self.reach.span(self.places_of(of.argument), first * bytes, end * bytes)?;
+        let (span, residue) =
+            self.reach
+                .span(self.places_of(of.argument), first * bytes, end * bytes)?;
         (span.bytes / 4 <= self.reach.units).then_some((span, residue / 4))
     }
 
@@ -221,7 +242,10 @@ pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin
         (walk.counts, flags::REPORTS),
         (of.keeps, flags::KEEPS),
     ];
-    uniforms.flags = bits.iter().map(|&(set, bit)| if set { bit } else { 0 }).sum();
+    uniforms.flags = bits
+        .iter()
+        .map(|&(set, bit)| if set { bit } else { 0 })
+        .sum();
 }
 
 /// The walk in two halves of less than what was too much. `None` if it is a single byte.

@@ -8,17 +8,17 @@
 use super::{
     Gpu, Inner,
     argument::Argument,
-    caps::{Parts, Span},
+    caps::Parts,
     copy::{clear, copy, copyable},
-    groups::Bound,
-    program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    cut::{Bound, Places},
+    groups::Range,
+    program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
     slots::hold,
-    window::Places,
     work::{Launch, Work},
 };
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Effect, walk::Walk};
 use std::{borrow::BorrowMut, sync::Arc};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -64,7 +64,7 @@ impl<'a> From<&'a Plan> for Task<'a> {
 #[derive(Debug)]
 pub(super) enum Commands {
     Nothing,
-    Copies,
+    Copies(Walk),
     Clear,
     Dispatches(Arc<Work>),
 }
@@ -214,13 +214,13 @@ impl Gpu {
     ) -> Result<Commands, Error> {
         let plan = task.plan;
         check_without_indices(plan)?;
-        let route = route(plan, self.inner.reach.kind, copyable(source, dest));
+        let route = route(plan, &self.inner.reach.tuning, copyable(source, dest));
         if let Route::Nothing = route {
             return Ok(Commands::Nothing);
         }
         source.check(dest)?;
         Ok(match route {
-            Route::Copies => Commands::Copies,
+            Route::Copies(walk) => Commands::Copies(walk),
             Route::Clear => Commands::Clear,
             Route::Nothing | Route::Dispatches => {
                 Commands::Dispatches(self.dispatches(task, source, dest)?)
@@ -239,7 +239,7 @@ impl Gpu {
     ) {
         match commands {
             Commands::Nothing => {}
-            Commands::Copies => copy(encoder, plan, &source, &dest),
+            Commands::Copies(walk) => copy(encoder, walk, &source, &dest),
             Commands::Clear => clear(encoder, &dest),
             Commands::Dispatches(work) => {
                 let mut pass = begin_pass(encoder, plan);
@@ -256,7 +256,7 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<(), Error> {
         check_without_indices(task.plan)?;
-        if task.plan.rows.count == 0 {
+        if let Route::Nothing = route(task.plan, &self.inner.reach.tuning, false) {
             return Ok(());
         }
         source.check(&dest)?;
@@ -287,8 +287,8 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
         let plan = task.plan;
-        let problem = match &plan.map {
-            Map::ScatterNd(_) => Some("is of a scatter: record it with encode_scatter"),
+        let problem = match plan.effect() {
+            Effect::Scatter(_) => Some("is of a scatter: record it with encode_scatter"),
             _ if plan.tuples().is_none() => Some("is not used by a slice: record it with encode"),
             _ => None,
         };
@@ -362,76 +362,62 @@ impl Gpu {
             groups,
             ..
         } = &*self.inner;
-        let op = dispatch.program.op;
+        let kernel = dispatch.program.kernel;
         pass.set_pipeline(pipeline);
-        let buffers = op.facts().buffers;
-        let bound = |number: usize, span: &Span| {
-            let argument = &arguments[number];
-            Bound {
-                buffer: &argument.buffers[span.part],
-                offset: span.offset + reach.aligned(argument.parts.offset),
-                bytes: span.bytes,
+        let range = |bound: &Bound| {
+            let argument = &arguments[bound.argument];
+            Range {
+                buffer: &argument.buffers[bound.span.part],
+                offset: bound.span.offset + reach.aligned(argument.parts.offset),
+                bytes: bound.span.bytes,
             }
         };
-        let mut all = [bound(buffers[0].argument, &dispatch.spans[0]); 4];
-        for ((place, buffer), span) in all.iter_mut().zip(buffers).zip(&dispatch.spans).skip(1) {
-            *place = bound(buffer.argument, span);
-        }
-        let all = &all[..buffers.len()];
+        let ranges: Vec<_> = dispatch.bound.iter().map(range).collect();
         let make = || {
             let entries: Vec<_> = (0..)
-                .zip(all)
-                .map(|(binding, bound)| wgpu::BindGroupEntry {
+                .zip(&ranges)
+                .map(|(binding, range)| wgpu::BindGroupEntry {
                     binding,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: bound.buffer,
-                        offset: bound.offset,
-                        size: wgpu::BufferSize::new(bound.bytes),
+                        buffer: range.buffer,
+                        offset: range.offset,
+                        size: wgpu::BufferSize::new(range.bytes),
                     }),
                 })
                 .collect();
             device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(&format!("wgslice {}", op.facts().name)),
+                label: Some(kernel.name()),
                 layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
                 entries: &entries,
             })
         };
-        let group = if buffers
-            .iter()
-            .all(|buffer| arguments[buffer.argument].callers)
-        {
-            groups.get(op, all, make)
-        } else {
-            make()
+        let callers = |bound: &Bound| arguments[bound.argument].callers;
+        let group = match dispatch.bound.iter().all(callers) {
+            true => groups.get(kernel, &ranges, make),
+            false => make(),
         };
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-        let uniforms = match pipelines.space {
-            UniformSpace::Immediate => {
-                pass.set_immediates(0, bytemuck::bytes_of(&dispatch.uniforms));
-                None
-            }
-            UniformSpace::Uniform | UniformSpace::Storage => {
-                let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
-                let slot = pipelines.uniforms.get(&dispatch.uniforms, layout);
-                slot.bind(pass, UNIFORMS_GROUP);
-                Some(slot)
+        let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
+        let walk = pipelines.uniforms.get(&dispatch.uniforms, layout);
+        walk.bind(pass, UNIFORMS_GROUP);
+        let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
+        let report = match dispatch.counts {
+            true => counts.slot(dispatch, || pipelines.reports.lend(layout)),
+            false => {
+                let unread = || pipelines.reports.lend(layout);
+                pipelines.unread.get_or_init(unread).clone()
             }
         };
-        let report = op.facts().reports.then(|| {
-            let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
-            let slot = counts.slot(dispatch, || pipelines.reports.lend(layout));
-            slot.bind(pass, REPORT_GROUP);
-            slot
-        });
-        hold(pass, [uniforms, report]);
-        pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
+        report.bind(pass, REPORT_GROUP);
+        hold(pass, [walk, report]);
+        pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
     }
 }
 
 /// Opens a pass that is labelled with the operation's name.
 pub(super) fn begin_pass<'a>(encoder: &'a mut CommandEncoder, plan: &Plan) -> ComputePass<'a> {
     encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-        label: Some(&format!("wgslice {}", plan.map.name())),
+        label: Some(&format!("wgslice {}", plan.name())),
         timestamp_writes: None,
     })
 }

@@ -3,11 +3,10 @@
 use super::{
     Gpu,
     caps::Parts,
-    kernels::Dispatch,
+    cut::{Dispatch, Places},
     route::{Route, route},
-    window::Places,
 };
-use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
+use crate::{Plan, ops::index::IndexType, plan::Effect, text::counted};
 
 impl Gpu {
     /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
@@ -28,11 +27,12 @@ impl Gpu {
     }
 
     fn recorded(&self, plan: &Plan) -> String {
-        match route(plan, self.inner.reach.kind, true) {
+        match route(plan, &self.inner.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
-            Route::Copies => {
-                let copies = counted(plan.rows.count, "buffer copy", "buffer copies");
-                let bytes = counted(plan.rows.run * plan.rows.unit, "byte", "bytes");
+            Route::Copies(walk) => {
+                let row = walk.contiguous();
+                let copies = counted(walk.units() / row, "buffer copy", "buffer copies");
+                let bytes = counted(row * walk.unit, "byte", "bytes");
                 return format!("{copies} of {bytes}");
             }
             Route::Clear => {
@@ -52,7 +52,7 @@ impl Gpu {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        if let Map::ScatterNd(map) = &plan.map {
+        if let Effect::Scatter(_) = plan.effect() {
             let blocks = passes.iter().filter(|pass| !pass.is_check());
             // The last dispatch of a block applies its rows.
             let applied = blocks.clone().find_map(|block| block.dispatches.last());
@@ -60,17 +60,12 @@ impl Gpu {
                 return "nothing is recorded".into();
             };
             let blocks = counted(blocks.count(), "block", "blocks");
-            let kernel = applied.program.source.name;
+            let kernel = applied.program.kernel.name();
             let (grid, tile) = (grid(applied), tile(applied));
             let bytes = scratch.head + scratch.rows;
-            let cleared = if map.fresh {
-                "; the result is cleared first"
-            } else {
-                ""
-            };
             return format!(
                 "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {bytes} bytes between the \
-                 steps{cleared}"
+                 steps"
             );
         }
         let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
@@ -78,20 +73,20 @@ impl Gpu {
             return "nothing is recorded".into();
         };
         let count = counted(dispatches.count(), "dispatch", "dispatches");
-        let kernel = first.program.source.name;
+        let kernel = first.program.kernel.name();
         let (grid, tile) = (grid(first), tile(first));
         format!("{count} of the {kernel} kernel, the first {grid}, {tile}")
     }
 }
 
 fn grid(dispatch: &Dispatch) -> String {
-    let width = dispatch.uniforms.grid_width();
+    let width = dispatch.uniforms.groups_x;
     format!("{width} x {} workgroups", dispatch.height)
 }
 
 fn tile(dispatch: &Dispatch) -> String {
-    let lanes = counted(dispatch.uniforms.lanes(), "lane", "lanes");
+    let lanes = counted(1_u32 << dispatch.uniforms.lanes_log2, "lane", "lanes");
     let units = counted(dispatch.uniforms.segment, "unit", "units");
-    let bytes = counted(dispatch.tile_unit, "byte", "bytes");
+    let bytes = counted(dispatch.unit, "byte", "bytes");
     format!("{lanes} and {units} of {bytes} a tile")
 }

@@ -3,11 +3,7 @@
 //! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
 //! contiguous rows are copied directly to it. All others are first collected in a buffer that stays in the cache.
 
-use crate::{
-    Error, Plan,
-    element::zeroed,
-    plan::{Map, Rows},
-};
+use crate::{Error, Plan, element::zeroed};
 
 /// The size in bytes from which a row is copied directly: 64 cache lines of 64 bytes, of which only the first and the
 /// last may be written in part.
@@ -23,17 +19,19 @@ pub(super) fn fill(
     source: &[u8],
     mut put: impl FnMut(usize, &[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Rows {
-        unit, run, step, ..
-    } = plan.rows;
-    let row_bytes = run * unit;
-    match &plan.map {
-        Map::StridedSlice(map) if step == 1 && row_bytes >= LONG_ROW => {
-            for (row, base) in map.rows(&plan.rows).enumerate() {
-                put(row * row_bytes, &source[base * unit..][..row_bytes])?;
-            }
+    let walk = plan.walk();
+    let long = walk.filter(|walk| walk.is_dense() && walk.contiguous() * walk.unit >= LONG_ROW);
+    match long {
+        Some(walk) => {
+            let row = walk.contiguous() * walk.unit;
+            let mut at = 0;
+            walk.each_row(&mut |from, _| {
+                put(at, &source[from * walk.unit..][..row])?;
+                at += row;
+                Ok::<(), Error>(())
+            })?;
         }
-        _ => {
+        None => {
             let bytes = plan.result_bytes();
             let mut bounce = zeroed(BOUNCE.min(bytes))?;
             for at in (0..bytes).step_by(BOUNCE) {

@@ -8,7 +8,7 @@
 //! longer than creating a group.
 
 use super::{
-    maps::Op,
+    program::Kernel,
     recent::{Recent, WordHasher},
 };
 use crate::lock::lock;
@@ -19,7 +19,7 @@ use std::{
 
 /// The range of a buffer that a binding holds, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound<'a> {
+pub(super) struct Range<'a> {
     pub(super) buffer: &'a wgpu::Buffer,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -36,34 +36,36 @@ enum Entry {
     Kept(Key, wgpu::BindGroup),
 }
 
-/// The operation, which determines the layout, and for each binding the buffer, and the offset and the size of the
+/// The kernel, which determines the layout, and for each binding the buffer, and the offset and the size of the
 /// bound range in bytes.
 #[derive(Debug)]
 struct Key {
-    op: Op,
+    kernel: Kernel,
     bound: Box<[(wgpu::Buffer, u64, u64)]>,
 }
 
 impl Key {
-    fn is(&self, op: Op, bound: &[Bound<'_>]) -> bool {
-        let same = |((buffer, offset, bytes), other): (&(wgpu::Buffer, u64, u64), &Bound<'_>)| {
+    fn is(&self, kernel: Kernel, bound: &[Range<'_>]) -> bool {
+        let same = |((buffer, offset, bytes), other): (&(wgpu::Buffer, u64, u64), &Range<'_>)| {
             (*offset, *bytes) == (other.offset, other.bytes) && buffer == other.buffer
         };
-        self.op == op && self.bound.len() == bound.len() && self.bound.iter().zip(bound).all(same)
+        self.kernel == kernel
+            && self.bound.len() == bound.len()
+            && self.bound.iter().zip(bound).all(same)
     }
 }
 
 impl Groups {
-    /// Returns the group of these bindings for an operation: the kept one, or one that `make` creates.
+    /// Returns the group of these bindings for a kernel: the kept one, or one that `make` creates.
     pub(super) fn get(
         &self,
-        op: Op,
-        bound: &[Bound<'_>],
+        kernel: Kernel,
+        bound: &[Range<'_>],
         make: impl FnOnce() -> wgpu::BindGroup,
     ) -> wgpu::BindGroup {
         let mut hasher = WordHasher::default();
-        hasher.write_u8(op as u8);
-        for Bound {
+        hasher.write_u8(kernel as u8);
+        for Range {
             buffer,
             offset,
             bytes,
@@ -76,14 +78,14 @@ impl Groups {
         let hash = hasher.finish();
         let mut recent = lock(&self.0);
         match recent.find(hash) {
-            Some(Entry::Kept(key, group)) if key.is(op, bound) => group.clone(),
+            Some(Entry::Kept(key, group)) if key.is(kernel, bound) => group.clone(),
             Some(entry) => {
                 let group = make();
                 let bound = bound
                     .iter()
                     .map(|bound| (bound.buffer.clone(), bound.offset, bound.bytes));
                 let bound = bound.collect();
-                *entry = Entry::Kept(Key { op, bound }, group.clone());
+                *entry = Entry::Kept(Key { kernel, bound }, group.clone());
                 group
             }
             None => {

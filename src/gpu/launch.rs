@@ -134,10 +134,21 @@ impl Site<'_> {
         };
         let constants = [
             ("ROWS", grid.rows),
-            ("LOOPS", usize::from(self.reach.tuning.loops && grid.rows == 1)),
+            (
+                "LOOPS",
+                usize::from(self.reach.tuning.loops && grid.rows == 1),
+            ),
         ];
         let uniforms = uniforms(&walk, &run, 0)?;
-        self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &walk, uniforms, grid, unit)
+        self.finish(
+            Kernel::Copy,
+            Prelude::Unit(unit),
+            &constants,
+            &walk,
+            uniforms,
+            grid,
+            unit,
+        )
     }
 
     fn copy_unaligned(&self, mut walk: Walk, spans: [Span; 2]) -> Option<Launch> {
@@ -149,8 +160,15 @@ impl Site<'_> {
         let grid = self.tiles(rows, vectors, 4);
         let constants = [("LOOPS", usize::from(self.reach.tuning.loops))];
         let uniforms = uniforms(&walk, &run, head.unsigned_abs())?;
-        let launch =
-            self.finish(Kernel::CopyUnaligned, Prelude::None, &constants, &walk, uniforms, grid, 16)?;
+        let launch = self.finish(
+            Kernel::CopyUnaligned,
+            Prelude::None,
+            &constants,
+            &walk,
+            uniforms,
+            grid,
+            16,
+        )?;
         Some(Launch { spans, ..launch })
     }
 
@@ -184,7 +202,10 @@ impl Site<'_> {
                 }
             }
             // The place of a row in the result follows from its number.
-            false if near(&walk, &run, size, SECTOR.cast_signed()) == walk.dims.len().checked_sub(1) => {
+            false
+                if near(&walk, &run, size, SECTOR.cast_signed())
+                    == walk.dims.len().checked_sub(1) =>
+            {
                 self.of_four_rows(rows, groups, 4)
             }
             false => self.tiles(rows, groups, 4),
@@ -232,7 +253,15 @@ impl Site<'_> {
             ("LOOPS", usize::from(self.reach.tuning.loops)),
         ];
         let uniforms = uniforms(&walk, &run, 0)?;
-        self.finish(Kernel::UpdateWords, Prelude::None, &constants, &walk, uniforms, grid, 4)
+        self.finish(
+            Kernel::UpdateWords,
+            Prelude::None,
+            &constants,
+            &walk,
+            uniforms,
+            grid,
+            4,
+        )
     }
 
     /// Tiles of rows of `run` units or groups, of which an invocation moves `each` of a row together.
@@ -277,7 +306,10 @@ impl Site<'_> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what a launch consists of")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are what a launch consists of"
+    )]
     fn finish(
         &self,
         kernel: Kernel,
@@ -401,7 +433,9 @@ fn elements(walk: &mut Walk, element: usize) -> Run {
 /// least a sector of `sector` apart: that of a transpose.
 fn near(walk: &Walk, run: &Run, distance: isize, sector: isize) -> Option<usize> {
     let is_near = |&d: &usize| {
-        let Dim { size, from, tuple, .. } = walk.dims[d];
+        let Dim {
+            size, from, tuple, ..
+        } = walk.dims[d];
         from.abs() == distance && size >= 4 && tuple == 0 && !walk.is_cropped(d)
     };
     let apart = run.cropped.is_none() && run.dim.from.abs() >= sector;
@@ -443,7 +477,12 @@ pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> 
             tuple_stride: wrap(dim.tuple as i64),
         };
     }
-    for (c, (words, coordinate)) in words.coordinates.iter_mut().zip(&walk.coordinates).enumerate() {
+    for (c, (words, coordinate)) in words
+        .coordinates
+        .iter_mut()
+        .zip(&walk.coordinates)
+        .enumerate()
+    {
         let (column, begin) = match coordinate.begin {
             Begin::Column(column) => (u32::try_from(column).ok()?, 0),
             Begin::At(begin) => (NONE, wrap(begin as i64)),
@@ -457,7 +496,9 @@ pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> 
             begin,
             ..CoordinateWords::default()
         };
-        let Some(along) = coordinate.along else { continue };
+        let Some(along) = coordinate.along else {
+            continue;
+        };
         words.along = match run.cropped == Some(c) {
             true => u32::try_from(dims).ok()?,
             false => u32::try_from(along.dim + padding).ok()?,
@@ -465,7 +506,9 @@ pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> 
         words.step = wrap(along.step as i64);
         words.extent = u32::try_from(along.extent).ok()?;
         words.digit = u32::try_from(along.first).ok()?;
-        words.flip = along.flip.map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
+        words.flip = along
+            .flip
+            .map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
     }
     Some(words)
 }

@@ -28,26 +28,15 @@
 
 mod adapter;
 mod argument;
-#[cfg(any(test, debug_assertions))]
-mod bounds;
-#[cfg(test)]
-mod cache_tests;
 mod caps;
 mod copy;
+mod cut;
 mod encode;
 mod explain;
 mod failure;
 mod fill;
-#[cfg(test)]
-mod formula_tests;
-mod grid;
 mod groups;
-mod job;
-#[cfg(test)]
-mod kernel_tests;
-mod kernels;
-mod lists;
-mod maps;
+mod launch;
 mod pipeline;
 mod pool;
 mod prepared;
@@ -63,18 +52,11 @@ mod run;
 mod scatter;
 mod scope;
 mod scratch;
-#[cfg(test)]
-mod shader_formats;
-#[cfg(test)]
-mod shader_tests;
-#[cfg(test)]
-mod shader_texts;
 mod slots;
 mod texture;
 mod transfer;
 mod uniforms;
 mod upload;
-mod window;
 mod work;
 
 pub use adapter::{AdapterOptions, Candidate, SoftwareAdapters};
@@ -86,7 +68,7 @@ pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::{Error, lock::lock};
-use caps::{Kind, Reach, VECTOR, largest_binding};
+use caps::{Reach, Tuning, VECTOR, largest_binding};
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
@@ -94,7 +76,6 @@ use program::UniformSpace;
 use readback::Watcher;
 use scratch::{KeptTexels, ScatterMemory};
 use std::sync::{Arc, OnceLock};
-use uniforms::UNIFORM_BYTES;
 use work::Works;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
@@ -132,29 +113,22 @@ struct Inner {
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required. Outside of browsers,
-    /// immediates are used if the device has `Features::IMMEDIATES` and room for the 128 bytes of numbers that a
-    /// dispatch reads.
+    /// Uses the caller's device. Any limits are accepted, and no feature is required.
     ///
     /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
     /// the caller's own handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
         let info = device.adapter_info();
-        let kind = if adapter::is_software(&info) {
-            Kind::Software
-        } else {
-            Kind::Hardware
-        };
-        let space = UniformSpace::of(device.features(), &limits, info.backend, kind);
+        let is_software = adapter::is_software(&info);
+        let space = UniformSpace::of(is_software, &limits);
         let reach = Reach {
             binding: largest_binding(&limits),
             alignment: limits.min_storage_buffer_offset_alignment.into(),
             groups: limits.max_compute_workgroups_per_dimension,
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
-            kind,
-            workgroup: kind.workgroup(&limits),
+            tuning: Tuning::of(is_software, &limits),
         };
         Self {
             inner: Arc::new(Inner {
@@ -228,15 +202,13 @@ impl Gpu {
         self.with(|inner| inner.reach.units = units)
     }
 
-    /// The same device treated as a hardware GPU, so that tests on a software adapter also run the kernels and grids of
-    /// GPUs.
+    /// The same device treated as a hardware GPU, so that tests on a software adapter also run the grids of GPUs.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {
         self.with(|inner| {
-            inner.reach.kind = Kind::Hardware;
-            inner.reach.workgroup = Kind::Hardware.workgroup(&inner.limits);
+            inner.reach.tuning = Tuning::of(false, &inner.limits);
         })
     }
 
@@ -267,8 +239,7 @@ impl Gpu {
         Self::from_adapter(&options.choose().await?).await
     }
 
-    /// The features of the adapter that this crate can use: immediates, which pass the numbers of a dispatch with its
-    /// command, and pipeline caches. If your program opens the device, request them together with
+    /// The features of the adapter that this crate can use: pipeline caches. If your program opens the device, request them together with
     /// [`Gpu::wanted_limits`]:
     ///
     /// ```no_run
@@ -287,12 +258,11 @@ impl Gpu {
     /// # }
     /// ```
     pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
-        adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE)
+        adapter.features() & wgpu::Features::PIPELINE_CACHE
     }
 
-    /// WebGPU's default limits, three of them raised as far as the adapter allows: the sizes of buffers and of
-    /// bindings, so that fewer plans are cut into several dispatches, and the room for immediates, up to 128 bytes.
-    /// Where the adapter does not reach a default, the limit is the adapter's.
+    /// WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of bindings,
+    /// so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the limit is the adapter's.
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
@@ -309,7 +279,6 @@ impl Gpu {
         wgpu::Limits {
             max_buffer_size: allowed.max_buffer_size,
             max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
-            max_immediate_size: allowed.max_immediate_size.min(UNIFORM_BYTES),
             ..wgpu::Limits::default().or_worse_values_from(&allowed)
         }
     }
@@ -382,8 +351,8 @@ impl Gpu {
     /// - Slots of reports and uniforms (16 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are at most 400
-    /// different pipelines, of which ordinary programs use tens.
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary
+    /// programs use tens of pipelines.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();

@@ -1,6 +1,6 @@
 //! The pipelines of a device, each compiled at its first use and kept.
 //!
-//! There are at most 400 different pipelines (`shader_tests` counts them), of which a program uses tens. On lavapipe
+//! A program uses tens of pipelines. On lavapipe
 //! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (averages of 200 of
 //! each).
 //!
@@ -9,14 +9,16 @@
 //! recording that needs it fails with the device's error.
 
 use super::{
-    maps::{Buffer, Facts},
-    program::{BUFFERS_GROUP, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    program::{Program, UNIFORMS_GROUP, UniformSpace},
+    report::REPORT_BYTES,
     scope::scoped,
-    slots::{Slots, UniformSlots},
-    uniforms::UNIFORM_BYTES,
+    slots::{Slot, Slots, UniformSlots},
 };
 use crate::{Error, lock::lock};
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, OnceLock},
+};
 use wgpu::BufferBindingType;
 
 /// The pipelines of a device, and the slots that they bind.
@@ -28,6 +30,8 @@ pub(crate) struct Pipelines {
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
     pub(super) reports: Slots,
+    /// What dispatches bind whose report nobody reads.
+    pub(super) unread: OnceLock<Slot>,
     pub(super) uniforms: UniformSlots,
 }
 
@@ -44,7 +48,8 @@ impl Pipelines {
             space,
             cache,
             made: Mutex::default(),
-            reports: Slots::new(device, queue),
+            reports: Slots::new(device, queue, REPORT_BYTES),
+            unread: OnceLock::new(),
             uniforms: UniformSlots::new(device, queue),
         }
     }
@@ -76,32 +81,27 @@ impl Pipelines {
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
-    /// [`Kind::workgroup`](super::caps::Kind::workgroup) makes workgroups so small that it suffices, if the device has
+    /// [`Tuning::of`](super::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
     /// at least 4 KiB.
     pub(super) fn allows(&self, program: &Program, limits: &wgpu::Limits) -> Result<(), Error> {
-        let Facts {
-            buffers, reports, ..
-        } = program.op.facts();
-        let reports = u32::from(*reports);
         let in_storage = u32::from(self.space == UniformSpace::Storage);
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
-        let groups = match (in_storage + in_uniform, reports) {
-            (1, _) => UNIFORMS_GROUP + 1,
-            (_, 1) => REPORT_GROUP + 1,
-            _ => BUFFERS_GROUP + 1,
-        };
-        let storage_buffers =
-            u32::try_from(buffers.len()).unwrap_or(u32::MAX) + reports + in_storage;
+        let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
+        let workgroup = program.constant("WORKGROUP").unwrap_or_default();
         let needs = [
-            ("max_bind_groups", groups, limits.max_bind_groups),
+            (
+                "max_bind_groups",
+                UNIFORMS_GROUP + 1,
+                limits.max_bind_groups,
+            ),
             (
                 "max_storage_buffers_per_shader_stage",
-                storage_buffers,
+                buffers + 1 + in_storage,
                 limits.max_storage_buffers_per_shader_stage,
             ),
             (
                 "max_dynamic_storage_buffers_per_pipeline_layout",
-                reports + in_storage,
+                1 + in_storage,
                 limits.max_dynamic_storage_buffers_per_pipeline_layout,
             ),
             (
@@ -111,12 +111,12 @@ impl Pipelines {
             ),
             (
                 "max_compute_invocations_per_workgroup",
-                program.workgroup,
+                workgroup,
                 limits.max_compute_invocations_per_workgroup,
             ),
             (
                 "max_compute_workgroup_size_x",
-                program.workgroup,
+                workgroup,
                 limits.max_compute_workgroup_size_x,
             ),
         ];
@@ -145,29 +145,31 @@ impl Pipelines {
         let device = &self.device;
         let label = program.to_string();
         let label = Some(label.as_str());
-        let storage =
-            |&Buffer { read_only, .. }: &Buffer| (BufferBindingType::Storage { read_only }, false);
-        let buffers: Vec<_> = program.op.facts().buffers.iter().map(storage).collect();
-        let reports = (BufferBindingType::Storage { read_only: false }, true);
-        let uniforms = match self.space {
-            UniformSpace::Immediate => None,
-            UniformSpace::Uniform => Some(BufferBindingType::Uniform),
-            UniformSpace::Storage => Some(BufferBindingType::Storage { read_only: true }),
+        let storage = |&changed: &bool| {
+            (
+                BufferBindingType::Storage {
+                    read_only: !changed,
+                },
+                false,
+            )
         };
-        let [buffers, reports, uniforms] = [
-            Some(buffers),
-            program.op.facts().reports.then(|| vec![reports]),
-            uniforms.map(|ty| vec![(ty, true)]),
-        ]
-        .map(|buffers| Some(group_layout(device, label, &buffers?)));
+        let buffers: Vec<_> = program.kernel.changes().iter().map(storage).collect();
+        let report = (BufferBindingType::Storage { read_only: false }, true);
+        let walk = match self.space {
+            UniformSpace::Uniform => BufferBindingType::Uniform,
+            UniformSpace::Storage => BufferBindingType::Storage { read_only: true },
+        };
+        let [buffers, report, walk] = [&buffers[..], &[report], &[(walk, true)]]
+            .map(|buffers| group_layout(device, label, buffers));
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &[buffers.as_ref(), reports.as_ref(), uniforms.as_ref()],
-            immediate_size: match self.space {
-                UniformSpace::Immediate => UNIFORM_BYTES,
-                UniformSpace::Uniform | UniformSpace::Storage => 0,
-            },
+            bind_group_layouts: &[Some(&buffers), Some(&report), Some(&walk)],
+            immediate_size: 0,
         });
+        let constants = program
+            .constants()
+            .map(|(name, value)| (name, value.into()));
+        let constants: Vec<(&str, f64)> = constants.collect();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,
             source: wgpu::ShaderSource::Wgsl(program.text(self.space).into()),
@@ -178,7 +180,7 @@ impl Pipelines {
             module: &module,
             entry_point: Some("main"),
             compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &program.constants(),
+                constants: &constants,
                 zero_initialize_workgroup_memory: false,
             },
             // `None` unless the caller passes a cache. Loading one from a file is unsafe, and most drivers have a cache

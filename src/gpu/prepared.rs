@@ -3,12 +3,13 @@
 use super::{
     DeviceIndices, Gpu,
     argument::Argument,
-    caps::Parts,
+    caps::{Parts, Tuning},
+    cut::Places,
     encode::{Task, begin_pass},
-    window::Places,
+    route::{Route, route},
     work::Work,
 };
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType};
 use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -52,13 +53,10 @@ impl Gpu {
     pub fn prepare(&self, plan: &Plan) -> Result<Prepared, Error> {
         let plan = Arc::new(plan.clone());
         let make = |places| self.new_work(Arc::clone(&plan), places).map(Arc::new);
-        let works = usual_places(&plan).into_iter().map(make);
+        let works = usual_places(&plan, &self.inner.reach.tuning)
+            .into_iter()
+            .map(make);
         let works = works.collect::<Result<_, Error>>()?;
-        if let Some(zeros) = zeros(&plan) {
-            for places in usual_places(&zeros) {
-                self.work(&zeros, places)?;
-            }
-        }
         Ok(Prepared {
             gpu: self.clone(),
             plan,
@@ -115,15 +113,12 @@ impl Gpu {
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports(&self, plan: &Plan) -> Result<(), Error> {
-        for plan in [Some(plan), zeros(plan).as_ref()].into_iter().flatten() {
-            for places in usual_places(plan) {
-                let (passes, _) = self.cut(plan, &places)?;
-                let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-                let pipelines = &self.inner.pipelines;
-                dispatches.try_for_each(|dispatch| {
-                    pipelines.allows(&dispatch.program, &self.inner.limits)
-                })?;
-            }
+        for places in usual_places(plan, &self.inner.reach.tuning) {
+            let (passes, _) = self.cut(plan, &places)?;
+            let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+            let pipelines = &self.inner.pipelines;
+            dispatches
+                .try_for_each(|dispatch| pipelines.allows(&dispatch.program, &self.inner.limits))?;
         }
         Ok(())
     }
@@ -132,8 +127,8 @@ impl Gpu {
 /// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
 /// bytes, and at the beginning of other buffers, each with indices of every type. Empty for a plan without rows or
 /// without a result.
-fn usual_places(plan: &Plan) -> Vec<Places> {
-    if plan.rows.count == 0 || plan.result_bytes() == 0 {
+fn usual_places(plan: &Plan, tuning: &Tuning) -> Vec<Places> {
+    if matches!(route(plan, tuning, false), Route::Nothing) || plan.result_bytes() == 0 {
         return Vec::new();
     }
     let indices: &[_] = match plan.tuples() {
@@ -150,12 +145,6 @@ fn usual_places(plan: &Plan) -> Vec<Places> {
         })
     };
     places(true).chain(places(false)).collect()
-}
-
-/// The plan that clears the result before a scatter into zeros. `None` for other plans, and for empty results.
-fn zeros(plan: &Plan) -> Option<Plan> {
-    let fresh = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
-    (fresh && plan.result_bytes() > 0).then(|| Plan::zeros(plan.result_bytes()))
 }
 
 impl Prepared {

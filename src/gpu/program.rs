@@ -5,6 +5,7 @@
 //! `wesl` would bring a second WGSL parser into every program that uses this crate, for one imported file. The only WGSL
 //! in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
 
+use super::adapter::STORAGE_BUFFERS;
 use std::fmt;
 
 /// The number of the bind group of the buffers that are read and written.
@@ -21,6 +22,19 @@ pub(crate) enum UniformSpace {
     /// On software adapters. If loops depend on values in a uniform buffer, lavapipe turns these values into constants
     /// and compiles the shader again for each dispatch, which takes half a millisecond.
     Storage,
+}
+
+impl UniformSpace {
+    pub(super) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
+        // A storage buffer needs one more storage buffer than operations bind, and a second dynamic offset beside that
+        // of the report.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
+        match is_software && storage {
+            true => Self::Storage,
+            false => Self::Uniform,
+        }
+    }
 }
 
 /// Declares the modules, and the kernels among them, with the names of their files.

@@ -1,6 +1,6 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
-use super::{Gpu, argument::Argument, caps::Parts, kernels::Dispatch, slots::Slot};
+use super::{Gpu, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
@@ -8,7 +8,7 @@ use wgpu::BufferUsages;
 /// The size of a report on the device in bytes: a word with the number of invalid tuples, and a word with the bitwise
 /// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that begins
 /// as 0.
-const REPORT_BYTES: u64 = 8;
+pub(super) const REPORT_BYTES: u32 = 8;
 
 /// The slots in which the dispatches of a recording count invalid tuples.
 #[derive(Debug, Default)]
@@ -18,16 +18,11 @@ pub(super) struct Counts {
     /// The slots of further dispatches, each with the number of the dispatch's first tuple. They are separate from the
     /// first, so that a single dispatch allocates no list.
     others: Vec<(Slot, usize)>,
-    /// A slot that is never read. If several dispatches process the same tuples, the report of one is read, and the
-    /// others bind this slot.
-    unread: Option<Slot>,
 }
 
 impl Counts {
+    /// Lends a slot for the report of a dispatch whose report is read.
     pub(super) fn slot(&mut self, dispatch: &Dispatch, lend: impl FnOnce() -> Slot) -> Slot {
-        if !dispatch.counts {
-            return self.unread.get_or_insert_with(lend).clone();
-        }
         let slot = lend();
         let counted = (slot.clone(), dispatch.first_tuple);
         match &self.first {
@@ -77,10 +72,10 @@ async fn read(
     index: IndexType,
 ) -> Result<Report, Error> {
     let mut missing = Missing::default();
-    let most = (gpu.inner.limits.max_buffer_size / REPORT_BYTES).max(1);
+    let most = (gpu.inner.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
-        let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES));
+        let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES.into()));
         let readback = gpu.read_back(slots)?;
         readback
             .copy_to(bytemuck::cast_slice_mut(&mut words))

@@ -7,31 +7,33 @@
 //! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
 //! | any other | a dispatch, or several if the device's limits require it |
 
-use super::{caps::Kind, copy::is_copied};
-use crate::{Plan, plan::Map};
+use super::{caps::Tuning, copy::is_copied};
+use crate::{Plan, plan::Effect, walk::Walk};
 
 pub(super) enum Route {
     Nothing,
-    Copies,
+    Copies(Walk),
     Clear,
     Dispatches,
 }
 
-/// Decides which commands are recorded into an encoder for a plan without indices or without rows, on an adapter of
-/// this kind. `copyable` tells whether the buffers of the arguments allow copies.
-pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
-    let zeros = Map::StridedSliceGrad(None);
-    if plan.rows.count == 0 {
-        // A scatter into zeros that has no updates leaves only zeros.
-        let is_zeros = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
-        match is_zeros && plan.result_bytes() > 0 {
-            true => Route::Clear,
+/// Decides which commands are recorded into an encoder for a plan without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
+pub(super) fn route(plan: &Plan, tuning: &Tuning, copyable: bool) -> Route {
+    let Some(walk) = plan.walk() else {
+        // A gradient or a scatter into zeros that moves nothing leaves only zeros.
+        let is_zeros = match plan.effect() {
+            Effect::Fill => true,
+            Effect::Scatter(scatter) => scatter.fresh,
+            Effect::Make | Effect::Update => false,
+        };
+        return match is_zeros && plan.result_bytes() > 0 {
+            true if copyable && plan.result_bytes().is_multiple_of(4) => Route::Clear,
+            true => Route::Dispatches,
             false => Route::Nothing,
-        }
-    } else if copyable && is_copied(plan, kind) {
-        Route::Copies
-    } else if copyable && plan.map == zeros && plan.result_bytes().is_multiple_of(4) {
-        Route::Clear
+        };
+    };
+    if copyable && is_copied(plan, &walk, tuning) {
+        Route::Copies(walk)
     } else {
         Route::Dispatches
     }

@@ -1,7 +1,7 @@
 //! Runs plans on tensors: records a plan and submits it.
 
 use super::{DeviceBytes, Gpu, encode::begin_pass};
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Effect};
 
 impl Gpu {
     /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather or a scatter, with their
@@ -35,12 +35,12 @@ impl Gpu {
         dest: &DeviceBytes,
         in_place: bool,
     ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let (made, _) = self.submit(plan.map.name(), |encoder| {
+        let (made, _) = self.submit(plan.name(), |encoder| {
             let dest = self.changeable(encoder, dest, in_place)?;
             let (from, to) = (source.argument("source"), dest.argument("dest"));
             let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
-            let report = match (&plan.map, indices) {
-                (Map::ScatterNd(_), Some(indices)) => {
+            let report = match (plan.effect(), indices) {
+                (Effect::Scatter(_), Some(indices)) => {
                     self.record_scatter(encoder, plan.into(), from, indices, to)?
                 }
                 (_, Some(indices)) => self.record_gather(

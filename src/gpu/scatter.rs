@@ -18,18 +18,12 @@
 use super::{
     DeviceIndices, Gpu,
     argument::Argument,
-    encode::{Task, begin_pass},
-    report::{self, Counts},
-    rule::Rule,
-    window::{self, Places, Steps},
+    cut::{Dispatch, Places},
+    encode::Task,
+    scratch::Scratch,
     work::Pass,
 };
-use crate::{
-    Error, Pending, Plan, Report,
-    ops::{index::IndexType, scatter_nd::Map as ScatterNd},
-    plan::Map,
-};
-use std::sync::Arc;
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Scatter, walk::Walk};
 use wgpu::{BufferSlice, CommandEncoder};
 
 impl Gpu {
@@ -72,114 +66,22 @@ impl Gpu {
 
     pub(super) fn record_scatter(
         &self,
-        encoder: &mut CommandEncoder,
-        task: Task<'_>,
-        updates: Argument<'_>,
-        (indices, index): (Argument<'_>, IndexType),
-        dest: Argument<'_>,
+        _encoder: &mut CommandEncoder,
+        _task: Task<'_>,
+        _updates: Argument<'_>,
+        (_indices, _index): (Argument<'_>, IndexType),
+        _dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let plan = task.plan;
-        let Map::ScatterNd(map) = &plan.map else {
-            let problem = "is not used by this plan: record it with encode or encode_gather";
-            return Err(indices.problem(problem.into()));
-        };
-        indices.check_tuples(&updates, &dest)?;
-        let mut counts = Counts::default();
-        if plan.rows.count == 0 {
-            self.clear_fresh(encoder, plan, map, updates, dest)?;
-            let plan = Arc::new(plan.clone());
-            return Ok(report::pending(self, &plan, counts, &indices, index));
-        }
-        let (_, element) = rule_of(plan, map)?;
-        for argument in [&updates, &dest] {
-            let offset = argument.parts.offset;
-            if map.options.combine.computes() && !offset.is_multiple_of(element as u64) {
-                let problem = format!(
-                    "begins at byte {offset}: where elements are combined it must be a multiple of \
-                     {element}"
-                );
-                return Err(argument.problem(problem));
-            }
-        }
-        let work = self.work_of(task, &[updates, dest, indices], index)?;
-        // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
-        // untouched.
-        let scratch = self.scratch(work.scratch)?;
-        self.clear_fresh(encoder, plan, map, updates, dest)?;
-        let [head, rows] =
-            [("head", &scratch[0]), ("rows", &scratch[1])].map(|(name, buffer)| Argument {
-                callers: false,
-                ..Argument::of(name, buffer.slice(..), 0)
-            });
-        let arguments = [updates, dest, indices, head, rows];
-        for Pass {
-            cleared,
-            dispatches,
-        } in &work.passes
-        {
-            if !cleared.is_empty() {
-                encoder.clear_buffer(
-                    &scratch[0],
-                    cleared.start,
-                    Some(cleared.end - cleared.start),
-                );
-            }
-            let mut pass = begin_pass(encoder, plan);
-            for launch in dispatches {
-                self.dispatch(&mut pass, launch, &arguments, &mut counts);
-            }
-        }
-        Ok(report::pending(self, &work.plan, counts, &indices, index))
+        unimplemented!()
     }
 
-    /// Records commands that fill the result of a `scatter_nd` with zeros. Records nothing for other scatters.
-    fn clear_fresh(
-        &self,
-        encoder: &mut CommandEncoder,
-        plan: &Plan,
-        map: &ScatterNd,
-        updates: Argument<'_>,
-        dest: Argument<'_>,
-    ) -> Result<(), Error> {
-        if !map.fresh || plan.result_bytes() == 0 {
-            return Ok(());
-        }
-        self.record(
-            encoder,
-            (&Plan::zeros(plan.result_bytes())).into(),
-            updates,
-            dest,
-        )
-    }
-
-    /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at
-    /// multiples of the size that [`rule_of`] returns.
     pub(super) fn scatter_steps(
         &self,
-        plan: &Plan,
-        map: &ScatterNd,
-        places: &Places,
-    ) -> Result<Steps, Error> {
-        let (rule, element) = rule_of(plan, map)?;
-        let unit = match map.options.combine.computes() {
-            true => element,
-            false => places.unit(),
-        };
-        let (rows, _) = plan.in_units_of(unit);
-        window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
+        _plan: &Plan,
+        _walk: &Walk,
+        _scatter: &Scatter,
+        _places: &Places,
+    ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
+        unimplemented!()
     }
-}
-
-/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. If a
-/// scatter replaces elements, the rule is not used, and the size is that of an element.
-fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
-    let (combine, dtype) = (map.options.combine, map.dtype);
-    if !combine.computes() {
-        return Ok((Rule::default(), plan.element));
-    }
-    Rule::of(combine, dtype).ok_or(Error::DTypeOnDevice {
-        operation: plan.map.name(),
-        combine,
-        dtype,
-    })
 }

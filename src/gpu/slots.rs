@@ -1,4 +1,4 @@
-//! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
+//! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
 //! until they finish or are dropped. A report also holds its slot until it is read, and the cache of uniforms holds the
@@ -17,13 +17,13 @@ use std::{
 };
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
-/// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
-const SLOT_BYTES: u32 = 256;
+/// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device may require.
+const ALIGNMENT: u32 = 256;
 
-/// The number of slots of a strip: they take 16 KiB. A strip has fewer if the device allows only smaller buffers.
+/// The number of slots of a strip. A strip has fewer if the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
-/// The most slots of uniforms that are kept for later dispatches. They take 1 MiB. Before one more is kept, all are
+/// The most slots of uniforms that are kept for later dispatches. They take 3 MiB. Before one more is kept, all are
 /// dropped.
 const MOST_UNIFORMS: usize = 4096;
 
@@ -31,6 +31,8 @@ const MOST_UNIFORMS: usize = 4096;
 struct Strip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
+    /// The size of a slot in bytes.
+    slot: u32,
     /// Whether the buffer exists. It does not if the device was lost or had no memory, and commands that bind it fail.
     /// Such a strip is not kept.
     exists: bool,
@@ -57,8 +59,8 @@ impl Slot {
 
     /// The next slot of the strip. `None` after the last one.
     fn next(&self) -> Option<Self> {
-        let offset = self.offset + SLOT_BYTES;
-        (u64::from(offset + SLOT_BYTES) <= self.strip.buffer.size()).then(|| Self {
+        let offset = self.offset + self.strip.slot;
+        (u64::from(offset + self.strip.slot) <= self.strip.buffer.size()).then(|| Self {
             strip: Arc::clone(&self.strip),
             offset,
         })
@@ -67,16 +69,14 @@ impl Slot {
 
 /// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
 /// call costs wgpu an allocation.
-pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Option<Slot>; 2]) {
-    if slots.iter().any(Option::is_some) {
-        pass.on_submitted_work_done(move || drop(slots));
-    }
+pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
+    pass.on_submitted_work_done(move || drop(slots));
 }
 
 impl Strip {
-    /// Creates a strip of zeros with a bind group of this layout.
-    fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> Self {
-        let slot = u64::from(SLOT_BYTES);
+    /// Creates a strip of zeros with a bind group of this layout. A slot has `bytes` bytes.
+    fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, bytes: u32) -> Self {
+        let slot = u64::from(bytes);
         let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgslice slots"),
@@ -108,6 +108,7 @@ impl Strip {
         Self {
             buffer,
             group,
+            slot: bytes,
             exists,
         }
     }
@@ -118,6 +119,8 @@ impl Strip {
 pub(super) struct Slots {
     device: wgpu::Device,
     queue: wgpu::Queue,
+    /// The size of a slot in bytes.
+    slot: u32,
     strips: Mutex<Strips>,
 }
 
@@ -129,10 +132,12 @@ struct Strips {
 }
 
 impl Slots {
-    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+    /// Slots with room for `bytes` bytes.
+    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue, bytes: u32) -> Self {
         Self {
             device: device.clone(),
             queue: queue.clone(),
+            slot: bytes.next_multiple_of(ALIGNMENT),
             strips: Mutex::default(),
         }
     }
@@ -165,12 +170,13 @@ impl Slots {
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Arc<Strip> {
         if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
-            const ZEROS: [u8; (SLOTS * SLOT_BYTES) as usize] = [0; (SLOTS * SLOT_BYTES) as usize];
-            let bytes = usize::try_from(strip.buffer.size()).unwrap_or(ZEROS.len());
-            self.queue.write_buffer(&strip.buffer, 0, &ZEROS[..bytes]);
+            let zeros = vec![0; (SLOTS * self.slot) as usize];
+            let bytes = usize::try_from(strip.buffer.size()).unwrap_or(zeros.len());
+            self.queue
+                .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);
             return Arc::clone(strip);
         }
-        let strip = Arc::new(Strip::new(&self.device, &layout()));
+        let strip = Arc::new(Strip::new(&self.device, &layout(), self.slot));
         if strip.exists {
             all.push(Arc::clone(&strip));
         }
@@ -195,7 +201,7 @@ pub(super) struct UniformSlots {
 impl UniformSlots {
     pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         Self {
-            slots: Slots::new(device, queue),
+            slots: Slots::new(device, queue, UNIFORM_BYTES),
             known: Mutex::default(),
         }
     }

@@ -4,12 +4,11 @@
 
 use super::{
     Gpu,
-    kernels::Dispatch,
+    cut::{Cutter, Dispatch, INDICES, Places, Tuples},
     recent::{Recent, WordHasher},
     scratch::Scratch,
-    window::{Cutter, Places},
 };
-use crate::{Error, Plan, lock::lock, plan::Map};
+use crate::{Error, Plan, lock::lock, plan::Effect, walk::Walk};
 use std::{
     hash::{Hash, Hasher},
     ops::Range,
@@ -109,12 +108,6 @@ impl Gpu {
     /// Makes the work that [`Gpu::work`] returns, but neither looks for a kept work nor keeps the new one.
     pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
-        #[cfg(any(test, debug_assertions))]
-        {
-            let memory = super::bounds::Memory::of(&plan, &places, scratch);
-            let checked = super::bounds::check(&self.inner.reach, &memory, &passes);
-            assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
-        }
         let launch = |dispatch: Dispatch| {
             let pipeline = self.inner.pipelines.get(dispatch.program)?;
             Ok(Launch { dispatch, pipeline })
@@ -143,7 +136,7 @@ impl Gpu {
         let needed = match plan.tuples() {
             // A tuple may point into any window of the source.
             Some(_) => dest.saturating_mul(source),
-            None => dest.max(source.min(plan.rows.units() as u64)),
+            None => dest.max(source.min(plan.moved_bytes().0 as u64)),
         };
         match needed <= MOST_DISPATCHES {
             true => Ok(()),
@@ -163,29 +156,37 @@ impl Gpu {
         places: &Places,
     ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
         self.check_dispatches(plan)?;
-        let Map::ScatterNd(map) = &plan.map else {
-            // If a plan reads nothing, only the first 4 bytes of the source are bound, too few for wider units.
-            let widest = if plan.reads_nothing() { 4 } else { 16 };
-            let (rows, map) = plan.in_units_of(places.unit().min(widest));
-            let cutter = Cutter {
-                reach: &self.inner.reach,
-                rows: &rows,
-                places,
-            };
-            let pass = Pass {
-                cleared: 0..0,
-                dispatches: cutter.dispatches(&map)?,
-            };
-            return Ok((vec![pass], Scratch::default()));
+        let zeros = || Walk::zeros(1, plan.result_bytes());
+        let walks = match (plan.walk(), plan.effect()) {
+            (Some(walk), Effect::Scatter(scatter)) => {
+                return self.scatter_steps(plan, &walk, &scatter, places);
+            }
+            (Some(walk), Effect::Make | Effect::Update) => vec![walk],
+            (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
+                Some(filled) => vec![filled],
+                None => vec![zeros(), walk],
+            },
+            (None, _) => vec![zeros()],
         };
-        let steps = self.scatter_steps(plan, map, places)?;
-        let checks = (!steps.checks.is_empty()).then_some(Pass {
-            cleared: 0..4,
-            dispatches: steps.checks,
-        });
-        Ok((
-            checks.into_iter().chain(steps.blocks).collect(),
-            steps.scratch,
-        ))
+        let cutter = Cutter {
+            reach: &self.inner.reach,
+            places,
+            tuples: plan.tuples().map(|tuples| Tuples {
+                argument: INDICES,
+                index: places.index,
+                policy: tuples.policy,
+                keeps: false,
+            }),
+            source_bytes: plan.source_bytes(),
+        };
+        let mut dispatches = Vec::with_capacity(1);
+        for walk in &walks {
+            cutter.cut(walk, &mut dispatches)?;
+        }
+        let pass = Pass {
+            cleared: 0..0,
+            dispatches,
+        };
+        Ok((vec![pass], Scratch::default()))
     }
 }
