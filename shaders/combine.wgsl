@@ -1,17 +1,20 @@
-// Combines slices of the destination with the rows that go to them. For each unit of a slice, one invocation walks the
-// list of the slice's rows: see `scatter_nd.wgsl`.
+// Combinations, the last step, of numbers of one or two words. An invocation takes `segment` units of a slice of the
+// destination, and combines each with the same unit of every row of the slice, in order. It looks at all slices or, if
+// rows are few (BY_ROWS), at the slices that have rows, each for its first row.
 //
-// A tile is a segment of one row, and its lanes take neighbouring units. If a list begins with this row, the tile
-// combines this segment of the slice with the same segment of each row of the list. Otherwise the tile does nothing.
+// Needs: `Unit`, and two functions that convert: `words` a unit to four words, and `unit` four words to a unit.
+#import chain.wgsl
 
-@group(0) @binding(0) var<storage, read> source: array<Unit>;
-@group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
+override BY_ROWS: bool = false;
+// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
+override FRESH: bool = false;
 
-// The elements of a unit have one or two words each. The host generates the type `Unit` and two functions: `words`
-// converts a unit to four words, and `unit` converts four words to a unit.
+@group(0) @binding(0) var<storage, read> lists: array<u32>;
+@group(0) @binding(1) var<storage, read> source: array<Unit>;
+@group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
 
-// The operation that combines elements: one of the constants below, or 4 for the maximum.
-override COMBINE: u32;
+// The operation: one of the constants below, or 4 for the maximum.
+override COMBINE: u32 = 0u;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MUL: u32 = 2u;
@@ -19,7 +22,7 @@ const MIN: u32 = 3u;
 
 // The type of elements; 0 stands for unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
 // subtracted.
-override NUMBERS: u32;
+override NUMBERS: u32 = 0u;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
@@ -85,26 +88,26 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let id = invocation(group, local);
-    let tile = id >> lanes_log2();
-    if tile >= uniforms.tiles {
-        return;
+    let id = workgroup_number(group) * WORKGROUP + local;
+    // The number of the slice or row.
+    let owner = id / walk.segments;
+    if owner >= select(walk.slices, walk.rows, BY_ROWS) { return; }
+    var slice = owner;
+    if BY_ROWS {
+        slice = slice_at(owner);
+        if slice == NONE { return; }
     }
-    let lanes = 1u << lanes_log2();
-    let lane = id & (lanes - 1u);
-    let at = segment(tile);
-
-    let start = row_start(at.row);
-    if start.state != FOUND {
-        return;
-    }
-    let to = uniforms.dest_base + start.to;
-    for (var j = at.first + lane; j < at.end; j += lanes) {
-        var result = words(dest[to + j]);
+    let first = first_of(slice);
+    if BY_ROWS && first != walk.first_row + owner + 1u || !FRESH && first == 0u { return; }
+    let to = walk.to_base + slice * walk.pitch;
+    let begin = (id - owner * walk.segments) * walk.segment;
+    for (var j = begin; j < min(begin + walk.segment, walk.run); j++) {
+        var result = vec4(0u);
+        if !FRESH { result = words(dest[to + j]); }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
-        for (var link = at.row + 1u; link != 0u;) {
-            let update = source[uniforms.source_base + (link - 1u) * stride() + j];
-            link = next(link);
+        for (var number = first; number > walk.first_row;) {
+            let update = source[unit_of(number, j)];
+            number = next_of(number);
             result = combined(result, words(update));
         }
         dest[to + j] = unit(result);

@@ -7,12 +7,13 @@
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
 // where position[c] is a number of the row's index tuple or, in a crop, that number plus a multiple of the row's digit
-// along one dimension. In the steps of a scatter the sum of `from` is the number of a slice of the destination.
+// along one dimension. Where rows go by their tuples (SCATTERS), the coordinates are added to `to` instead. In the other
+// steps of a scatter, `slice_of` takes the sum of `from` for the number of a slice of the destination.
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/launch.rs; a test compares the two.
 //
-// Defines: walk, report, Row, locate, has_source, lies_inside, report_row, workgroup_number. Needs: nothing.
+// Defines: walk, report, Row, locate, has_source, lies_inside, report_row, slice_of, workgroup_number. Needs: nothing.
 
 // The number of `dims` that are looked at; those after the walk's own have one position. Loops over them unroll.
 override DIMS: u32 = 8u;
@@ -20,6 +21,8 @@ override DIMS: u32 = 8u;
 override COORDINATES: u32 = 8u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
+// Whether index tuples point into the destination.
+override SCATTERS: bool = false;
 // The number of invocations in a workgroup.
 override WORKGROUP: u32 = 256u;
 
@@ -76,7 +79,7 @@ struct Walk {
     groups_x: u32,
     // In `copy_words.wgsl` and `copy_unaligned.wgsl`: the elements or bytes before the result in its first group.
     head: u32,
-    // The rows of a scatter have the numbers from `first_row` + 1 on; numbers up to `first_row` are of earlier
+    // In a scatter: a row's number is its position plus `first_row` plus 1; numbers up to `first_row` are of earlier
     // dispatches. `slices` slices of the destination, from number `first_slice` on, are bound.
     first_row: u32,
     slices: u32,
@@ -84,9 +87,11 @@ struct Walk {
     // The lists of a slice, and the logarithm of the number of rows that share a list: see `link.wgsl`.
     lists: u32,
     list_shift: u32,
-    unused_a: u32,
-    unused_b: u32,
-    unused_c: u32,
+    // The distance between rows in the updates and between slices, and where the first row begins in the updates.
+    pitch: u32,
+    updates: u32,
+    // What the number in a tuple of one-word numbers stands above its position: 1 for numbers of rows, or more.
+    first_index: u32,
     dims: array<Dim, 8>,
     coordinates: array<Coordinate, 8>,
 }
@@ -150,7 +155,7 @@ struct Number {
 // The number in column `column` of the tuple that begins at word `tuple`.
 fn number_at(tuple: u32, column: u32) -> Number {
     let at = tuple + column * walk.index_words;
-    let low = tuples[at];
+    let low = tuples[at] - walk.first_index;
     if walk.index_words == 2u { return Number(low, tuples[at + 1u]); }
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
 }
@@ -245,7 +250,11 @@ fn add(c: u32, position: Number, row: ptr<function, Row>) {
     } else if distance >= walk.coordinates[c].count && (*row).state == FOUND {
         (*row).state = ELSEWHERE;
     }
-    (*row).base += position.low * walk.coordinates[c].stride;
+    if SCATTERS {
+        (*row).to += position.low * walk.coordinates[c].stride;
+    } else {
+        (*row).base += position.low * walk.coordinates[c].stride;
+    }
 }
 
 // Adds coordinate `c`, along which boxes extend, for the tuple that begins at word `tuple`.
@@ -299,7 +308,7 @@ fn report_row(row: Row, number: u32, speaks: bool) {
     }
     if is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
         atomicAdd(&report.count, 1u);
-        atomicMax(&report.first, ~tuple);
+        atomicMax(&report.first, ~(walk.first_row + tuple));
     }
 }
 
@@ -315,6 +324,16 @@ fn is_out_of_range(tuple: u32) -> bool {
         if begin.high != 0u || begin.low >= size || end.high != 0u || end.low >= size { return true; }
     }
     return false;
+}
+
+// The slice that row `number` of a scatter goes to, counted from the first that is bound. NONE if the row goes to none of
+// them. One invocation of a row `speaks` for it.
+fn slice_of(number: u32, speaks: bool) -> u32 {
+    let row = locate(number);
+    report_row(row, number, speaks);
+    let slice = row.base - walk.first_slice;
+    let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
+    return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);
 }
 
 // The number of the workgroup in the grid.

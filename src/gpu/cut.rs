@@ -61,6 +61,13 @@ pub(crate) struct Dispatch {
     pub(crate) unit: usize,
 }
 
+impl Dispatch {
+    /// Whether the dispatch changes nothing if the report says that a tuple is out of range.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.uniforms.flags & flags::STRICT != 0
+    }
+}
+
 /// Which argument the tuples of a walk lie in, and what their numbers mean.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuples {
@@ -69,6 +76,8 @@ pub(crate) struct Tuples {
     pub(crate) policy: Policy,
     /// Whether units without a source keep their values instead of becoming zeros.
     pub(crate) keeps: bool,
+    /// The number that stands for position 0, in numbers of one word.
+    pub(crate) first_index: u32,
 }
 
 /// Cuts walks for the device of `reach`, whose arguments lie at `places`.
@@ -94,21 +103,7 @@ enum TooMuch {
 impl Cutter<'_> {
     /// Pushes the dispatches of a walk.
     pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        if walk.coordinates.len() > MOST_COORDINATES {
-            return Err(Error::DeviceLimit {
-                what: "the number of coordinates in an index tuple",
-                limit: "a shader's limit",
-                needed: walk.coordinates.len() as u64,
-                allowed: MOST_COORDINATES as u64,
-            });
-        }
-        let sizes = walk.coordinates.iter().map(|coordinate| coordinate.size);
-        if let Some(size) = sizes
-            .max()
-            .filter(|&size| size as u64 > u64::from(u32::MAX))
-        {
-            return Err(too_long(size));
-        }
+        check_coordinates(walk)?;
         self.part(&walk.in_bytes(), walk.unit, out)
     }
 
@@ -229,11 +224,32 @@ impl Cutter<'_> {
     }
 }
 
+/// Fails if shaders cannot look up the coordinates of a walk.
+pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
+    if walk.coordinates.len() > MOST_COORDINATES {
+        return Err(Error::DeviceLimit {
+            what: "the number of coordinates in an index tuple",
+            limit: "a shader's limit",
+            needed: walk.coordinates.len() as u64,
+            allowed: MOST_COORDINATES as u64,
+        });
+    }
+    let sizes = walk.coordinates.iter().map(|coordinate| coordinate.size);
+    if let Some(size) = sizes
+        .max()
+        .filter(|&size| size as u64 > u64::from(u32::MAX))
+    {
+        return Err(too_long(size));
+    }
+    Ok(())
+}
+
 /// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
 pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: u64) {
     let words = of.index.words();
     uniforms.tuples = wrap(begin.cast_signed());
     uniforms.index_words = words;
+    uniforms.first_index = of.first_index;
     uniforms.tuple_words = wrap(walk.columns as i64) * words;
     let bits = [
         (of.index != IndexType::U32, flags::SIGNED_INDICES),
@@ -266,7 +282,10 @@ fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     };
     // The last of several that reach equally far would be an inner one.
     let farthest = (0..walk.dims.len()).rev().max_by_key(|&d| reach(d))?;
-    let windowed = matches!(too_much, TooMuch::Source) && walk.points == Side::Source;
+    let windowed = match walk.points {
+        Side::Source => matches!(too_much, TooMuch::Source),
+        Side::Dest => matches!(too_much, TooMuch::Dest),
+    };
     let window = |c: usize| {
         let coordinate = &walk.coordinates[c];
         coordinate.window.count.saturating_sub(1) * coordinate.stride.unsigned_abs()

@@ -401,7 +401,7 @@ impl Gpu {
         let walk = pipelines.uniforms.get(&dispatch.uniforms, layout);
         walk.bind(pass, UNIFORMS_GROUP);
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
-        let report = match dispatch.counts {
+        let report = match dispatch.counts || dispatch.is_strict() {
             true => counts.slot(dispatch, || pipelines.reports.lend(layout)),
             false => {
                 let unread = || pipelines.reports.lend(layout);

@@ -53,18 +53,16 @@ impl Gpu {
             Ok(cut) => cut,
         };
         if let Effect::Scatter(_) = plan.effect() {
-            let blocks = passes.iter().filter(|pass| !pass.is_check());
             // The last dispatch of a block applies its rows.
-            let applied = blocks.clone().find_map(|block| block.dispatches.last());
+            let applied = passes.iter().find_map(|block| block.dispatches.last());
             let Some(applied) = applied else {
                 return "nothing is recorded".into();
             };
-            let blocks = counted(blocks.count(), "block", "blocks");
+            let blocks = counted(passes.len(), "block", "blocks");
             let kernel = applied.program.kernel.name();
             let (grid, tile) = (grid(applied), tile(applied));
-            let bytes = scratch.head + scratch.rows;
             return format!(
-                "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {bytes} bytes between the \
+                "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {scratch} bytes between the \
                  steps"
             );
         }

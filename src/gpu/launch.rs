@@ -28,7 +28,7 @@ use super::{
     program::{Kernel, Prelude, Program},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, Uniforms, wrap},
 };
-use crate::walk::{Along, Begin, Dim, Walk};
+use crate::walk::{Along, Begin, Dim, Side, Walk};
 
 /// The bytes that memory transfers at least.
 const SECTOR: usize = 32;
@@ -336,7 +336,7 @@ impl Site<'_> {
 }
 
 /// The constants that the walk's dimensions and coordinates set.
-pub(super) fn of_walk(walk: &Walk) -> [(&'static str, usize); 3] {
+pub(super) fn of_walk(walk: &Walk) -> [(&'static str, usize); 4] {
     let crops = |coordinate: &crate::walk::Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
     };
@@ -350,6 +350,7 @@ pub(super) fn of_walk(walk: &Walk) -> [(&'static str, usize); 3] {
             },
         ),
         ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
+        ("SCATTERS", usize::from(walk.points == Side::Dest)),
     ]
 }
 

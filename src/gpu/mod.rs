@@ -13,7 +13,7 @@
 //! | `window` | how gathers, crops and scatters are cut into dispatches that fit the device's limits; what all cuts share |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `run`, `explain` | how these commands are recorded, run on tensors, and described in words |
-//! | `scatter`, `lists` | the steps of a scatter |
+//! | `scatter`, `steps` | how scatters are recorded; their steps |
 //! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
 //! | `texture` | which texels of a texture are copied, and through which rows |
 //! | `argument` | whether the buffers that are passed fit a plan |
@@ -55,6 +55,7 @@ mod scatter;
 mod scope;
 mod scratch;
 mod slots;
+mod steps;
 mod texture;
 mod transfer;
 mod uniforms;
@@ -360,7 +361,7 @@ impl Gpu {
         self.inner.groups.clear();
         self.inner.works.clear();
         self.inner.pipelines.trim();
-        *lock(&self.inner.scatter) = [None, None];
+        *lock(&self.inner.scatter) = None;
         lock(&self.inner.texels).clear();
     }
 }

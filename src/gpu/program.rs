@@ -82,10 +82,25 @@ modules! {
     CopyUnaligned "copy_unaligned" [false, false, true];
     /// Copies elements of 1 to 3 bytes into a destination with gaps.
     UpdateWords "update_words" [false, false, true];
+    /// Finds the last row of each slice.
+    Last "last" [false, true];
+    /// Links the rows of each slice of a chunk of rows, or those of all rows in any order.
+    Link "link" [false, true];
+    /// Links the rows of each slice in order.
+    Order "order" [true];
+    /// Combines linked rows of numbers of 4 or 8 bytes.
+    Combine "combine" [false, false, true];
+    /// Combines linked rows of numbers of 1 or 2 bytes.
+    CombineParts "combine_parts" [false, false, true];
+    /// Combines rows of integers of 4 bytes, in any order.
+    Atomic "atomic" [false, false, true];
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 1] = [("walk.wgsl", include_str!("../../shaders/walk.wgsl"))];
+const IMPORTED: [(&str, &str); 2] = [
+    ("walk.wgsl", include_str!("../../shaders/walk.wgsl")),
+    ("chain.wgsl", include_str!("../../shaders/chain.wgsl")),
+];
 
 /// What stands before a kernel's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +108,10 @@ pub(crate) enum Prelude {
     None,
     /// `Unit` has this many bytes.
     Unit(usize),
+    /// `Unit` has this many bytes: 4, 8 or 16. Functions convert it to four words and back.
+    Words(usize),
+    /// `Number` is an integer, with a sign or without.
+    Number(bool),
 }
 
 impl Prelude {
@@ -110,6 +129,23 @@ impl Prelude {
             Self::None => String::new(),
             Self::Unit(12) => "struct Unit { a: u32, b: u32, c: u32 }\n".to_owned(),
             Self::Unit(bytes) => format!("alias Unit = {};\n", word_type(bytes)),
+            Self::Words(bytes) => {
+                let (words, unit) = match bytes {
+                    4 => ("vec4(unit, vec3(0u))", "words.x"),
+                    8 => ("vec4(unit, vec2(0u))", "words.xy"),
+                    _ => ("unit", "words"),
+                };
+                format!(
+                    "alias Unit = {};\n\
+                     fn words(unit: Unit) -> vec4<u32> {{ return {words}; }}\n\
+                     fn unit(words: vec4<u32>) -> Unit {{ return {unit}; }}\n",
+                    word_type(bytes)
+                )
+            }
+            Self::Number(signed) => {
+                let number = if signed { "i32" } else { "u32" };
+                format!("alias Number = {number};\n")
+            }
         }
     }
 }
@@ -197,7 +233,8 @@ impl fmt::Display for Program {
         write!(f, "wgslice {}", self.kernel.name())?;
         let unit = match self.prelude {
             Prelude::None => None,
-            Prelude::Unit(bytes) => Some(format!("{bytes}-byte units")),
+            Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
+            Prelude::Number(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self
             .constants()

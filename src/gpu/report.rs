@@ -21,8 +21,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Lends a slot for the report of a dispatch whose report is read.
+    /// Lends a slot for the report of a dispatch whose report is read. If a single tuple out of range forbids all
+    /// changes, every dispatch reads the report, so all share a slot.
     pub(super) fn slot(&mut self, dispatch: &Dispatch, lend: impl FnOnce() -> Slot) -> Slot {
+        if let Some((slot, _)) = self.first.as_ref().filter(|_| dispatch.is_strict()) {
+            return slot.clone();
+        }
         let slot = lend();
         let counted = (slot.clone(), dispatch.first_tuple);
         match &self.first {

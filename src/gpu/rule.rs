@@ -67,16 +67,15 @@ impl Rule {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
-    /// Whether an atomic operation on i32 combines elements of one word by this rule. Minima and maxima of u32 are left
-    /// to lists, because they are rare and would need a second shader with atomics on u32.
+    /// Whether an atomic operation combines elements of one word by this rule.
     pub(crate) fn is_atomic(self) -> bool {
-        match self.combine {
-            Combine::Add | Combine::Sub => {
-                matches!(self.numbers, Numbers::Unsigned | Numbers::Signed)
-            }
-            Combine::Min | Combine::Max => self.numbers == Numbers::Signed,
-            Combine::Mul | Combine::Update => false,
-        }
+        let has_atomic = !matches!(self.combine, Combine::Mul | Combine::Update);
+        has_atomic && matches!(self.numbers, Numbers::Unsigned | Numbers::Signed)
+    }
+
+    /// Whether the shaders interpret elements as integers with a sign. They do if that makes a difference.
+    pub(super) fn is_signed(self) -> bool {
+        self.numbers == Numbers::Signed
     }
 
     /// The values of the constants `COMBINE` and `NUMBERS` of `combine.wgsl`.
@@ -90,7 +89,7 @@ impl Rule {
         [self.combine_number() as usize, numbers]
     }
 
-    /// The code of the operation in `combine_atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its code
+    /// The code of the operation in `atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its code
     /// is not used.
     pub(super) fn combine_number(self) -> u32 {
         match self.combine {
@@ -102,7 +101,7 @@ impl Rule {
         }
     }
 
-    /// The value of the constant `RULE` of `combine_subword.wgsl`.
+    /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) fn of_parts(self) -> usize {
         match (self.numbers, self.combine) {
             (Numbers::Bools, Combine::Mul | Combine::Min) => 2,

@@ -1,29 +1,28 @@
-//! Records scatters, which take several steps. A step leaves in scratch memory what later steps read. Each row of
-//! `updates` goes to the slice of `dest` that the row's index tuple selects.
+//! Records scatters. Each row of `updates` goes to the slice of `dest` that the row's index tuple selects. This takes
+//! several steps, on which `steps` decides. A step leaves in scratch memory what later steps read. The memory belongs to
+//! the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 //!
-//! | step | for | does | shader |
-//! |---|---|---|---|
-//! | check | [`OutOfRange::Error`](crate::options::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
-//! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice into a list | `scatter_resolve.wgsl` |
-//! | sort | lists that must be in order | sorts short lists in ascending order | `scatter_sort.wgsl` |
-//! | | | sorts lists of up to 256 rows, and links longer lists anew | `scatter_long_lists.wgsl` |
-//! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
-//!
-//! In the last step, no two invocations write the same bytes. Results depend on scheduling only if the options let
-//! rows be combined in any order. Short rows of 4-byte integers take a single step instead (`combine_atomic.wgsl`) if
-//! an atomic operation can combine them, since their order does not affect results. Under
-//! [`OutOfRange::Error`](crate::options::OutOfRange::Error) these rows take the steps of the table too. The scratch
-//! memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
+//! In the last step, no two invocations write the same bytes, unless by atomics whose order makes no difference. So
+//! results depend on scheduling only if the options let rows be combined in any order.
 
 use super::{
     DeviceIndices, Gpu,
     argument::Argument,
+    caps::Reach,
     cut::{Dispatch, Places},
-    encode::Task,
-    scratch::Scratch,
+    encode::{Task, begin_pass},
+    report::{self, Counts},
+    rule::Rule,
+    steps::{SCRATCH, steps},
     work::Pass,
 };
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Scatter, walk::Walk};
+use crate::{
+    Error, Pending, Plan, Report,
+    ops::index::IndexType,
+    plan::{Effect, Scatter},
+    walk::Walk,
+};
+use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder};
 
 impl Gpu {
@@ -66,22 +65,93 @@ impl Gpu {
 
     pub(super) fn record_scatter(
         &self,
-        _encoder: &mut CommandEncoder,
-        _task: Task<'_>,
-        _updates: Argument<'_>,
-        (_indices, _index): (Argument<'_>, IndexType),
-        _dest: Argument<'_>,
+        encoder: &mut CommandEncoder,
+        task: Task<'_>,
+        updates: Argument<'_>,
+        (indices, index): (Argument<'_>, IndexType),
+        dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
-        unimplemented!()
+        let plan = task.plan;
+        let Effect::Scatter(scatter) = plan.effect() else {
+            let problem = "is not used by this plan: record it with encode or encode_gather";
+            return Err(indices.problem(problem.into()));
+        };
+        indices.check_tuples(&updates, &dest)?;
+        let mut counts = Counts::default();
+        if plan.walk().is_none() {
+            if scatter.fresh && plan.result_bytes() > 0 {
+                let zeros = Plan::zeros(plan.result_bytes());
+                self.record(encoder, (&zeros).into(), updates, dest)?;
+            }
+            let plan = Arc::new(plan.clone());
+            return Ok(report::pending(self, &plan, counts, &indices, index));
+        }
+        if let Some((_, number)) = rule_of(plan, &scatter)? {
+            for argument in [&updates, &dest] {
+                let offset = argument.parts.offset;
+                if !offset.is_multiple_of(number as u64) {
+                    let problem = format!(
+                        "begins at byte {offset}: where elements are combined it must be a multiple of \
+                         {number}"
+                    );
+                    return Err(argument.problem(problem));
+                }
+            }
+        }
+        let work = self.work_of(task, &[updates, dest, indices], index)?;
+        // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
+        // untouched.
+        let scratch = self.scratch(work.scratch)?;
+        let memory = Argument {
+            callers: false,
+            ..Argument::of("scratch", scratch.slice(..), 0)
+        };
+        let arguments = [updates, dest, indices, memory];
+        debug_assert_eq!(arguments.len(), SCRATCH + 1);
+        for Pass {
+            cleared,
+            dispatches,
+        } in &work.passes
+        {
+            if !cleared.is_empty() {
+                let bytes = cleared.end - cleared.start;
+                encoder.clear_buffer(&scratch, cleared.start, Some(bytes));
+            }
+            let mut pass = begin_pass(encoder, plan);
+            for launch in dispatches {
+                self.dispatch(&mut pass, launch, &arguments, &mut counts);
+            }
+        }
+        Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
+}
 
-    pub(super) fn scatter_steps(
-        &self,
-        _plan: &Plan,
-        _walk: &Walk,
-        _scatter: &Scatter,
-        _places: &Places,
-    ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
-        unimplemented!()
+/// The passes of a plan that has rows, and the bytes of scratch memory that they need. If the plan combines elements,
+/// updates and destination must begin at multiples of the size that [`rule_of`] returns.
+pub(super) fn scatter_steps(
+    reach: &Reach,
+    plan: &Plan,
+    walk: &Walk,
+    scatter: &Scatter,
+    places: &Places,
+) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    let steps = steps(reach, places, walk, scatter, rule_of(plan, scatter)?)?;
+    Ok((steps.passes, steps.scratch))
+}
+
+/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. `None` if
+/// the scatter replaces elements.
+fn rule_of(plan: &Plan, scatter: &Scatter) -> Result<Option<(Rule, usize)>, Error> {
+    let (combine, dtype) = (scatter.options.combine, scatter.dtype);
+    if !combine.computes() {
+        return Ok(None);
+    }
+    match Rule::of(combine, dtype) {
+        Some(rule) => Ok(Some(rule)),
+        None => Err(Error::DTypeOnDevice {
+            operation: plan.name(),
+            combine,
+            dtype,
+        }),
     }
 }

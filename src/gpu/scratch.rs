@@ -7,28 +7,9 @@ use crate::{Error, lock::lock};
 use std::sync::Mutex;
 use wgpu::{BufferDescriptor, BufferUsages};
 
-/// The scratch memory that a scatter needs, in bytes. A large scatter is cut into blocks of rows and slices, which use
-/// the same scratch memory one after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scratch {
-    /// The size of `head`: a word that counts rows out of range, and a word for each slice of a block.
-    pub(crate) head: u64,
-    /// The size of `rows`, the lists of a block's rows: see [`Lists`](super::lists::Lists).
-    pub(crate) rows: u64,
-}
-
-impl Scratch {
-    pub(crate) fn max(self, other: Self) -> Self {
-        Self {
-            head: self.head.max(other.head),
-            rows: self.rows.max(other.rows),
-        }
-    }
-}
-
-/// The buffers `head` and `rows`, each at least as large as any scatter has needed since [`Gpu::trim`]. `None` before
-/// the first of these scatters.
-pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
+/// The memory between the steps of a scatter, at least as large as any scatter has needed since [`Gpu::trim`]. `None`
+/// before the first of these scatters.
+pub(super) type ScatterMemory = Mutex<Option<wgpu::Buffer>>;
 
 /// The buffers of rows between textures and tensors, each at least as large as any copy has needed since
 /// [`Gpu::trim`]. There are several only if a copy needed more than the device's `max_buffer_size`.
@@ -59,20 +40,14 @@ impl TexelMemory {
 }
 
 impl Gpu {
-    /// Returns buffers for `head` and `rows` of at least these sizes: the kept ones, or new ones if those are too
-    /// small.
-    pub(super) fn scratch(&self, needed: Scratch) -> Result<[wgpu::Buffer; 2], Error> {
-        let mut kept = lock(&self.inner.scatter);
-        let grown = |kept, needed: u64| {
-            // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits
-            // too.
-            let size = needed.max(256);
-            let size = size.checked_next_power_of_two().unwrap_or(size);
-            let size = size.min(self.inner.limits.max_buffer_size).max(needed);
-            self.grown(kept, needed, size, "allocating memory for a scatter")
-        };
-        let [head, rows] = &mut *kept;
-        Ok([grown(head, needed.head)?, grown(rows, needed.rows)?])
+    /// Returns a buffer of at least `needed` bytes for a scatter: the kept one, or a new one if that is too small.
+    pub(super) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
+        // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits too.
+        let size = needed.max(256);
+        let size = size.checked_next_power_of_two().unwrap_or(size);
+        let size = size.min(self.inner.limits.max_buffer_size).max(needed);
+        let kept = &mut lock(&self.inner.scatter);
+        self.grown(kept, needed, size, "allocating memory for a scatter")
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu

@@ -72,9 +72,9 @@ pub(crate) struct Uniforms {
     pub(crate) first_slice: u32,
     pub(crate) lists: u32,
     pub(crate) list_shift: u32,
-    pub(crate) unused_a: u32,
-    pub(crate) unused_b: u32,
-    pub(crate) unused_c: u32,
+    pub(crate) pitch: u32,
+    pub(crate) updates: u32,
+    pub(crate) first_index: u32,
     pub(crate) dims: [DimWords; MOST_DIMS],
     pub(crate) coordinates: [CoordinateWords; MOST_COORDINATES],
 }

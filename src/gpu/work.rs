@@ -6,7 +6,7 @@ use super::{
     Gpu,
     cut::{Cutter, Dispatch, INDICES, Places, Tuples},
     recent::{Recent, WordHasher},
-    scratch::Scratch,
+    scatter::scatter_steps,
 };
 use crate::{Error, Plan, lock::lock, plan::Effect, walk::Walk};
 use std::{
@@ -30,24 +30,16 @@ pub(super) struct Work {
     /// The places of the arguments, with reduced offsets: see [`Gpu::aligned`].
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Launch>>,
-    /// The scratch memory that the passes share.
-    pub(super) scratch: Scratch,
+    /// The bytes of scratch memory that the passes share.
+    pub(super) scratch: u64,
 }
 
 /// Dispatches in one compute pass.
 #[derive(Debug)]
 pub(crate) struct Pass<D> {
-    /// The bytes of the scratch memory `head` that are cleared before the pass; empty for none.
+    /// The bytes of scratch memory that are cleared before the pass; empty for none.
     pub(crate) cleared: Range<u64>,
     pub(crate) dispatches: Vec<D>,
-}
-
-impl<D> Pass<D> {
-    /// Whether this pass only checks the tuples of a scatter under `OutOfRange::Error`, before any block: it is the only
-    /// pass that clears the count of rows out of range.
-    pub(super) fn is_check(&self) -> bool {
-        self.cleared.start == 0 && !self.cleared.is_empty()
-    }
 }
 
 /// A dispatch, ready to be recorded.
@@ -154,17 +146,17 @@ impl Gpu {
         }
     }
 
-    /// Cuts a plan that is not empty into passes of dispatches, and returns the scratch memory that they need.
+    /// Cuts a plan that is not empty into passes of dispatches, and returns the bytes of scratch memory that they need.
     pub(super) fn cut(
         &self,
         plan: &Plan,
         places: &Places,
-    ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
+    ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
         self.check_dispatches(plan)?;
         let zeros = || Walk::zeros(1, plan.result_bytes());
         let walks = match (plan.walk(), plan.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                return self.scatter_steps(plan, &walk, &scatter, places);
+                return scatter_steps(&self.inner.reach, plan, &walk, &scatter, places);
             }
             (Some(walk), Effect::Make | Effect::Update) => vec![walk],
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
@@ -181,6 +173,7 @@ impl Gpu {
                 index: places.index,
                 policy: tuples.policy,
                 keeps: false,
+                first_index: 0,
             }),
             source_bytes: plan.source_bytes(),
         };
@@ -192,6 +185,6 @@ impl Gpu {
             cleared: 0..0,
             dispatches,
         };
-        Ok((vec![pass], Scratch::default()))
+        Ok((vec![pass], 0))
     }
 }

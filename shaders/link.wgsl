@@ -1,0 +1,83 @@
+// Combinations, step 1: links the rows of each slice. `chain.wgsl` says where numbers and links lie.
+//
+// If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that go to the
+// same slice form a run, in which each row names the next. The first rows of a slice's runs form lists, each in any
+// order: a head names one of them, and each of them another. To find the next row in its run, a row looks at all rows
+// of the chunk whose slices have the same hash. `order.wgsl` then links the runs of a slice.
+//
+// If the order does not matter, each row of a slice names the one that came before it here, in any order, and the head
+// the one that came last.
+//
+// Needs: nothing.
+#import walk.wgsl
+
+override ORDERED: bool = true;
+// At most 1,024, which takes 12 KiB of workgroup memory.
+override CHUNK: u32 = 4u * WORKGROUP;
+
+@group(0) @binding(1) var<storage, read_write> lists: array<atomic<u32>>;
+
+// Of the chunk: each row's slice; for each hash a row, counted from 1, or 0; for each row another of the same hash.
+var<workgroup> of_chunk: array<u32, CHUNK>;
+var<workgroup> with_hash: array<atomic<u32>, CHUNK>;
+var<workgroup> others: array<u32, CHUNK>;
+
+fn hash(slice: u32) -> u32 {
+    return ((slice * 0x9e3779b1u) >> 16u) & (CHUNK - 1u);
+}
+
+fn store(row: u32, slice: u32, other: u32, next: u32) {
+    let at = walk.slices * walk.lists + row;
+    atomicStore(&lists[at], slice);
+    atomicStore(&lists[at + walk.rows], other);
+    atomicStore(&lists[at + 2u * walk.rows], next);
+}
+
+fn link_in_order(first: u32, local: u32) {
+    for (var i = local; i < CHUNK; i += WORKGROUP) {
+        atomicStore(&with_hash[i], 0u);
+    }
+    workgroupBarrier();
+    for (var i = local; i < CHUNK; i += WORKGROUP) {
+        var slice = NONE;
+        if first + i < walk.rows { slice = slice_of(first + i, true); }
+        of_chunk[i] = slice;
+        if slice != NONE { others[i] = atomicExchange(&with_hash[hash(slice)], i + 1u); }
+    }
+    workgroupBarrier();
+    for (var i = local; i < CHUNK && first + i < walk.rows; i += WORKGROUP) {
+        let row = first + i;
+        let slice = of_chunk[i];
+        var is_first = true;
+        var next = NONE;
+        var other = 0u;
+        if slice != NONE {
+            for (var n = atomicLoad(&with_hash[hash(slice)]); n != 0u; n = others[n - 1u]) {
+                if of_chunk[n - 1u] == slice {
+                    is_first &= n - 1u >= i;
+                    if n - 1u > i { next = min(next, n); }
+                }
+            }
+            let number = walk.first_row + row + 1u;
+            let list = slice * walk.lists + (row >> walk.list_shift);
+            if is_first { other = atomicExchange(&lists[list], number); }
+        }
+        // `next` counts the rows of the chunk from 1.
+        store(row, slice, other, select(walk.first_row + first + next, 0u, next == NONE));
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let first = workgroup_number(group) * CHUNK;
+    if ORDERED {
+        link_in_order(first, local);
+    } else {
+        for (var row = first + local; row < min(first + CHUNK, walk.rows); row += WORKGROUP) {
+            let slice = slice_of(row, true);
+            var next = 0u;
+            if slice != NONE { next = atomicExchange(&lists[slice], walk.first_row + row + 1u); }
+            store(row, slice, 0u, next);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// Combinations, step 2, if the order of rows matters: the last row of each run finds the next run of its slice, so that
+// links lead through all rows of a slice in order. See `link.wgsl`. Each invocation writes no word but its row's link,
+// which no other invocation reads.
+//
+// Needs: nothing.
+#import chain.wgsl
+
+@group(0) @binding(0) var<storage, read_write> lists: array<u32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let row = workgroup_number(group) * WORKGROUP + local;
+    if row >= walk.rows { return; }
+    let slice = slice_at(row);
+    let number = walk.first_row + row + 1u;
+    if slice == NONE || next_of(number) != 0u { return; }
+    let next = first_after(slice, row >> walk.list_shift, number);
+    if next != 0u { lists[links_of(number) + walk.rows] = next; }
+}

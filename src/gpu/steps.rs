@@ -1,0 +1,636 @@
+//! Decides the steps of a scatter. Each row of updates goes to a slice: the part of the destination that the row's index
+//! tuple points at. The kernels say what each step does:
+//!
+//! | combination | steps |
+//! |---|---|
+//! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice and then a copy of the last rows |
+//! | integers of one word | `atomic` |
+//! | others | `link`, `order` if the order of rows matters, and `combine` or `combine_parts` |
+//!
+//! Under `OutOfRange::Error`, `last` first checks all tuples.
+//!
+//! Scratch memory has one number for each slice, or a few, and is cleared before. So even a scatter of few rows writes 4
+//! bytes for each slice of the destination.
+//!
+//! What exceeds the device's limits is halved until it fits: the rows, the slices or, if a row or a slice alone is too
+//! long, the run of units of each. Such a block finishes all its steps before the next block begins, and blocks with the
+//! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
+
+use super::{
+    caps::{Parts, Reach, Span},
+    cut::{Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates, set_tuples},
+    launch::{fold, of_walk, take_run, uniforms},
+    program::{Kernel, Prelude, Program},
+    rule::Rule,
+    uniforms::{Uniforms, flags, too_long, wrap},
+    work::Pass,
+};
+use crate::{
+    Error,
+    layout::middle,
+    ops::{
+        index::{IndexType, OutOfRange, Policy},
+        scatter_nd::Order,
+    },
+    plan::Scatter,
+    shape::common_power_of_two,
+    walk::{Coordinate, Dim, Side, Walk},
+};
+use std::ops::Range;
+
+/// The number of the argument that is scratch memory.
+pub(super) const SCRATCH: usize = 3;
+
+/// If a slice has fewer rows than 1 / FEW on average, the last steps take rows instead of slices: where they take
+/// slices, each costs a number of 4 bytes, whereas a row that is written alone costs a sector of 32 bytes.
+const FEW: usize = 8;
+
+/// The bytes of scratch memory that are bound where none are used.
+const LEAST: u64 = 4;
+
+/// The most lists of a slice.
+const MOST_LISTS: usize = 64;
+
+/// The most numbers of a row that atomics combine. An atomic moves a word, whereas the other kernels move 16 bytes.
+const MOST_ATOMIC: usize = 16;
+
+/// How rows reach their slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Update,
+    Atomic,
+    Lists { ordered: bool },
+}
+
+/// The steps of a scatter.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// A pass for each block. Its last dispatch changes the destination.
+    pub(crate) passes: Vec<Pass<Dispatch>>,
+    /// What the next pass does before.
+    first: Vec<Dispatch>,
+    /// The bytes of scratch memory that suffice for every pass.
+    pub(crate) scratch: u64,
+    /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
+    numbers: Option<(Numbers, usize)>,
+}
+
+/// What the numbers at the beginning of scratch memory are for: `lists` of each slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Numbers {
+    slices: Range<usize>,
+    run: Range<usize>,
+    lists: usize,
+}
+
+/// The units `run` of those of some rows that go to some slices.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Its units are rows. In its source, positions are numbers of slices.
+    rows: Walk,
+    slices: Range<usize>,
+    run: Range<usize>,
+}
+
+/// Why a block has no pass.
+enum Stop {
+    /// The rows or the slices must be halved first.
+    Rows,
+    Slices,
+    Failed(Error),
+}
+
+/// Decides the steps of a scatter that has rows. `rule` says how numbers are combined, and has the bytes of a number;
+/// `None` if rows replace slices.
+pub(crate) fn steps(
+    reach: &Reach,
+    places: &Places,
+    walk: &Walk,
+    scatter: &Scatter,
+    rule: Option<(Rule, usize)>,
+) -> Result<Steps, Error> {
+    check_coordinates(walk)?;
+    let mut rows = walk.clone();
+    let pitch = take_run(&mut rows).dim.size;
+    let most = u32::MAX as usize - 1;
+    if scatter.slices > most {
+        return Err(too_long(scatter.slices));
+    }
+    let options = scatter.options;
+    let way = match rule {
+        None => Way::Update,
+        Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
+        Some((rule, _)) => Way::Lists {
+            ordered: rule.depends_on_order() && options.order == Order::Deterministic,
+        },
+    };
+    let scatterer = Scatterer {
+        reach,
+        places,
+        scatter: *scatter,
+        rule: rule.unwrap_or((Rule::default(), walk.unit)),
+        way,
+        unit: walk.unit,
+        pitch,
+    };
+    let block = Block {
+        rows: numbered(rows, pitch),
+        slices: 0..scatter.slices,
+        run: 0..pitch,
+    };
+    let mut steps = Steps::default();
+    if scatterer.is_strict() {
+        if block.rows.units() > most {
+            return Err(too_long(block.rows.units()));
+        }
+        scatterer.checks(&block, &mut steps.first)?;
+        steps.scratch = LEAST;
+    }
+    if scatter.fresh && way == Way::Atomic {
+        let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
+        scatterer.cutter(None, 4).cut(&zeros, &mut steps.first)?;
+    }
+    scatterer.blocks(&block, &mut steps)?;
+    Ok(steps)
+}
+
+/// The rows of a walk, whose run was taken, as units: from numbers of slices to numbers of rows.
+fn numbered(mut rows: Walk, pitch: usize) -> Walk {
+    let pitch = pitch.cast_signed();
+    rows.unit = 1;
+    rows.points = Side::Source;
+    rows.from = rows.to / pitch;
+    rows.to = 0;
+    if rows.dims.is_empty() {
+        rows.dims.push(Dim { tuple: 1, ..Dim::ONE });
+    }
+    for dim in &mut rows.dims {
+        dim.from = dim.to / pitch;
+        dim.to = dim.tuple.cast_signed();
+    }
+    for coordinate in &mut rows.coordinates {
+        coordinate.stride /= pitch;
+    }
+    rows
+}
+
+impl Steps {
+    fn push(&mut self, cleared: Range<u64>, dispatches: Vec<Dispatch>) {
+        let mut all = std::mem::take(&mut self.first);
+        all.extend(dispatches);
+        self.passes.push(Pass {
+            cleared,
+            dispatches: all,
+        });
+    }
+
+    /// The first of the numbers of these rows, less one. It is 0 if `numbers` must be cleared for them, since these rows
+    /// do not follow others with the same slices and units.
+    fn first_row(&self, numbers: &Numbers, rows: &Range<usize>) -> usize {
+        match &self.numbers {
+            Some((same, from)) if same == numbers && rows.end - from < i32::MAX as usize => {
+                rows.start - from
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl Block {
+    /// The numbers of the rows.
+    fn numbers(&self) -> Range<usize> {
+        self.rows.tuple..self.rows.tuple + self.rows.units()
+    }
+
+    fn halves_of_rows(&self) -> Option<[Self; 2]> {
+        let dims = &self.rows.dims;
+        let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
+        let halves = self.rows.split(d, middle(dims[d].size)?);
+        Some(halves.map(|rows| Self { rows, ..self.clone() }))
+    }
+
+    fn halves_of_slices(&self) -> Option<[Self; 2]> {
+        Some(halves(&self.slices)?.map(|slices| Self { slices, ..self.clone() }))
+    }
+
+    fn halves_of_run(&self) -> Option<[Self; 2]> {
+        Some(halves(&self.run)?.map(|run| Self { run, ..self.clone() }))
+    }
+}
+
+fn halves(range: &Range<usize>) -> Option<[Range<usize>; 2]> {
+    let middle = range.start + middle(range.len())?;
+    Some([range.start..middle, middle..range.end])
+}
+
+/// What all blocks of a scatter have in common.
+struct Scatterer<'a> {
+    reach: &'a Reach,
+    places: &'a Places,
+    scatter: Scatter,
+    /// How numbers are combined, and the bytes of a number.
+    rule: (Rule, usize),
+    way: Way,
+    /// The bytes of a unit of a row, and the units of a row.
+    unit: usize,
+    pitch: usize,
+}
+
+impl Scatterer<'_> {
+    fn is_strict(&self) -> bool {
+        self.scatter.options.out_of_range == OutOfRange::Error
+    }
+
+    fn cutter(&self, tuples: Option<Tuples>, source_bytes: usize) -> Cutter<'_> {
+        Cutter {
+            reach: self.reach,
+            places: self.places,
+            tuples,
+            source_bytes,
+        }
+    }
+
+    fn too_small(&self) -> Error {
+        self.reach.too_small(self.unit)
+    }
+
+    /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
+    /// number all rows.
+    fn checks(&self, block: &Block, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let first = block.numbers().start;
+        let site = self.site(block, first, LEAST);
+        if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
+            out.push(reporting(dispatch));
+            return Ok(());
+        }
+        let halves = block.halves_of_rows().ok_or_else(|| self.too_small())?;
+        halves.iter().try_for_each(|half| self.checks(half, out))
+    }
+
+    /// Pushes the pass of a block or, if the block exceeds the device's limits, those of its halves.
+    fn blocks(&self, block: &Block, steps: &mut Steps) -> Result<(), Error> {
+        let halves = match self.pass(block, steps) {
+            Ok(()) => return Ok(()),
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Rows) => block.halves_of_rows(),
+            Err(Stop::Slices) => block.halves_of_slices(),
+        };
+        let halves = halves.or_else(|| block.halves_of_run());
+        let halves = halves.ok_or_else(|| self.too_small())?;
+        halves.iter().try_for_each(|half| self.blocks(half, steps))
+    }
+
+    /// Pushes the pass of a block.
+    fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
+        let (rows, slices) = (block.numbers(), block.slices.len());
+        let (lists, list_shift) = self.lists(rows.len(), slices);
+        let fresh = self.scatter.fresh && rows.start == 0;
+        // Where slices become zeros anyway, all of them are written.
+        let by_rows = !fresh && rows.len() * FEW < slices;
+        let heads = slices * lists;
+        let (heads, links) = match self.way {
+            Way::Update if by_rows => (heads, rows.len()),
+            Way::Update => (heads, 0),
+            Way::Lists { .. } => (heads, 3 * rows.len()),
+            Way::Atomic => (0, 0),
+        };
+        let scratch = (heads + links) as u64 * 4;
+        if scratch > self.reach.binding || scratch / 4 > self.reach.units {
+            return Err(if links > heads { Stop::Rows } else { Stop::Slices });
+        }
+        let numbers = Numbers {
+            slices: block.slices.clone(),
+            run: block.run.clone(),
+            lists,
+        };
+        let first_row = steps.first_row(&numbers, &rows);
+        let mut site = self.site(block, first_row, scratch.max(LEAST)).ok_or(Stop::Rows)?;
+        (site.by_rows, site.fresh) = (by_rows, fresh);
+        site.uniforms.slices = count(slices);
+        site.uniforms.lists = count(lists);
+        site.uniforms.list_shift = list_shift;
+        let mut dispatches = Vec::new();
+        let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
+        match self.way {
+            Way::Update => {
+                dispatches.push(of_rows(Kernel::Last, &[])?);
+                if by_rows {
+                    dispatches.push(of_rows(Kernel::Last, &[("CHOOSES", 1)])?);
+                }
+                site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
+            }
+            Way::Atomic => dispatches.push(site.combine()?),
+            Way::Lists { ordered } => {
+                if rows.len() > self.most_rows() {
+                    return Err(Stop::Rows);
+                }
+                dispatches.push(of_rows(Kernel::Link, &[("ORDERED", usize::from(ordered))])?);
+                if ordered {
+                    dispatches.push(of_rows(Kernel::Order, &[])?);
+                }
+                dispatches.push(site.combine()?);
+            }
+        }
+        // Several blocks may have the same rows. One of them reports the tuples out of range.
+        if !self.is_strict() && block.slices.start == 0 && block.run.start == 0 {
+            dispatches[0] = reporting(dispatches[0].clone());
+        }
+        let cleared = match first_row {
+            0 if heads > 0 => {
+                steps.numbers = Some((numbers, rows.start));
+                0..heads as u64 * 4
+            }
+            _ => 0..0,
+        };
+        steps.scratch = steps.scratch.max(scratch);
+        steps.push(cleared, dispatches);
+        Ok(())
+    }
+
+    /// The number of lists of each slice, and the logarithm of the number of rows that share a list: see `chain.wgsl`.
+    fn lists(&self, rows: usize, slices: usize) -> (usize, u32) {
+        if self.way != (Way::Lists { ordered: true }) {
+            return (1, 31);
+        }
+        let most = (rows / slices).clamp(1, MOST_LISTS);
+        let of = |shift: u32| ((rows - 1) >> shift) + 1;
+        let shift = (self.chunk().trailing_zeros()..31).find(|&shift| of(shift) <= most);
+        let shift = shift.unwrap_or(31);
+        (of(shift), shift)
+    }
+
+    /// The rows of a workgroup of `link.wgsl`.
+    fn chunk(&self) -> usize {
+        4 * self.reach.tuning.workgroup as usize
+    }
+
+    /// The units of a slice that an invocation combines.
+    fn segment(&self) -> usize {
+        if self.reach.tuning.loops { 4 } else { 1 }
+    }
+
+    /// The most rows that are linked together. All may go to one slice, and an invocation follows their links for each of
+    /// its units.
+    ///
+    /// On a GPU it waits half a microsecond for each link, so half a second for a million rows. A driver might mistake a
+    /// longer wait for a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total.
+    fn most_rows(&self) -> usize {
+        match self.reach.tuning.loops {
+            true => (1 << 15) / self.segment(),
+            false => 1 << 20,
+        }
+    }
+
+    /// What the dispatches of a block have in common, if its rows have the numbers from `first_row` + 1 on. `None` if the
+    /// block has too many rows.
+    fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
+        let mut walk = block.rows.clone();
+        walk.merge();
+        let options = &self.scatter.options;
+        let tuples = Tuples {
+            argument: INDICES,
+            index: self.places.index,
+            policy: Policy {
+                out_of_range: options.out_of_range,
+                negative: options.negative,
+            },
+            keeps: false,
+            first_index: 0,
+        };
+        let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, tuples)?;
+        let run = take_run(&mut walk);
+        let mut words = uniforms(&walk, &run, 0)?;
+        set_tuples(&mut words, &walk, tuples, begin);
+        words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
+        words.first_row = u32::try_from(first_row).ok()?;
+        words.first_slice = count(block.slices.start);
+        Some(Site {
+            scatterer: self,
+            block,
+            uniforms: words,
+            first_tuple: block.numbers().start - first_row,
+            of_walk: of_walk(&walk),
+            indices: Bound {
+                argument: INDICES,
+                span,
+            },
+            scratch: Bound {
+                argument: SCRATCH,
+                span: Span {
+                    part: 0,
+                    offset: 0,
+                    bytes: scratch,
+                },
+            },
+            by_rows: false,
+            fresh: false,
+        })
+    }
+}
+
+/// The dispatch with a report that is read.
+fn reporting(mut dispatch: Dispatch) -> Dispatch {
+    dispatch.counts = true;
+    dispatch.uniforms.flags |= flags::REPORTS;
+    dispatch
+}
+
+/// A number of slices, rows or units, which fits in 32 bits.
+fn count(number: usize) -> u32 {
+    wrap(number as i64)
+}
+
+/// What the dispatches of a block have in common.
+struct Site<'a> {
+    scatterer: &'a Scatterer<'a>,
+    block: &'a Block,
+    uniforms: Uniforms,
+    first_tuple: usize,
+    /// The constants of kernels that read tuples.
+    of_walk: [(&'static str, usize); 4],
+    indices: Bound,
+    scratch: Bound,
+    /// Whether rows are few, so that the last step takes rows rather than slices.
+    by_rows: bool,
+    /// Whether all slices become zeros before.
+    fresh: bool,
+}
+
+impl Site<'_> {
+    fn dispatch(
+        &self,
+        program: Program,
+        mut uniforms: Uniforms,
+        groups: usize,
+        bound: Vec<Bound>,
+    ) -> Option<Dispatch> {
+        let (width, height) = fold(groups, self.scatterer.reach.groups)?;
+        uniforms.groups_x = width;
+        Some(Dispatch {
+            program,
+            uniforms,
+            height,
+            bound,
+            counts: false,
+            first_tuple: self.first_tuple,
+            unit: 4,
+        })
+    }
+
+    fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
+        let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
+        match kernel {
+            Kernel::Last | Kernel::Link | Kernel::Atomic => program.with(&self.of_walk),
+            _ => program,
+        }
+    }
+
+    /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
+    fn of_rows(&self, kernel: Kernel, constants: &[(&'static str, usize)]) -> Option<Dispatch> {
+        let rows = self.block.rows.units();
+        let (together, bound) = match kernel {
+            Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
+            Kernel::Order => (self.workgroup(), vec![self.scratch]),
+            _ => (self.workgroup(), vec![self.indices, self.scratch]),
+        };
+        let program = self.program(kernel, Prelude::None).with(constants);
+        self.dispatch(program, self.uniforms, rows.div_ceil(together), bound)
+    }
+
+    fn workgroup(&self) -> usize {
+        self.scatterer.reach.tuning.workgroup as usize
+    }
+
+    /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
+    /// for each slice or, if rows are few, the number of a slice for each row.
+    fn move_rows(&self, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let Scatterer { unit, pitch, .. } = *self.scatterer;
+        let Block { slices, run, .. } = self.block;
+        let rows = self.block.numbers();
+        let outer = |size: usize, from: usize, to: usize| Dim {
+            size,
+            from: from.cast_signed(),
+            to: to.cast_signed(),
+            tuple: 1,
+        };
+        let outer = match self.by_rows {
+            true => outer(rows.len(), pitch, 0),
+            false => outer(slices.len(), 0, pitch),
+        };
+        let inner = Dim {
+            size: run.len(),
+            ..Dim::ONE
+        };
+        let [from, to] = [rows.start, slices.start].map(|first| (first * pitch + run.start).cast_signed());
+        let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
+        let positions = if self.by_rows { slices.len() } else { rows.len() };
+        walk.coordinates = vec![Coordinate::indexed(positions, pitch.cast_signed(), 0)];
+        walk.columns = 1;
+        if self.by_rows {
+            walk.points = Side::Dest;
+            walk.tuple = slices.len();
+        }
+        let tuples = Tuples {
+            argument: SCRATCH,
+            index: IndexType::U32,
+            policy: Policy::default(),
+            keeps: !self.fresh,
+            first_index: if self.by_rows { 0 } else { self.uniforms.first_row + 1 },
+        };
+        self.scatterer.cutter(Some(tuples), 0).cut(&walk, out)
+    }
+
+    /// The dispatch that combines rows with slices.
+    fn combine(&self) -> Result<Dispatch, Stop> {
+        let Scatterer {
+            reach,
+            places,
+            rule: (rule, number),
+            way,
+            unit,
+            pitch,
+            ..
+        } = *self.scatterer;
+        let Block { slices, run, .. } = self.block;
+        let rows = self.block.numbers();
+        let bind = |argument, parts: Parts, of: &Range<usize>| {
+            let first = of.start * pitch + run.start;
+            let end = (of.end - 1) * pitch + run.end;
+            let (span, begin) = reach.span(parts, (first * unit) as u64, (end * unit) as u64)?;
+            let begin = usize::try_from(begin).ok()?;
+            let fits = span.bytes / number as u64 <= reach.units;
+            fits.then_some((Bound { argument, span }, begin))
+        };
+        let (source, from) = bind(SOURCE, places.source, &rows).ok_or(Stop::Rows)?;
+        let (dest, to) = bind(DEST, places.dest, slices).ok_or(Stop::Slices)?;
+        let by_rows = self.by_rows || way == Way::Atomic;
+        let (owners, stop) = match by_rows {
+            true => (rows.len(), Stop::Rows),
+            false => (slices.len(), Stop::Slices),
+        };
+        let most = reach.dispatch;
+        if (rows.len() * run.len() * unit) as u64 > most {
+            return Err(Stop::Rows);
+        }
+        if (owners * run.len() * unit) as u64 > most {
+            return Err(stop);
+        }
+        let wide = match number {
+            4.. if way != Way::Atomic => {
+                common_power_of_two(16, [run.len() * unit, pitch * unit, from, to])
+            }
+            _ => number,
+        };
+        let of_unit = |bytes: usize| bytes / wide;
+        let units = of_unit(run.len() * unit);
+        let mut words = self.uniforms;
+        words.run = count(units);
+        words.pitch = count(of_unit(pitch * unit));
+        words.updates = count(of_unit(from));
+        words.to_base = count(of_unit(to));
+        let (segments, segment, invocations) = match number {
+            4.. => {
+                let segment = self.scatterer.segment();
+                let segments = units.div_ceil(segment);
+                (segments, segment, owners * segments)
+            }
+            _ => {
+                let per_word = 4 / number;
+                // The most words that a slice touches, wherever in a word it begins.
+                let of_slice = (units - 1).div_ceil(per_word) + 1;
+                let last = (slices.len() - 1) * of_unit(pitch * unit);
+                let all = (of_unit(to) % per_word + last + units).div_ceil(per_word);
+                (of_slice, 1, if by_rows { owners * of_slice } else { all })
+            }
+        };
+        words.segments = count(segments);
+        words.segment = count(segment);
+        let [combine, numbers] = rule.of_words();
+        let flags = [("BY_ROWS", usize::from(self.by_rows)), ("FRESH", usize::from(self.fresh))];
+        let (program, bound) = match way {
+            Way::Atomic => (
+                self.program(Kernel::Atomic, Prelude::Number(rule.is_signed())).with(&[("COMBINE", combine)]),
+                vec![self.indices, source, dest],
+            ),
+            _ if number < 4 => (
+                self.program(Kernel::CombineParts, Prelude::None)
+                    .with(&flags)
+                    .with(&[("ELEMENT", number), ("RULE", rule.of_parts())]),
+                vec![self.scratch, source, dest],
+            ),
+            _ => (
+                self.program(Kernel::Combine, Prelude::Words(wide))
+                    .with(&flags)
+                    .with(&[("COMBINE", combine), ("NUMBERS", numbers)]),
+                vec![self.scratch, source, dest],
+            ),
+        };
+        // Shaders count invocations in 32 bits.
+        let groups = (invocations <= i32::MAX as usize).then_some(invocations.div_ceil(self.workgroup()));
+        let dispatch = groups.and_then(|groups| self.dispatch(program, words, groups, bound));
+        Ok(Dispatch {
+            unit: wide.max(4),
+            ..dispatch.ok_or(stop)?
+        })
+    }
+}
