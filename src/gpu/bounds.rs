@@ -29,7 +29,6 @@ use super::{
     caps::{Parts, Reach},
     cut::{DEST, Dispatch, INDICES, Places, SOURCE},
     program::{Kernel, Prelude},
-    scratch::Scratch,
     uniforms::{CoordinateWords, NONE},
     work::Pass,
 };
@@ -115,12 +114,12 @@ struct Access {
 }
 
 /// The size of each argument in bytes and its place, by the numbers of arguments.
-fn memory(plan: &Plan, places: &Places, scratch: Scratch) -> Vec<(Parts, u64)> {
+fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
     let mut memory = vec![(Parts::ONE, 0); 3];
     memory[SOURCE] = (places.source, plan.source_bytes() as u64);
     memory[DEST] = (places.dest, plan.result_bytes() as u64);
     memory[INDICES] = (places.indices, plan.index_bytes(places.index) as u64);
-    memory.extend([(Parts::ONE, scratch.head), (Parts::ONE, scratch.rows)]);
+    memory.push((Parts::ONE, scratch));
     memory
 }
 
@@ -129,7 +128,7 @@ pub(super) fn check(
     reach: &Reach,
     plan: &Plan,
     places: &Places,
-    scratch: Scratch,
+    scratch: u64,
     passes: &[Pass<Dispatch>],
 ) -> Result<(), Refusal> {
     let memory = memory(plan, places, scratch);
@@ -204,12 +203,18 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let side = workgroup / lanes;
     let head = i128::from(walk.head);
     let tiles = rows * segments;
+    if !is_copy(dispatch.program.kernel) {
+        let needed = invocations_of_scatter(dispatch);
+        return require(groups * workgroup >= needed, || {
+            format!("{groups} workgroups for {needed} invocations")
+        });
+    }
     // The units of a row that a segment counts.
     let units = match dispatch.program.kernel {
         Kernel::Copy => run,
         Kernel::CopyWords => (run + head + 3) / 4,
         Kernel::CopyUnaligned => (run + head + 15) / 16,
-        Kernel::UpdateWords => {
+        _ => {
             let bytes = (run - 1) * i128::from(walk.run_to) + constant(dispatch, "ELEMENT");
             (bytes + 6) / 4
         }
@@ -233,8 +238,86 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     })
 }
 
+fn is_copy(kernel: Kernel) -> bool {
+    use Kernel::{Copy, CopyUnaligned, CopyWords, UpdateWords};
+    matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords)
+}
+
+/// The invocations that a step of a scatter needs.
+fn invocations_of_scatter(dispatch: &Dispatch) -> i128 {
+    let walk = &dispatch.uniforms;
+    let [rows, slices, segments] = [walk.rows, walk.slices, walk.segments].map(i128::from);
+    let owners = if constant(dispatch, "BY_ROWS") == 1 {
+        rows
+    } else {
+        slices
+    };
+    match dispatch.program.kernel {
+        // Each invocation takes four rows of a chunk.
+        Kernel::Link => (rows + 3) / 4,
+        Kernel::Atomic => rows * segments,
+        Kernel::Combine => owners * segments,
+        Kernel::CombineParts if constant(dispatch, "BY_ROWS") == 1 => owners * segments,
+        Kernel::CombineParts => {
+            let per_word = 4 / constant(dispatch, "ELEMENT");
+            let last = (slices - 1) * i128::from(walk.pitch) + i128::from(walk.run);
+            (i128::from(walk.to_base) % per_word + last + per_word - 1) / per_word
+        }
+        _ => rows,
+    }
+}
+
+/// What a step of a scatter accesses beside index tuples: lists, updates and slices.
+fn of_scatter(dispatch: &Dispatch) -> Vec<Access> {
+    let walk = &dispatch.uniforms;
+    let [rows, slices, lists, run, pitch] =
+        [walk.rows, walk.slices, walk.lists, walk.run, walk.pitch].map(i128::from);
+    let unit = match dispatch.program.prelude {
+        Prelude::Words(bytes) | Prelude::Unit(bytes) => bytes as i128,
+        Prelude::Number(_) => 4,
+        Prelude::None => constant(dispatch, "ELEMENT"),
+    };
+    let block = unit.max(4);
+    let units = |binding, base: u32, count: i128| {
+        let first = Hull {
+            low: base.into(),
+            high: i128::from(base) + (count - 1) * pitch + run - 1,
+        };
+        Access {
+            binding,
+            moved: first.bytes(unit),
+            block,
+        }
+    };
+    let words = |binding, count: i128| Access {
+        binding,
+        moved: Bytes {
+            begin: 0,
+            end: count * 4,
+        },
+        block: 4,
+    };
+    let linked = slices * lists + 3 * rows;
+    match dispatch.program.kernel {
+        Kernel::Last => vec![words(1, slices + constant(dispatch, "CHOOSES") * rows)],
+        Kernel::Link => vec![words(1, linked)],
+        Kernel::Order => vec![words(0, linked)],
+        Kernel::Combine | Kernel::CombineParts => vec![
+            words(0, linked),
+            units(1, walk.updates, rows),
+            units(2, walk.to_base, slices),
+        ],
+        Kernel::Atomic => vec![units(1, walk.updates, rows), units(2, walk.to_base, slices)],
+        _ => Vec::new(),
+    }
+}
+
 /// Everything that a dispatch accesses.
 fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
+    use Kernel::{Combine, CombineParts, Order};
+    if matches!(dispatch.program.kernel, Combine | CombineParts | Order) {
+        return Ok(of_scatter(dispatch));
+    }
     let walk = &dispatch.uniforms;
     let dims = &walk.dims[..dispatch.program.constant("DIMS").unwrap_or_default() as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
@@ -246,10 +329,10 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
         .iter()
         .map(|dim| i128::from(dim.size))
         .product::<i128>();
-    require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
+    require(rows > 0 && rows == walk.rows.into(), || {
         format!("{rows} rows of {} in {dims:?}", walk.run)
     })?;
-    let last_of_run = i128::from(walk.run) - 1;
+    let last_of_run = (i128::from(walk.run) - 1).max(0);
     let along_run = |coordinate: &&CoordinateWords| coordinate.along as usize == dims.len();
     let run_is_cropped = coordinates.iter().any(|coordinate| along_run(&coordinate));
     let (mut from, mut to) = (Hull::ZERO, Hull::ZERO);
@@ -278,7 +361,11 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             format!("a window of a run, {coordinate:?}")
         })?;
         reads &= count > 0;
-        from = from.along(first.into(), end - 1, signed(coordinate.stride));
+        let stride = signed(coordinate.stride);
+        match constant(dispatch, "SCATTERS") {
+            1 => to = to.along(first.into(), end - 1, stride),
+            _ => from = from.along(first.into(), end - 1, stride),
+        }
         for column in [coordinate.column, coordinate.flip] {
             columns = columns.max(if column == NONE {
                 0
@@ -287,7 +374,10 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             });
         }
     }
-    let mut accesses = moved(dispatch, from, to, reads)?;
+    let mut accesses = match is_copy(dispatch.program.kernel) {
+        true => moved(dispatch, from, to, reads)?,
+        false => of_scatter(dispatch),
+    };
     if columns > 0 {
         let words = i128::from(walk.tuple_words);
         require(columns * i128::from(walk.index_words) <= words, || {

@@ -18,7 +18,10 @@
 
 use super::{
     caps::{Parts, Reach, Span},
-    cut::{Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates, set_tuples},
+    cut::{
+        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates,
+        set_tuples,
+    },
     launch::{fold, of_walk, take_run, uniforms},
     program::{Kernel, Prelude, Program},
     rule::Rule,
@@ -162,7 +165,10 @@ fn numbered(mut rows: Walk, pitch: usize) -> Walk {
     rows.from = rows.to / pitch;
     rows.to = 0;
     if rows.dims.is_empty() {
-        rows.dims.push(Dim { tuple: 1, ..Dim::ONE });
+        rows.dims.push(Dim {
+            tuple: 1,
+            ..Dim::ONE
+        });
     }
     for dim in &mut rows.dims {
         dim.from = dim.to / pitch;
@@ -206,15 +212,24 @@ impl Block {
         let dims = &self.rows.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
         let halves = self.rows.split(d, middle(dims[d].size)?);
-        Some(halves.map(|rows| Self { rows, ..self.clone() }))
+        Some(halves.map(|rows| Self {
+            rows,
+            ..self.clone()
+        }))
     }
 
     fn halves_of_slices(&self) -> Option<[Self; 2]> {
-        Some(halves(&self.slices)?.map(|slices| Self { slices, ..self.clone() }))
+        Some(halves(&self.slices)?.map(|slices| Self {
+            slices,
+            ..self.clone()
+        }))
     }
 
     fn halves_of_run(&self) -> Option<[Self; 2]> {
-        Some(halves(&self.run)?.map(|run| Self { run, ..self.clone() }))
+        Some(halves(&self.run)?.map(|run| Self {
+            run,
+            ..self.clone()
+        }))
     }
 }
 
@@ -296,7 +311,11 @@ impl Scatterer<'_> {
         };
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.reach.binding || scratch / 4 > self.reach.units {
-            return Err(if links > heads { Stop::Rows } else { Stop::Slices });
+            return Err(if links > heads {
+                Stop::Rows
+            } else {
+                Stop::Slices
+            });
         }
         let numbers = Numbers {
             slices: block.slices.clone(),
@@ -304,7 +323,9 @@ impl Scatterer<'_> {
             lists,
         };
         let first_row = steps.first_row(&numbers, &rows);
-        let mut site = self.site(block, first_row, scratch.max(LEAST)).ok_or(Stop::Rows)?;
+        let mut site = self
+            .site(block, first_row, scratch.max(LEAST))
+            .ok_or(Stop::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
         site.uniforms.slices = count(slices);
         site.uniforms.lists = count(lists);
@@ -521,9 +542,14 @@ impl Site<'_> {
             size: run.len(),
             ..Dim::ONE
         };
-        let [from, to] = [rows.start, slices.start].map(|first| (first * pitch + run.start).cast_signed());
+        let [from, to] =
+            [rows.start, slices.start].map(|first| (first * pitch + run.start).cast_signed());
         let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
-        let positions = if self.by_rows { slices.len() } else { rows.len() };
+        let positions = if self.by_rows {
+            slices.len()
+        } else {
+            rows.len()
+        };
         walk.coordinates = vec![Coordinate::indexed(positions, pitch.cast_signed(), 0)];
         walk.columns = 1;
         if self.by_rows {
@@ -535,7 +561,11 @@ impl Site<'_> {
             index: IndexType::U32,
             policy: Policy::default(),
             keeps: !self.fresh,
-            first_index: if self.by_rows { 0 } else { self.uniforms.first_row + 1 },
+            first_index: if self.by_rows {
+                0
+            } else {
+                self.uniforms.first_row + 1
+            },
         };
         self.scatterer.cutter(Some(tuples), 0).cut(&walk, out)
     }
@@ -606,10 +636,14 @@ impl Site<'_> {
         words.segments = count(segments);
         words.segment = count(segment);
         let [combine, numbers] = rule.of_words();
-        let flags = [("BY_ROWS", usize::from(self.by_rows)), ("FRESH", usize::from(self.fresh))];
+        let flags = [
+            ("BY_ROWS", usize::from(self.by_rows)),
+            ("FRESH", usize::from(self.fresh)),
+        ];
         let (program, bound) = match way {
             Way::Atomic => (
-                self.program(Kernel::Atomic, Prelude::Number(rule.is_signed())).with(&[("COMBINE", combine)]),
+                self.program(Kernel::Atomic, Prelude::Number(rule.is_signed()))
+                    .with(&[("COMBINE", combine)]),
                 vec![self.indices, source, dest],
             ),
             _ if number < 4 => (
@@ -626,7 +660,8 @@ impl Site<'_> {
             ),
         };
         // Shaders count invocations in 32 bits.
-        let groups = (invocations <= i32::MAX as usize).then_some(invocations.div_ceil(self.workgroup()));
+        let groups =
+            (invocations <= i32::MAX as usize).then_some(invocations.div_ceil(self.workgroup()));
         let dispatch = groups.and_then(|groups| self.dispatch(program, words, groups, bound));
         Ok(Dispatch {
             unit: wide.max(4),
