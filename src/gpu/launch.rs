@@ -33,6 +33,9 @@ use crate::walk::{Along, Begin, Dim, Side, Walk};
 /// The bytes that memory transfers at least.
 const SECTOR: usize = 32;
 
+/// Enough neighbouring lanes share a row to load at least this many bytes of it at once, or all of a shorter row.
+const COALESCED: usize = 64;
+
 /// The most invocations that share a tile.
 const MOST_LANES: usize = 64;
 
@@ -115,6 +118,7 @@ impl Site<'_> {
         walk.join(unit);
         let run = take_run(&mut walk);
         let rows = walk.units();
+        let loops = self.reach.tuning.loops;
         let sector = SECTOR.div_ceil(unit).cast_signed();
         let grid = match near(&walk, &run, 1, sector) {
             Some(near) => {
@@ -123,14 +127,10 @@ impl Site<'_> {
                 walk.dims.push(dim);
                 self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2))
             }
-            None => {
-                let each = match run.dim.size * unit / 64 {
-                    4.. => 4,
-                    _ if self.reach.tuning.loops && run.dim.size >= 4 => 4,
-                    _ => 1,
-                };
-                self.tiles(rows, run.dim.size, each)
+            None if run.dim.size * unit >= 4 * COALESCED || loops && run.dim.size >= 4 => {
+                self.tiles(rows, run.dim.size)
             }
+            None => self.of_four_rows(rows, run.dim.size, MOST_LANES),
         };
         let constants = [
             ("ROWS", grid.rows),
@@ -157,7 +157,7 @@ impl Site<'_> {
         let head = walk.to.rem_euclid(16);
         walk.to = walk.to.div_euclid(16);
         let vectors = (run.dim.size + head.unsigned_abs()).div_ceil(16);
-        let grid = self.tiles(rows, vectors, 4);
+        let grid = self.tiles(rows, vectors);
         let constants = [("LOOPS", usize::from(self.reach.tuning.loops))];
         let uniforms = uniforms(&walk, &run, head.unsigned_abs())?;
         let launch = self.finish(
@@ -208,7 +208,7 @@ impl Site<'_> {
             {
                 self.of_four_rows(rows, groups, 4)
             }
-            false => self.tiles(rows, groups, 4),
+            false => self.tiles(rows, groups),
         };
         let constants = [
             ("ROWS", grid.rows),
@@ -245,7 +245,7 @@ impl Site<'_> {
         let to = run.dim.to.unsigned_abs();
         // A row of these bytes may begin anywhere in its first word.
         let words = ((run.dim.size - 1) * to + element + 3).div_ceil(4);
-        let grid = self.tiles(rows, words, 4);
+        let grid = self.tiles(rows, words);
         let known = if to <= 4 { to } else { 0 };
         let constants = [
             ("ELEMENT", element),
@@ -264,10 +264,10 @@ impl Site<'_> {
         )
     }
 
-    /// Tiles of rows of `run` units or groups, of which an invocation moves `each` of a row together.
-    fn tiles(&self, rows: usize, run: usize, each: usize) -> Grid {
+    /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
+    fn tiles(&self, rows: usize, run: usize) -> Grid {
         let workgroup = self.reach.tuning.workgroup as usize;
-        let (lanes, segment) = match self.reach.tuning.loops && each == 4 {
+        let (lanes, segment) = match self.reach.tuning.loops {
             true => {
                 // Parts of equal length, so that no lane idles.
                 let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
@@ -275,20 +275,17 @@ impl Site<'_> {
                 (1, part.next_multiple_of(4))
             }
             false => {
-                let lanes = run.div_ceil(each).next_power_of_two().min(MOST_LANES);
-                (lanes, lanes * each)
+                let lanes = run.div_ceil(4).next_power_of_two().min(MOST_LANES);
+                (lanes, lanes * 4)
             }
         };
         let segments = run.div_ceil(segment);
-        let tiles = rows * segments;
-        // If an invocation moves a unit of each of four rows, the four rows are those of four tiles.
-        let of_rows = 4 / each;
         Grid {
-            rows: of_rows,
+            rows: 1,
             lanes,
             segment,
             segments,
-            groups: tiles.div_ceil(workgroup / lanes * of_rows),
+            groups: (rows * segments).div_ceil(workgroup / lanes),
         }
     }
 

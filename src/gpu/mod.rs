@@ -28,6 +28,8 @@
 
 mod adapter;
 mod argument;
+#[cfg(any(test, debug_assertions))]
+mod bounds;
 mod caps;
 mod copy;
 mod cut;

@@ -50,13 +50,7 @@ macro_rules! modules {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$kernel,)*];
 
-            /// The name of the kernel's file.
-            pub(crate) fn file(self) -> &'static str {
-                match self {
-                    $(Self::$kernel => concat!($file, ".wgsl"),)*
-                }
-            }
-
+            /// The name of the kernel's file, without `.wgsl`.
             pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$kernel => $file,)*
@@ -121,6 +115,15 @@ pub(crate) enum Prelude {
 }
 
 impl Prelude {
+    /// Every prelude that a kernel takes.
+    #[cfg(test)]
+    pub(crate) fn of(kernel: Kernel) -> Vec<Self> {
+        match kernel {
+            Kernel::Copy => [4, 8, 12, 16].map(Self::Unit).to_vec(),
+            _ => vec![Self::None],
+        }
+    }
+
     fn text(self) -> String {
         match self {
             Self::None => String::new(),

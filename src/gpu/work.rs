@@ -100,6 +100,11 @@ impl Gpu {
     /// Makes the work that [`Gpu::work`] returns, but neither looks for a kept work nor keeps the new one.
     pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
+        #[cfg(any(test, debug_assertions))]
+        {
+            let checked = super::bounds::check(&self.inner.reach, &plan, &places, scratch, &passes);
+            assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
+        }
         let launch = |dispatch: Dispatch| {
             let pipeline = self.inner.pipelines.get(dispatch.program)?;
             Ok(Launch { dispatch, pipeline })

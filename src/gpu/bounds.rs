@@ -1,0 +1,370 @@
+//! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
+//!
+//! Shaders add and multiply modulo 2^32, and compare few of their results with a bound. A contract between host and
+//! shaders keeps the shaders' accesses inside the bindings. It is stated in full only here. [`check`] refuses a
+//! dispatch that breaks it.
+//!
+//! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
+//!    no longer than the device allows. It belongs to the part of its argument that its span names.
+//! 2. **Grid.** Width and height of the grid are at most what the device allows and less than 2^16. There are enough
+//!    workgroups for all tiles, and fewer than 2^32 invocations.
+//! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
+//!    less than its dimension's size.
+//! 4. **Walk.** The lowest and the highest unit that any row reads lie in the source's binding, and those that any row
+//!    writes lie in the destination's. Offsets are sums of digits times strides, so these units are reached where each
+//!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
+//!    no other position pass.
+//! 5. **Dense results.** `copy_words` and `copy_unaligned` write their groups in the order of rows, from the beginning
+//!    of group 0 on.
+//! 6. **Tuples.** The words of all index tuples lie in their binding, and no column lies beyond a tuple.
+//! 7. **Words.** Kernels for small elements load and store whole words or vectors. Those that hold a byte of a source
+//!    or of a result lie in the binding.
+//! 8. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may
+//!    begin before an argument and end after it.
+//!
+//! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
+//! computed these words.
+
+use super::{
+    caps::{Parts, Reach},
+    cut::{DEST, Dispatch, INDICES, Places, SOURCE},
+    program::{Kernel, Prelude},
+    scratch::Scratch,
+    uniforms::{CoordinateWords, NONE},
+    work::Pass,
+};
+use crate::Plan;
+
+/// Why a dispatch is refused.
+type Refusal = String;
+
+/// Returns `Err(why())` unless `holds`.
+fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+fn signed(word: u32) -> i128 {
+    word.cast_signed().into()
+}
+
+/// A range of numbers, given by its lowest and its highest number, both included.
+#[derive(Clone, Copy, Debug)]
+struct Hull {
+    low: i128,
+    high: i128,
+}
+
+impl Hull {
+    const ZERO: Self = Self { low: 0, high: 0 };
+
+    /// The range of `number + digit * stride` for each number of this range and each digit from `first` to `last`.
+    fn along(self, first: i128, last: i128, stride: i128) -> Self {
+        let (a, b) = (first * stride, last * stride);
+        Self {
+            low: self.low + a.min(b),
+            high: self.high + a.max(b),
+        }
+    }
+
+    /// The range plus a number modulo 2^32, as the shaders add it.
+    fn based(self, base: u32) -> Self {
+        let low = (i128::from(base) + self.low).rem_euclid(1 << 32);
+        Self {
+            low,
+            high: low + self.high - self.low,
+        }
+    }
+
+    /// The bytes of units of `unit` bytes.
+    fn bytes(self, unit: i128) -> Bytes {
+        Bytes {
+            begin: self.low * unit,
+            end: (self.high + 1) * unit,
+        }
+    }
+}
+
+/// Bytes `begin..end`, counted from the beginning of a binding.
+#[derive(Clone, Copy, Debug)]
+struct Bytes {
+    begin: i128,
+    end: i128,
+}
+
+impl Bytes {
+    /// The whole blocks of `size` bytes that hold these bytes.
+    fn whole(self, size: i128) -> Self {
+        Self {
+            begin: self.begin.div_euclid(size) * size,
+            end: -(-self.end).div_euclid(size) * size,
+        }
+    }
+
+    fn is_in(self, other: Self) -> bool {
+        other.begin <= self.begin && self.end <= other.end
+    }
+}
+
+/// An access of a dispatch to a binding: the bytes that are moved or read as indices, and the blocks of `block` bytes in
+/// which they are loaded and stored.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    binding: usize,
+    moved: Bytes,
+    block: i128,
+}
+
+/// The size of each argument in bytes and its place, by the numbers of arguments.
+fn memory(plan: &Plan, places: &Places, scratch: Scratch) -> Vec<(Parts, u64)> {
+    let mut memory = vec![(Parts::ONE, 0); 3];
+    memory[SOURCE] = (places.source, plan.source_bytes() as u64);
+    memory[DEST] = (places.dest, plan.result_bytes() as u64);
+    memory[INDICES] = (places.indices, plan.index_bytes(places.index) as u64);
+    memory.extend([(Parts::ONE, scratch.head), (Parts::ONE, scratch.rows)]);
+    memory
+}
+
+/// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
+pub(super) fn check(
+    reach: &Reach,
+    plan: &Plan,
+    places: &Places,
+    scratch: Scratch,
+    passes: &[Pass<Dispatch>],
+) -> Result<(), Refusal> {
+    let memory = memory(plan, places, scratch);
+    for dispatch in passes.iter().flat_map(|pass| &pass.dispatches) {
+        one(reach, &memory, dispatch)
+            .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
+    }
+    Ok(())
+}
+
+fn one(reach: &Reach, memory: &[(Parts, u64)], dispatch: &Dispatch) -> Result<(), Refusal> {
+    for bound in &dispatch.bound {
+        let span = bound.span;
+        let fits = span.offset.is_multiple_of(reach.alignment)
+            && span.bytes > 0
+            && span.bytes.is_multiple_of(4)
+            && span.bytes <= reach.binding;
+        require(fits, || {
+            format!("argument {} is bound as {span:?}", bound.argument)
+        })?;
+    }
+    grid(reach, dispatch)?;
+    for access in accesses(dispatch)? {
+        let bound = dispatch.bound[access.binding];
+        let (span, touched) = (bound.span, access.moved.whole(access.block));
+        let whole = Bytes {
+            begin: 0,
+            end: span.bytes.into(),
+        };
+        require(touched.is_in(whole), || {
+            format!("{access:?} outside of {whole:?}")
+        })?;
+        // The bytes of the argument's part, counted from the beginning of the binding.
+        let (parts, bytes) = memory[bound.argument];
+        let begin = i128::from(parts.offset) - i128::from(span.offset);
+        let before = i128::from(parts.bytes) * span.part as i128;
+        let argument = Bytes {
+            begin,
+            end: begin + (i128::from(bytes) - before).min(parts.bytes.into()),
+        };
+        require(access.moved.is_in(argument), || {
+            format!("{access:?} outside of the argument, {argument:?}")
+        })?;
+    }
+    Ok(())
+}
+
+fn constant(dispatch: &Dispatch, name: &str) -> i128 {
+    dispatch.program.constant(name).unwrap_or_default().into()
+}
+
+/// Checks item 2 of the contract.
+fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
+    let walk = &dispatch.uniforms;
+    let (width, height) = (walk.groups_x, dispatch.height);
+    let workgroup = constant(dispatch, "WORKGROUP");
+    let lanes = 1_i128 << walk.lanes_log2;
+    require(
+        width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
+        || format!("{width} by {height} workgroups"),
+    )?;
+    require(lanes <= workgroup && workgroup % lanes == 0, || {
+        format!("{lanes} lanes in workgroups of {workgroup}")
+    })?;
+    let groups = i128::from(width) * i128::from(height);
+    require(groups * workgroup < 1 << 32, || {
+        format!("{groups} workgroups")
+    })?;
+    let rows = i128::from(walk.rows);
+    let run = i128::from(walk.run);
+    let (segments, segment) = (i128::from(walk.segments), i128::from(walk.segment));
+    let side = workgroup / lanes;
+    let head = i128::from(walk.head);
+    let tiles = rows * segments;
+    // The units of a row that a segment counts.
+    let units = match dispatch.program.kernel {
+        Kernel::Copy => run,
+        Kernel::CopyWords => (run + head + 3) / 4,
+        Kernel::CopyUnaligned => (run + head + 15) / 16,
+        Kernel::UpdateWords => {
+            let bytes = (run - 1) * i128::from(walk.run_to) + constant(dispatch, "ELEMENT");
+            (bytes + 6) / 4
+        }
+    };
+    let needed = match dispatch.program.kernel {
+        Kernel::CopyWords if constant(dispatch, "SHORT") == 1 => {
+            ((rows * run + head + 3) / 4 + workgroup - 1) / workgroup
+        }
+        // A workgroup takes a segment of four rows for each of its groups of lanes.
+        Kernel::Copy | Kernel::CopyWords if constant(dispatch, "ROWS") == 4 => {
+            (rows + 4 * side - 1) / (4 * side) * segments
+        }
+        _ => (tiles + side - 1) / side,
+    };
+    let short = constant(dispatch, "SHORT") == 1;
+    require(short || segments * segment >= units, || {
+        format!("{segments} segments of {segment} for {units} units")
+    })?;
+    require(groups >= needed, || {
+        format!("{groups} workgroups, {needed} needed")
+    })
+}
+
+/// Everything that a dispatch accesses.
+fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
+    let walk = &dispatch.uniforms;
+    let dims = &walk.dims[..dispatch.program.constant("DIMS").unwrap_or_default() as usize];
+    let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
+    let looked_at = constant(dispatch, "COORDINATES");
+    require(coordinates.len() as i128 <= looked_at, || {
+        format!("{} of {} coordinates", looked_at, coordinates.len())
+    })?;
+    let rows = dims
+        .iter()
+        .map(|dim| i128::from(dim.size))
+        .product::<i128>();
+    require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
+        format!("{rows} rows of {} in {dims:?}", walk.run)
+    })?;
+    let last_of_run = i128::from(walk.run) - 1;
+    let along_run = |coordinate: &&CoordinateWords| coordinate.along as usize == dims.len();
+    let run_is_cropped = coordinates.iter().any(|coordinate| along_run(&coordinate));
+    let (mut from, mut to) = (Hull::ZERO, Hull::ZERO);
+    let mut last_tuple = 0;
+    for dim in dims {
+        let last = i128::from(dim.size) - 1;
+        from = from.along(0, last, signed(dim.from_stride));
+        to = to.along(0, last, signed(dim.to_stride));
+        last_tuple += last * i128::from(dim.tuple_stride);
+    }
+    if !run_is_cropped {
+        from = from.along(0, last_of_run, signed(walk.run_from));
+    }
+    to = to.along(0, last_of_run, signed(walk.run_to));
+    let mut reads = true;
+    let mut columns = 0;
+    for coordinate in coordinates {
+        let CoordinateWords {
+            size, first, count, ..
+        } = *coordinate;
+        let end = i128::from(first) + i128::from(count);
+        require(end <= i128::from(size), || {
+            format!("{coordinate:?} takes more than it has")
+        })?;
+        require(!along_run(&coordinate) || count == size, || {
+            format!("a window of a run, {coordinate:?}")
+        })?;
+        reads &= count > 0;
+        from = from.along(first.into(), end - 1, signed(coordinate.stride));
+        for column in [coordinate.column, coordinate.flip] {
+            columns = columns.max(if column == NONE {
+                0
+            } else {
+                i128::from(column) + 1
+            });
+        }
+    }
+    let mut accesses = moved(dispatch, from, to, reads)?;
+    if columns > 0 {
+        let words = i128::from(walk.tuple_words);
+        require(columns * i128::from(walk.index_words) <= words, || {
+            format!("column {columns} of tuples of {words} words")
+        })?;
+        let begin = i128::from(walk.tuples);
+        accesses.push(Access {
+            binding: 0,
+            moved: Hull {
+                low: begin,
+                high: begin + (last_tuple + 1) * words - 1,
+            }
+            .bytes(4),
+            block: 4,
+        });
+    }
+    Ok(accesses)
+}
+
+/// What a dispatch reads of its source and writes to its destination, whose units, relative to the bases of the walk,
+/// are `from` and `to`. If it `reads` nothing, shaders load the first unit all the same.
+fn moved(dispatch: &Dispatch, from: Hull, to: Hull, reads: bool) -> Result<Vec<Access>, Refusal> {
+    let walk = &dispatch.uniforms;
+    let element = constant(dispatch, "ELEMENT");
+    let units = i128::from(walk.rows) * i128::from(walk.run);
+    let elements = |hull: Hull, base| Bytes {
+        begin: hull.based(base).low,
+        end: hull.based(base).high + element,
+    };
+    // The bytes of a dense result that begins in group 0, in groups of `unit` elements of `element` bytes.
+    let dense = |unit: i128, element: i128, word: i128| {
+        let begin = i128::from(walk.to_base) * word;
+        let head = i128::from(walk.head);
+        require(head < unit, || {
+            format!("a head of {head} in groups of {unit}")
+        })?;
+        Ok::<_, Refusal>(Bytes {
+            begin: begin + head * element,
+            end: begin + (head + units) * element,
+        })
+    };
+    let (source, dest, block) = match (dispatch.program.kernel, dispatch.program.prelude) {
+        (Kernel::Copy, Prelude::Unit(unit)) => {
+            let unit = unit as i128;
+            (
+                from.based(walk.from_base).bytes(unit),
+                to.based(walk.to_base).bytes(unit),
+                unit,
+            )
+        }
+        (Kernel::CopyWords, _) => (elements(from, walk.from_base), dense(4, element, 4)?, 4),
+        (Kernel::CopyUnaligned, _) => (from.based(walk.from_base).bytes(1), dense(16, 1, 16)?, 16),
+        (Kernel::UpdateWords, _) => (
+            elements(from, walk.from_base),
+            elements(to, walk.to_base),
+            4,
+        ),
+        (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
+    };
+    let first = Bytes { begin: 0, end: 1 };
+    let mut accesses = vec![Access {
+        binding: 2,
+        moved: dest,
+        block,
+    }];
+    if reads {
+        accesses.push(Access {
+            binding: 1,
+            moved: source,
+            block,
+        });
+    } else {
+        // It lies in the binding, if not in the argument.
+        let span = dispatch.bound[1].span.bytes;
+        require(first.whole(block).end <= span.into(), || {
+            format!("the first unit of {block} bytes is not bound")
+        })?;
+    }
+    Ok(accesses)
+}
