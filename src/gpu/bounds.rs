@@ -29,7 +29,6 @@ use super::{
     caps::{Parts, Reach},
     cut::{DEST, Dispatch, INDICES, Places, SOURCE},
     program::{Kernel, Prelude},
-    scratch::Scratch,
     uniforms::{CoordinateWords, NONE},
     work::Pass,
 };
@@ -115,12 +114,12 @@ struct Access {
 }
 
 /// The size of each argument in bytes and its place, by the numbers of arguments.
-fn memory(plan: &Plan, places: &Places, scratch: Scratch) -> Vec<(Parts, u64)> {
+fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
     let mut memory = vec![(Parts::ONE, 0); 3];
     memory[SOURCE] = (places.source, plan.source_bytes() as u64);
     memory[DEST] = (places.dest, plan.result_bytes() as u64);
     memory[INDICES] = (places.indices, plan.index_bytes(places.index) as u64);
-    memory.extend([(Parts::ONE, scratch.head), (Parts::ONE, scratch.rows)]);
+    memory.push((Parts::ONE, scratch));
     memory
 }
 
@@ -129,7 +128,7 @@ pub(super) fn check(
     reach: &Reach,
     plan: &Plan,
     places: &Places,
-    scratch: Scratch,
+    scratch: u64,
     passes: &[Pass<Dispatch>],
 ) -> Result<(), Refusal> {
     let memory = memory(plan, places, scratch);
@@ -204,6 +203,8 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let side = workgroup / lanes;
     let head = i128::from(walk.head);
     let tiles = rows * segments;
+    let slices = i128::from(walk.slices);
+    let owners = if constant(dispatch, "BY_ROWS") == 1 { rows } else { slices };
     // The units of a row that a segment counts.
     let units = match dispatch.program.kernel {
         Kernel::Copy => run,
@@ -213,6 +214,10 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
             let bytes = (run - 1) * i128::from(walk.run_to) + constant(dispatch, "ELEMENT");
             (bytes + 6) / 4
         }
+        Kernel::Combine | Kernel::Atomic => run,
+        // The words of a slice that begins anywhere in its first word.
+        Kernel::CombineParts => ((run + 2) * constant(dispatch, "ELEMENT") + 1) / 4,
+        Kernel::Last | Kernel::Link | Kernel::Order => 0,
     };
     let needed = match dispatch.program.kernel {
         Kernel::CopyWords if constant(dispatch, "SHORT") == 1 => {
@@ -221,6 +226,15 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
         // A workgroup takes a segment of four rows for each of its groups of lanes.
         Kernel::Copy | Kernel::CopyWords if constant(dispatch, "ROWS") == 4 => {
             (rows + 4 * side - 1) / (4 * side) * segments
+        }
+        Kernel::Last | Kernel::Order => (rows + workgroup - 1) / workgroup,
+        Kernel::Link => (rows + 4 * workgroup - 1) / (4 * workgroup),
+        Kernel::Combine => (owners * segments + workgroup - 1) / workgroup,
+        Kernel::CombineParts if constant(dispatch, "BY_ROWS") == 0 => {
+            let of_word = 4 / constant(dispatch, "ELEMENT");
+            let elements = (slices - 1) * i128::from(walk.pitch) + run;
+            let words = (i128::from(walk.to_base) % of_word + elements + of_word - 1) / of_word;
+            (words + workgroup - 1) / workgroup
         }
         _ => (tiles + side - 1) / side,
     };
@@ -235,6 +249,63 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
 
 /// Everything that a dispatch accesses.
 fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
+    match dispatch.program.kernel {
+        Kernel::Order | Kernel::Combine | Kernel::CombineParts => scatter(dispatch),
+        Kernel::Last | Kernel::Link | Kernel::Atomic => {
+            let mut accesses = of_walk(dispatch)?;
+            accesses.extend(scatter(dispatch)?);
+            Ok(accesses)
+        }
+        _ => of_walk(dispatch),
+    }
+}
+
+/// What a step of a scatter accesses beside the index tuples.
+fn scatter(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
+    let walk = &dispatch.uniforms;
+    let kernel = dispatch.program.kernel;
+    let rows = i128::from(walk.rows);
+    let (slices, lists) = (i128::from(walk.slices), i128::from(walk.lists));
+    require(i128::from(walk.first_row) + rows < 1 << 32, || {
+        format!("{rows} rows after {}", walk.first_row)
+    })?;
+    let units = |binding, begin: i128, units: i128, unit: i128| Access {
+        binding,
+        moved: Bytes {
+            begin: begin * unit,
+            end: (begin + units) * unit,
+        },
+        block: unit.max(4),
+    };
+    let mut accesses = Vec::new();
+    if kernel == Kernel::Last {
+        let chosen = constant(dispatch, "CHOOSES") * rows;
+        accesses.push(units(1, 0, slices + chosen, 4));
+    } else if kernel != Kernel::Atomic {
+        let ordered = kernel != Kernel::Link || constant(dispatch, "ORDERED") == 1;
+        let list = (rows - 1) >> walk.list_shift;
+        require(if ordered { list < lists } else { lists == 1 }, || {
+            format!("list {list} of {lists}")
+        })?;
+        let binding = usize::from(kernel == Kernel::Link);
+        accesses.push(units(binding, 0, slices * lists + 3 * rows, 4));
+    }
+    let unit = match (kernel, dispatch.program.prelude) {
+        (Kernel::Combine, Prelude::Words(unit)) => unit as i128,
+        (Kernel::Atomic, Prelude::Number(_)) => 4,
+        (Kernel::CombineParts, Prelude::None) => constant(dispatch, "ELEMENT"),
+        (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => return Ok(accesses),
+        (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
+    };
+    for (binding, begin, count) in [(1, walk.updates, rows), (2, walk.to_base, slices)] {
+        let reach = (count - 1) * i128::from(walk.pitch) + i128::from(walk.run);
+        accesses.push(units(binding, begin.into(), reach, unit));
+    }
+    Ok(accesses)
+}
+
+/// What a dispatch accesses that looks up rows.
+fn of_walk(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let walk = &dispatch.uniforms;
     let dims = &walk.dims[..dispatch.program.constant("DIMS").unwrap_or_default() as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
@@ -278,7 +349,11 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             format!("a window of a run, {coordinate:?}")
         })?;
         reads &= count > 0;
-        from = from.along(first.into(), end - 1, signed(coordinate.stride));
+        let side = match constant(dispatch, "SCATTERS") {
+            0 => &mut from,
+            _ => &mut to,
+        };
+        *side = side.along(first.into(), end - 1, signed(coordinate.stride));
         for column in [coordinate.column, coordinate.flip] {
             columns = columns.max(if column == NONE {
                 0
@@ -287,7 +362,11 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             });
         }
     }
-    let mut accesses = moved(dispatch, from, to, reads)?;
+    let mut accesses = match dispatch.program.kernel {
+        // The units of these are slices, which the shaders compare with those that are bound.
+        Kernel::Last | Kernel::Link | Kernel::Atomic => Vec::new(),
+        _ => moved(dispatch, from, to, reads)?,
+    };
     if columns > 0 {
         let words = i128::from(walk.tuple_words);
         require(columns * i128::from(walk.index_words) <= words, || {
