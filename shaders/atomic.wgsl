@@ -21,10 +21,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let first = (id - row * walk.segments) * walk.segment;
     let slice = slice_of(row, first == 0u);
     if slice == NONE { return; }
-    let from = walk.updates + row * walk.pitch;
+    let at = walk.updates + row * walk.pitch;
     let to = walk.to_base + slice * walk.pitch;
     for (var j = first; j < min(first + walk.segment, walk.run); j++) {
-        let update = source[from + j];
+        let update = source[at + j];
         switch COMBINE {
             case ADD: { atomicAdd(&dest[to + j], update); }
             case SUB: { atomicSub(&dest[to + j], update); }

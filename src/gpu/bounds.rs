@@ -203,21 +203,21 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let side = workgroup / lanes;
     let head = i128::from(walk.head);
     let tiles = rows * segments;
-    if !is_copy(dispatch.program.kernel) {
-        let needed = invocations_of_scatter(dispatch);
-        return require(groups * workgroup >= needed, || {
-            format!("{groups} workgroups for {needed} invocations")
-        });
-    }
+    let slices = i128::from(walk.slices);
+    let owners = if constant(dispatch, "BY_ROWS") == 1 { rows } else { slices };
     // The units of a row that a segment counts.
     let units = match dispatch.program.kernel {
         Kernel::Copy => run,
         Kernel::CopyWords => (run + head + 3) / 4,
         Kernel::CopyUnaligned => (run + head + 15) / 16,
-        _ => {
+        Kernel::UpdateWords => {
             let bytes = (run - 1) * i128::from(walk.run_to) + constant(dispatch, "ELEMENT");
             (bytes + 6) / 4
         }
+        Kernel::Combine | Kernel::Atomic => run,
+        // The words of a slice that begins anywhere in its first word.
+        Kernel::CombineParts => ((run + 2) * constant(dispatch, "ELEMENT") + 1) / 4,
+        Kernel::Last | Kernel::Link | Kernel::Order => 0,
     };
     let needed = match dispatch.program.kernel {
         Kernel::CopyWords if constant(dispatch, "SHORT") == 1 => {
@@ -226,6 +226,15 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
         // A workgroup takes a segment of four rows for each of its groups of lanes.
         Kernel::Copy | Kernel::CopyWords if constant(dispatch, "ROWS") == 4 => {
             (rows + 4 * side - 1) / (4 * side) * segments
+        }
+        Kernel::Last | Kernel::Order => (rows + workgroup - 1) / workgroup,
+        Kernel::Link => (rows + 4 * workgroup - 1) / (4 * workgroup),
+        Kernel::Combine => (owners * segments + workgroup - 1) / workgroup,
+        Kernel::CombineParts if constant(dispatch, "BY_ROWS") == 0 => {
+            let of_word = 4 / constant(dispatch, "ELEMENT");
+            let elements = (slices - 1) * i128::from(walk.pitch) + run;
+            let words = (i128::from(walk.to_base) % of_word + elements + of_word - 1) / of_word;
+            (words + workgroup - 1) / workgroup
         }
         _ => (tiles + side - 1) / side,
     };
@@ -238,86 +247,65 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     })
 }
 
-fn is_copy(kernel: Kernel) -> bool {
-    use Kernel::{Copy, CopyUnaligned, CopyWords, UpdateWords};
-    matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords)
-}
-
-/// The invocations that a step of a scatter needs.
-fn invocations_of_scatter(dispatch: &Dispatch) -> i128 {
-    let walk = &dispatch.uniforms;
-    let [rows, slices, segments] = [walk.rows, walk.slices, walk.segments].map(i128::from);
-    let owners = if constant(dispatch, "BY_ROWS") == 1 {
-        rows
-    } else {
-        slices
-    };
-    match dispatch.program.kernel {
-        // Each invocation takes four rows of a chunk.
-        Kernel::Link => (rows + 3) / 4,
-        Kernel::Atomic => rows * segments,
-        Kernel::Combine => owners * segments,
-        Kernel::CombineParts if constant(dispatch, "BY_ROWS") == 1 => owners * segments,
-        Kernel::CombineParts => {
-            let per_word = 4 / constant(dispatch, "ELEMENT");
-            let last = (slices - 1) * i128::from(walk.pitch) + i128::from(walk.run);
-            (i128::from(walk.to_base) % per_word + last + per_word - 1) / per_word
-        }
-        _ => rows,
-    }
-}
-
-/// What a step of a scatter accesses beside index tuples: lists, updates and slices.
-fn of_scatter(dispatch: &Dispatch) -> Vec<Access> {
-    let walk = &dispatch.uniforms;
-    let [rows, slices, lists, run, pitch] =
-        [walk.rows, walk.slices, walk.lists, walk.run, walk.pitch].map(i128::from);
-    let unit = match dispatch.program.prelude {
-        Prelude::Words(bytes) | Prelude::Unit(bytes) => bytes as i128,
-        Prelude::Number(_) => 4,
-        Prelude::None => constant(dispatch, "ELEMENT"),
-    };
-    let block = unit.max(4);
-    let units = |binding, base: u32, count: i128| {
-        let first = Hull {
-            low: base.into(),
-            high: i128::from(base) + (count - 1) * pitch + run - 1,
-        };
-        Access {
-            binding,
-            moved: first.bytes(unit),
-            block,
-        }
-    };
-    let words = |binding, count: i128| Access {
-        binding,
-        moved: Bytes {
-            begin: 0,
-            end: count * 4,
-        },
-        block: 4,
-    };
-    let linked = slices * lists + 3 * rows;
-    match dispatch.program.kernel {
-        Kernel::Last => vec![words(1, slices + constant(dispatch, "CHOOSES") * rows)],
-        Kernel::Link => vec![words(1, linked)],
-        Kernel::Order => vec![words(0, linked)],
-        Kernel::Combine | Kernel::CombineParts => vec![
-            words(0, linked),
-            units(1, walk.updates, rows),
-            units(2, walk.to_base, slices),
-        ],
-        Kernel::Atomic => vec![units(1, walk.updates, rows), units(2, walk.to_base, slices)],
-        _ => Vec::new(),
-    }
-}
-
 /// Everything that a dispatch accesses.
 fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
-    use Kernel::{Combine, CombineParts, Order};
-    if matches!(dispatch.program.kernel, Combine | CombineParts | Order) {
-        return Ok(of_scatter(dispatch));
+    match dispatch.program.kernel {
+        Kernel::Order | Kernel::Combine | Kernel::CombineParts => scatter(dispatch),
+        Kernel::Last | Kernel::Link | Kernel::Atomic => {
+            let mut accesses = of_walk(dispatch)?;
+            accesses.extend(scatter(dispatch)?);
+            Ok(accesses)
+        }
+        _ => of_walk(dispatch),
     }
+}
+
+/// What a step of a scatter accesses beside the index tuples.
+fn scatter(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
+    let walk = &dispatch.uniforms;
+    let kernel = dispatch.program.kernel;
+    let rows = i128::from(walk.rows);
+    let (slices, lists) = (i128::from(walk.slices), i128::from(walk.lists));
+    require(i128::from(walk.first_row) + rows < 1 << 32, || {
+        format!("{rows} rows after {}", walk.first_row)
+    })?;
+    let units = |binding, begin: i128, units: i128, unit: i128| Access {
+        binding,
+        moved: Bytes {
+            begin: begin * unit,
+            end: (begin + units) * unit,
+        },
+        block: unit.max(4),
+    };
+    let mut accesses = Vec::new();
+    if kernel == Kernel::Last {
+        let chosen = constant(dispatch, "CHOOSES") * rows;
+        accesses.push(units(1, 0, slices + chosen, 4));
+    } else if kernel != Kernel::Atomic {
+        let ordered = kernel != Kernel::Link || constant(dispatch, "ORDERED") == 1;
+        let list = (rows - 1) >> walk.list_shift;
+        require(if ordered { list < lists } else { lists == 1 }, || {
+            format!("list {list} of {lists}")
+        })?;
+        let binding = usize::from(kernel == Kernel::Link);
+        accesses.push(units(binding, 0, slices * lists + 3 * rows, 4));
+    }
+    let unit = match (kernel, dispatch.program.prelude) {
+        (Kernel::Combine, Prelude::Words(unit)) => unit as i128,
+        (Kernel::Atomic, Prelude::Number(_)) => 4,
+        (Kernel::CombineParts, Prelude::None) => constant(dispatch, "ELEMENT"),
+        (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => return Ok(accesses),
+        (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
+    };
+    for (binding, begin, count) in [(1, walk.updates, rows), (2, walk.to_base, slices)] {
+        let reach = (count - 1) * i128::from(walk.pitch) + i128::from(walk.run);
+        accesses.push(units(binding, begin.into(), reach, unit));
+    }
+    Ok(accesses)
+}
+
+/// What a dispatch accesses that looks up rows.
+fn of_walk(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let walk = &dispatch.uniforms;
     let dims = &walk.dims[..dispatch.program.constant("DIMS").unwrap_or_default() as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
@@ -329,10 +317,10 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
         .iter()
         .map(|dim| i128::from(dim.size))
         .product::<i128>();
-    require(rows > 0 && rows == walk.rows.into(), || {
+    require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
         format!("{rows} rows of {} in {dims:?}", walk.run)
     })?;
-    let last_of_run = (i128::from(walk.run) - 1).max(0);
+    let last_of_run = i128::from(walk.run) - 1;
     let along_run = |coordinate: &&CoordinateWords| coordinate.along as usize == dims.len();
     let run_is_cropped = coordinates.iter().any(|coordinate| along_run(&coordinate));
     let (mut from, mut to) = (Hull::ZERO, Hull::ZERO);
@@ -361,11 +349,11 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             format!("a window of a run, {coordinate:?}")
         })?;
         reads &= count > 0;
-        let stride = signed(coordinate.stride);
-        match constant(dispatch, "SCATTERS") {
-            1 => to = to.along(first.into(), end - 1, stride),
-            _ => from = from.along(first.into(), end - 1, stride),
-        }
+        let side = match constant(dispatch, "SCATTERS") {
+            0 => &mut from,
+            _ => &mut to,
+        };
+        *side = side.along(first.into(), end - 1, signed(coordinate.stride));
         for column in [coordinate.column, coordinate.flip] {
             columns = columns.max(if column == NONE {
                 0
@@ -374,9 +362,10 @@ fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             });
         }
     }
-    let mut accesses = match is_copy(dispatch.program.kernel) {
-        true => moved(dispatch, from, to, reads)?,
-        false => of_scatter(dispatch),
+    let mut accesses = match dispatch.program.kernel {
+        // The units of these are slices, which the shaders compare with those that are bound.
+        Kernel::Last | Kernel::Link | Kernel::Atomic => Vec::new(),
+        _ => moved(dispatch, from, to, reads)?,
     };
     if columns > 0 {
         let words = i128::from(walk.tuple_words);
@@ -409,7 +398,7 @@ fn moved(dispatch: &Dispatch, from: Hull, to: Hull, reads: bool) -> Result<Vec<A
     };
     // The bytes of a dense result that begins in group 0, in groups of `unit` elements of `element` bytes.
     let dense = |unit: i128, element: i128, word: i128| {
-        let begin = i128::from(walk.to_base) * word;
+        let begin = signed(walk.to_base) * word;
         let head = i128::from(walk.head);
         require(head < unit, || {
             format!("a head of {head} in groups of {unit}")

@@ -5,7 +5,7 @@
 //! `wesl` would bring a second WGSL parser into every program that uses this crate, for one imported file. The only WGSL
 //! in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
 
-use super::adapter::STORAGE_BUFFERS;
+use super::{adapter::STORAGE_BUFFERS, uniforms::UNIFORM_BYTES};
 use std::fmt;
 
 /// The number of the bind group of the buffers that are read and written.
@@ -29,6 +29,7 @@ impl UniformSpace {
         // A storage buffer needs one more storage buffer than operations bind, and a second dynamic offset beside that
         // of the report.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match is_software && storage {
             true => Self::Storage,
