@@ -292,7 +292,7 @@ fn scatter(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     }
     let unit = match (kernel, dispatch.program.prelude) {
         (Kernel::Combine, Prelude::Words(unit)) => unit as i128,
-        (Kernel::Atomic, Prelude::Number(_)) => 4,
+        (Kernel::Atomic, Prelude::Integer(_)) => 4,
         (Kernel::CombineParts, Prelude::None) => constant(dispatch, "ELEMENT"),
         (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => return Ok(accesses),
         (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
@@ -398,7 +398,7 @@ fn moved(dispatch: &Dispatch, from: Hull, to: Hull, reads: bool) -> Result<Vec<A
     };
     // The bytes of a dense result that begins in group 0, in groups of `unit` elements of `element` bytes.
     let dense = |unit: i128, element: i128, word: i128| {
-        let begin = i128::from(walk.to_base) * word;
+        let begin = signed(walk.to_base) * word;
         let head = i128::from(walk.head);
         require(head < unit, || {
             format!("a head of {head} in groups of {unit}")

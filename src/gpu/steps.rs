@@ -386,6 +386,8 @@ impl Scatterer<'_> {
     fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
         let mut walk = block.rows.clone();
         walk.merge();
+        // `reporting` says which dispatch counts.
+        walk.counts = false;
         let options = &self.scatter.options;
         let tuples = Tuples {
             argument: INDICES,
@@ -609,7 +611,7 @@ impl Site<'_> {
         let flags = [("BY_ROWS", usize::from(self.by_rows)), ("FRESH", usize::from(self.fresh))];
         let (program, bound) = match way {
             Way::Atomic => (
-                self.program(Kernel::Atomic, Prelude::Number(rule.is_signed())).with(&[("COMBINE", combine)]),
+                self.program(Kernel::Atomic, Prelude::Integer(rule.is_signed())).with(&[("COMBINE", combine)]),
                 vec![self.indices, source, dest],
             ),
             _ if number < 4 => (
