@@ -30,6 +30,8 @@ mod adapter;
 mod argument;
 #[cfg(any(test, debug_assertions))]
 mod bounds;
+#[cfg(test)]
+mod cache_tests;
 mod caps;
 mod copy;
 mod cut;
@@ -38,6 +40,8 @@ mod explain;
 mod failure;
 mod fill;
 mod groups;
+#[cfg(test)]
+mod kernel_tests;
 mod launch;
 mod pipeline;
 mod pool;
@@ -54,6 +58,8 @@ mod run;
 mod scatter;
 mod scope;
 mod scratch;
+#[cfg(test)]
+mod shader_tests;
 mod slots;
 mod steps;
 mod texture;

@@ -111,8 +111,8 @@ pub(crate) enum Prelude {
     Unit(usize),
     /// `Unit` has this many bytes: 4, 8 or 16. Functions convert it to four words and back.
     Words(usize),
-    /// `Number` is an integer, with a sign or without.
-    Number(bool),
+    /// `Integer` is an integer, with a sign or without.
+    Integer(bool),
 }
 
 impl Prelude {
@@ -143,9 +143,9 @@ impl Prelude {
                     word_type(bytes)
                 )
             }
-            Self::Number(signed) => {
+            Self::Integer(signed) => {
                 let number = if signed { "i32" } else { "u32" };
-                format!("alias Number = {number};\n")
+                format!("alias Integer = {number};\n")
             }
         }
     }
@@ -235,7 +235,7 @@ impl fmt::Display for Program {
         let unit = match self.prelude {
             Prelude::None => None,
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
-            Prelude::Number(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
+            Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self
             .constants()

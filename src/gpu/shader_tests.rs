@@ -2,7 +2,9 @@
 //! the host writes it, and binds what the host binds.
 
 use super::{
-    program::{BUFFERS_GROUP, Kernel, Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    program::{
+        BUFFERS_GROUP, Kernel, Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
+    },
     uniforms::{CoordinateWords, DimWords, Uniforms, flags},
 };
 use naga::{
@@ -63,10 +65,18 @@ fn every_module_says_what_it_needs() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("// "), "{path:?}");
-        assert!(text.contains("\n// ") && text.contains("Needs: "), "{path:?}");
-        let imports = text.lines().filter_map(|line| line.strip_prefix("#import "));
+        assert!(
+            text.contains("\n// ") && text.contains("Needs: "),
+            "{path:?}"
+        );
+        let imports = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#import "));
         for import in imports {
-            assert!(path.with_file_name(import).exists(), "{path:?} imports {import}");
+            assert!(
+                path.with_file_name(import).exists(),
+                "{path:?} imports {import}"
+            );
         }
     }
 }
