@@ -2,7 +2,11 @@
 //! Without bugs, strict devices give the same result as the CPU, whether they drop or clamp accesses outside of a
 //! binding.
 
-use crate::harness::{elements, gpu::request_device, to_bytes};
+use crate::harness::{
+    elements,
+    gpu::{request_device, strict_options},
+    to_bytes,
+};
 use std::{
     borrow::Cow,
     mem::discriminant,
@@ -351,7 +355,7 @@ fn every_bug_is_found() {
         let name = bug.name;
         let quiet = Options {
             panics: false,
-            ..Options::default()
+            ..strict_options()
         };
         let (sound, log) = strict(bug.hardware, quiet.clone());
         let expected = (bug.work)(&Backend::cpu()).unwrap();
@@ -374,6 +378,36 @@ fn every_bug_is_found() {
     }
 }
 
+/// An update that does not compare the numbers of rows leaves the last row that arrives in each slice. In ascending
+/// order that is the last row, so that only another order shows the mistake.
+#[test]
+fn the_last_row_is_not_always_the_last_to_arrive() {
+    // Each invocation takes four rows, of which only one goes to each slice.
+    let rows: Vec<i32> = (0..900).collect();
+    let replaced =
+        |backend: &Backend| scattered(backend, Combine::Update, &rows, |n| n % 4).unwrap();
+    let expected = replaced(&Backend::cpu());
+    let edits: Edits = &[(
+        "atomicMax(&head[slice + 1u], ",
+        "atomicStore(&head[slice + 1u], ",
+    )];
+    for seed in [None, Some(1), Some(2), Some(3)] {
+        let with = |edits| {
+            let editor = Editor::new(edits);
+            let options = Options {
+                rewrite: Some(editor.rewrite()),
+                shuffle: seed,
+                ..Options::default()
+            };
+            let rows = replaced(&strict(true, options).0);
+            editor.assert_found();
+            rows
+        };
+        assert_eq!(with(&[]), expected, "{seed:?}");
+        assert_eq!(with(edits) == expected, seed.is_none(), "{seed:?}");
+    }
+}
+
 /// Mistakes that change the order of long lists break no rule of WGSL, but give other sums.
 #[test]
 fn rows_in_another_order_give_other_sums() {
@@ -385,7 +419,7 @@ fn rows_in_another_order_give_other_sums() {
             panics: false,
             // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
             most_rounds: 4000,
-            ..Options::default()
+            ..strict_options()
         };
         let sums = many_added_in_order(&strict(true, options).0).unwrap();
         editor.assert_found();
@@ -481,7 +515,7 @@ fn misplaced_bytes_are_seen() {
             let options = Options {
                 rewrite: Some(editor.rewrite()),
                 panics: false,
-                ..Options::default()
+                ..strict_options()
             };
             let result = work(&strict(true, options).0).ok();
             editor.assert_found();
@@ -502,7 +536,7 @@ fn a_missing_guard_is_wrong_where_indices_are_clamped() {
         let options = Options {
             outside,
             rewrite: Some(editor.rewrite()),
-            ..Options::default()
+            ..strict_options()
         };
         let result = reversed(&strict(true, options).0).unwrap();
         editor.assert_found();
