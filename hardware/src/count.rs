@@ -23,6 +23,8 @@ pub(crate) struct Counts {
     /// All other accesses, such as those to indices and to the scratch memory of a scatter. Accesses to the report are
     /// left out.
     pub(crate) other: Traffic,
+    /// The number of invocations of all dispatches of the kernel, including those that were not run.
+    pub(crate) invocations: f64,
     /// The average number of operations of a subgroup. Only operations whose results differ within a workgroup count.
     pub(crate) operations: f64,
     /// The divisions among these operations.
@@ -49,7 +51,7 @@ pub(crate) struct Traffic {
 
 impl Counts {
     /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
-    /// counted in its first dispatch.
+    /// counted in its first dispatch, but the number of its invocations is that of all.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
@@ -68,11 +70,12 @@ impl Counts {
         device.gpu.queue().submit([encoder.finish()]);
         let mut kernels: Vec<Self> = Vec::new();
         for dispatch in device.strict.take_counts() {
-            if kernels
-                .iter()
-                .all(|kernel| kernel.label != dispatch.pipeline)
-            {
-                kernels.push(Self::of_dispatch(&dispatch));
+            let counted = kernels
+                .iter_mut()
+                .find(|kernel| kernel.label == dispatch.pipeline);
+            match counted {
+                Some(kernel) => kernel.invocations += invocations(&dispatch),
+                None => kernels.push(Self::of_dispatch(&dispatch)),
             }
         }
         Ok(kernels)
@@ -81,6 +84,7 @@ impl Counts {
     fn of_dispatch(dispatch: &DispatchCounts) -> Self {
         let mut counts = Self {
             label: dispatch.pipeline.clone(),
+            invocations: invocations(dispatch),
             operations: dispatch.operations as f64 / dispatch.subgroups as f64,
             divisions: dispatch.divisions as f64 / dispatch.subgroups as f64,
             ..Self::default()
@@ -102,6 +106,11 @@ impl Counts {
     pub(crate) fn traffic(&self) -> [Traffic; 3] {
         [self.read, self.written, self.other]
     }
+}
+
+fn invocations(dispatch: &DispatchCounts) -> f64 {
+    let numbers = dispatch.workgroups.iter().chain(&dispatch.workgroup_size);
+    numbers.map(|&number| f64::from(number)).product()
 }
 
 impl Traffic {

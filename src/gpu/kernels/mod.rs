@@ -131,6 +131,20 @@ fn prelude(vectors: &Vectors) -> Prelude {
     }
 }
 
+/// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. Such a kernel
+/// accepts no job, so that the next takes it: `bash tests/run-hardware --leave-one-out` measures so what each is worth.
+#[cfg(feature = "test-seams")]
+fn is_refused(kernel: &Kernel) -> bool {
+    static REFUSED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let refused = REFUSED.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
+    refused.split(',').any(|name| name == kernel.source.name)
+}
+
+#[cfg(not(feature = "test-seams"))]
+fn is_refused(_: &Kernel) -> bool {
+    false
+}
+
 /// A dispatch: its program, uniforms, grid and bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
@@ -158,7 +172,8 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));
     // The last kernels of the table, `rows_coalesced` and `rows_serial`, accept every job that reaches them on their
     // kind of adapter.
-    let Some((kernel, launch)) = KERNELS.iter().find_map(run) else {
+    let allowed = KERNELS.iter().filter(|kernel| !is_refused(kernel));
+    let Some((kernel, launch)) = allowed.filter_map(run).next() else {
         return Ok(None);
     };
     let Some(grid) = launch.grid else {
