@@ -6,12 +6,17 @@
 
 use crate::{
     cases::{self, Case, Work},
-    counted, device, named, origin, reports_of, table,
+    count::Counts,
+    device, named, origin, reports_of,
+    table::{self, Kernel},
 };
-use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, env, fs, path::Path, process::Command, thread};
 
 /// The environment variable with the names of the kernels that refuse every job.
 const REFUSE: &str = "WGSLICE_REFUSE";
+
+/// The lanes of a subgroup for which the times are estimated.
+const SUBGROUP: u32 = 32;
 
 const LEGEND: &str = include_str!("table/leave_one_out.md");
 
@@ -32,18 +37,10 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
     let mut times = Runs::new();
     for kernel in copy_kernels(&with_all) {
         let named = |cells: &str| format!("| {kernel} | {} | {cells} |\n", lines(&kernel));
-        let without = match without(&kernel, "kernels", &[]) {
-            Ok(runs) => runs,
-            Err(problem) => {
-                let problem = problem.lines().last().unwrap_or_default().replace('|', "/");
-                rows += &named(&format!(
-                    "every case | nothing takes its place: {problem} | – | – | –"
-                ));
-                continue;
-            }
+        let Some((changed, without)) = without(&kernel, &with_all) else {
+            rows += &named("all | no other kernel can run its cases | – | – | –");
+            continue;
         };
-        let changed = |case: &&String| without.get(*case) != with_all.get(*case);
-        let changed: Vec<String> = with_all.keys().filter(changed).cloned().collect();
         let missing: Vec<String> = changed
             .iter()
             .filter(|case| !times.contains_key(*case))
@@ -52,12 +49,10 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
         if !missing.is_empty() {
             times.extend(here("times", &missing)?);
         }
-        let without = without_times(&kernel, &changed)?;
-        for case in in_order(&changed) {
-            let (Some(before), Some(after)) = (times.get(&case), without.get(&case)) else {
-                continue;
-            };
-            rows += &named(&row(&case, before, after));
+        for case in &changed {
+            if let (Some(before), Some(after)) = (times.get(case), without.get(case)) {
+                rows += &named(&row(case, before, after));
+            }
         }
     }
     let mut text = String::from("# What each copy kernel is worth\n\n");
@@ -67,17 +62,23 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-fn without_times(kernel: &str, cases: &[String]) -> Result<Runs, String> {
-    match cases {
-        [] => Ok(Runs::new()),
-        cases => without(kernel, "times", cases),
-    }
-}
-
-/// Returns names of cases in the order of the cases.
-fn in_order(names: &[String]) -> Vec<String> {
-    let all = cases::library().into_iter().map(|case| case.name);
-    all.filter(|name| names.contains(name)).collect()
+/// Returns the cases that the engine runs otherwise if it refuses a kernel, in their order, and how it runs them then.
+/// `None` if it cannot, after printing why: no other kernel takes the cases, or one that does is wrong on them.
+fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
+    let run = || {
+        let otherwise = refusing(kernel, "kernels", &[])?;
+        let mut changed: Vec<String> = cases::library().into_iter().map(|case| case.name).collect();
+        changed.retain(|case| otherwise.get(case) != with_all.get(case));
+        let runs = match changed[..] {
+            [] => Runs::new(),
+            _ => refusing(kernel, "times", &changed)?,
+        };
+        Ok((changed, runs))
+    };
+    let outcome: Result<_, String> = run();
+    outcome
+        .map_err(|problem| eprintln!("without {kernel}: {problem}"))
+        .ok()
 }
 
 /// Formats the cells for a case: its name, its kernels with and without the one that is left out, and the ratios of
@@ -113,7 +114,7 @@ fn copy_kernels(runs: &Runs) -> Vec<String> {
 
 /// Asks the engine to refuse a kernel, in another process, which prints what [`here`] returns for `what`: `kernels` or
 /// `times`, of these cases or of all.
-fn without(kernel: &str, what: &str, cases: &[String]) -> Result<Runs, String> {
+fn refusing(kernel: &str, what: &str, cases: &[String]) -> Result<Runs, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
         .arg(what)
@@ -191,13 +192,24 @@ fn kernels(case: &Case) -> Result<(String, Run), String> {
 
 fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
     let reports = reports_of(names)?;
-    let all = counted(cases, &reports)?;
-    let runs = table::by_case(&all).map(|of_case| {
-        let (name, mut run) = kernels(of_case[0].case())?;
-        run.times = table::microseconds(of_case);
-        Ok((name, run))
+    let runs = |cases: &[Case]| -> Result<Vec<(String, Run)>, String> {
+        let run = |case| {
+            let counts = Counts::of(case, SUBGROUP).map_err(|error| named(case, &error))?;
+            let counted = Kernel::of(case, counts, &[], &reports);
+            let (name, mut run) = kernels(case)?;
+            run.times = table::microseconds(&counted);
+            Ok((name, run))
+        };
+        cases.iter().map(run).collect()
+    };
+    // Two threads count half of the cases each.
+    let (left, right) = cases.split_at(cases.len() / 2);
+    let (left, right) = thread::scope(|scope| {
+        let right = scope.spawn(|| runs(right));
+        (runs(left), right.join())
     });
-    runs.collect()
+    let right = right.map_err(|_| "counting panicked")??;
+    Ok(left?.into_iter().chain(right).collect())
 }
 
 /// Counts the lines of a kernel in `shaders/` and in `src/gpu/kernels/`: `120 + 34`. The kernel is the file that has its

@@ -76,10 +76,6 @@ impl<'a> Kernel<'a> {
         kernel_name(&self.counts.label)
     }
 
-    pub(crate) fn case(&self) -> &Case {
-        self.case
-    }
-
     fn times(&self) -> Option<Times> {
         let [rdna2, _, gcn5] = self.compiled[..] else {
             return None;
@@ -229,7 +225,7 @@ fn estimated(kernel: &Kernel<'_>) -> String {
 }
 
 /// Returns the kernels of each case. Those of a case follow one another.
-pub(crate) fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
+fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
     kernels.chunk_by(|a, b| a.case.name == b.case.name)
 }
 
