@@ -5,7 +5,7 @@ use crate::{
     cases::{Case, Work},
     device::Device,
 };
-use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
+use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
 use wgslice::Error;
 
 /// Of a dispatch with more workgroups than this, only about this many are run, except in a scatter.
@@ -43,7 +43,8 @@ pub(crate) struct Traffic {
     pub(crate) sectors: f64,
     /// Different sectors that each workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
-    /// Different sectors that the dispatch requests.
+    /// Different sectors that the dispatch requests. Those that were counted in the workgroups that were run, if these
+    /// are few, would be too many where other workgroups share them, so they are at most those of the binding.
     pub(crate) distinct_sectors: f64,
     /// Cache lines that instructions request, summed over instructions.
     pub(crate) lines: f64,
@@ -97,7 +98,7 @@ impl Counts {
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
                 _ => &mut counts.other,
             };
-            side.add(binding, dispatch.invocations as f64);
+            side.add(binding, dispatch.invocations as f64, counts.invocations);
         }
         counts
     }
@@ -114,18 +115,22 @@ fn invocations(dispatch: &DispatchCounts) -> f64 {
 }
 
 impl Traffic {
-    fn add(&mut self, counts: &BindingCounts, invocations: f64) {
+    /// Adds the counts of `invocations` invocations of a dispatch, which has `all`.
+    fn add(&mut self, counts: &BindingCounts, invocations: f64, all: f64) {
         for (to, count) in [
             (&mut self.accesses, counts.accesses),
             (&mut self.bytes, counts.bytes),
             (&mut self.useful_bytes, counts.useful_bytes),
             (&mut self.sectors, counts.sectors),
             (&mut self.by_workgroup, counts.by_workgroup),
-            (&mut self.distinct_sectors, counts.distinct_sectors),
             (&mut self.lines, counts.lines),
         ] {
             *to += count as f64 / invocations;
         }
+        // A binding need not begin with a sector.
+        let room = counts.room.div_ceil(SECTOR) + 1;
+        let counted = counts.distinct_sectors as f64 / invocations;
+        self.distinct_sectors += counted.min(room as f64 / all);
     }
 
     /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum

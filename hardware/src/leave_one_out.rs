@@ -76,9 +76,11 @@ fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
         Ok((changed, runs))
     };
     let outcome: Result<_, String> = run();
-    outcome
-        .map_err(|problem| eprintln!("without {kernel}: {problem}"))
-        .ok()
+    let says = |problem: String| {
+        let first: Vec<&str> = problem.lines().take(3).collect();
+        eprintln!("without {kernel}: {}", first.join("\n"));
+    };
+    outcome.map_err(says).ok()
 }
 
 /// Formats the cells for a case: its name, its kernels with and without the one that is left out, and the ratios of
