@@ -313,7 +313,7 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
         // A GPU does not limit the rounds of loops, so the device allows many.
         most_rounds: 1 << 21,
-        ..strict_gpu::Options::default()
+        ..crate::harness::gpu::strict_options()
     })
     .adapter();
     let mut lowered = wgpu::Limits {

@@ -57,7 +57,12 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N")]
     pub(crate) random: Option<NonZero<usize>>,
     /// The seed: equal seeds generate equal cases
+    #[cfg(not(feature = "strict"))]
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
+    pub(crate) seed: u64,
+    /// The seed: equal seeds generate equal cases, which --strict runs in an equal order
+    #[cfg(feature = "strict")]
+    #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Verify the shaders in an interpreter that reports every fault, instead of on the devices
     /// of the machine; not with --device, --adapter or --backend
@@ -75,7 +80,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let devices = devices(global)?;
     #[cfg(feature = "strict")]
     let devices = if args.strict {
-        strict::devices(global)?
+        strict::devices(global, args.seed)?
     } else {
         devices(global)?
     };
