@@ -62,9 +62,9 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 4, 1);
+        let mut shape = shape(rng, 4, 1);
         let mut args = Map::new();
-        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         args.insert("shape".into(), shape.into());
         Case::new(
             operation,
@@ -82,12 +82,21 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 }
 
-/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal.
+/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal. In some cases the
+/// indices are an empty vector, and the first size of the shape becomes 0 in half of these.
 pub(super) fn random_rows(
     rng: &mut Rng,
-    shape: &[usize],
+    shape: &mut [usize],
     args: &mut Map<String, Value>,
 ) -> (Tensor, Tensor) {
+    if rng.u8(..24) == 0 {
+        if rng.bool() {
+            shape[0] = 0;
+        }
+        let mut updates = shape.to_vec();
+        disturb(rng, &mut updates);
+        return (tuples(rng, &[], &[]), tensor(rng, &updates));
+    }
     let depth = 1 + rng.usize(..shape.len());
     let lead = match rng.bool() {
         true => vec![rng.usize(..40)],

@@ -72,9 +72,9 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 4, 1);
+        let mut shape = shape(rng, 4, 1);
         let mut args = Map::new();
-        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         let tensor = tensor(rng, &shape);
         let tensors = [
             ("tensor", tensor),
