@@ -1,7 +1,8 @@
 use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
-    oracle::{Answer, add, scattered},
+    combine::{combine, float},
+    oracle::{Answer, scattered},
     random::{
         Rng,
         draw::{MOST, disturb, few, policy, shape, tensor, tuples},
@@ -10,7 +11,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use wgslice::{
-    Error,
+    DType, Error,
     options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
@@ -26,6 +27,8 @@ pub struct ScatterNd<'a> {
     pub shape: Vec<usize>,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
+    /// The floating-point type of the updates, whose bits the tensor holds. `None` if they are integers.
+    pub float: Option<DType>,
 }
 
 impl<'a> Op<'a> for ScatterNd<'a> {
@@ -37,6 +40,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             updates: case.tensor("updates")?,
             shape: case.arguments().sizes("shape")?,
             indexing: case.arguments().indexing()?,
+            float: float(&case.dtype),
         })
     }
 
@@ -49,7 +53,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             &updates.shape,
             &self.shape,
             self.indexing,
-            add,
+            |sum, value| *sum = combine(Combine::Add, self.float, *sum, *value),
         )?;
         Ok(scattered(scattered_rows, &self.shape))
     }
@@ -77,8 +81,12 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         Some((self.indices, self.indexing))
     }
 
-    fn adds(&self) -> bool {
+    fn computes(&self) -> bool {
         true
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.float
     }
 }
 
