@@ -59,6 +59,9 @@ pub(crate) struct Verify {
     /// The seed: equal seeds generate equal cases
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
+    /// Stop at the first failure, and do not reduce it
+    #[arg(long)]
+    pub(crate) first: bool,
     /// Verify the shaders in an interpreter that reports every fault, instead of on the devices
     /// of the machine; not with --device, --adapter or --backend
     #[cfg(feature = "strict")]
@@ -87,11 +90,14 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     progress::counted(cases * devices.len(), |progress| {
         for (path, cases) in &files {
             for case in cases {
+                if args.first && !summary.all_passed() {
+                    return;
+                }
                 check(path, case, &devices, &mut summary);
                 progress.advance(devices.len());
             }
         }
-        random::run(args.seed, random, &devices, &mut summary, progress);
+        random::run(args, random, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;
