@@ -32,9 +32,9 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// Run golden vectors or random cases, and compare every bit
 ///
 /// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size
-/// (1 to 16 bytes) that can hold its values; gathers and scatters also with every index type that
-/// holds their indices, and under both policies for indices out of range. A line on a device
-/// counts as one, and passes if all of these pass.
+/// (1 to 16 bytes) that can hold its values, or in its floating-point type; gathers and scatters
+/// also with every index type that holds their indices, and under both policies for indices out
+/// of range. A line on a device counts as one, and passes if all of these pass.
 ///
 /// With --random, cases of all operations are generated and answered by a naive reference. Each
 /// runs on each device in one way. A failing case is reduced as long as it still fails, and
