@@ -48,7 +48,7 @@ fn number(dtype: DType, bits: i64) -> f64 {
 
 /// Returns the bits of the number nearest to `value`, as a signed integer. `f64` has more than twice as many digits as
 /// `f32`, so a sum of two `f32` that was rounded to `f64` first is rounded to the same `f32`.
-fn bits(dtype: DType, value: f64) -> i64 {
+pub(crate) fn bits(dtype: DType, value: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
     let single = value as f32;
     match dtype {

@@ -5,7 +5,7 @@ use crate::{
     oracle::{Answer, scattered},
     random::{
         Rng,
-        draw::{MOST, disturb, few, policy, shape, tensor, tuples},
+        draw::{MOST, disturb, few, policy, shape, sometimes_floats, tensor, tuples},
     },
     variant::{Run, Started},
 };
@@ -70,11 +70,8 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         let mut args = Map::new();
         let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         args.insert("shape".into(), shape.into());
-        Case::new(
-            operation,
-            [("indices", indices), ("updates", updates)],
-            args,
-        )
+        let tensors = [("indices", indices), ("updates", updates)];
+        sometimes_floats(rng, Case::new(operation, tensors, args))
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {

@@ -5,7 +5,7 @@ use crate::{
     oracle::{Answer, scattered},
     random::{
         Rng,
-        draw::{shape, tensor},
+        draw::{shape, sometimes_floats, tensor},
     },
     variant::{Run, Started},
 };
@@ -86,7 +86,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             ("indices", indices),
             ("updates", updates),
         ];
-        Case::new(operation, tensors, args)
+        sometimes_floats(rng, Case::new(operation, tensors, args))
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
