@@ -11,7 +11,7 @@
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
-//! `scatter_elements`. Only the scatters of `TensorFlow` (`scatter_nd` and `tensor_scatter_nd_…`) have floating-point
+//! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
 //! elements.
 
 mod batch_gather;
