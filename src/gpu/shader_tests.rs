@@ -141,8 +141,8 @@ macro_rules! layout {
 fn the_walk_lies_where_the_host_writes_it() {
     let walk = layout!(Uniforms:
         from_base, to_base, run, run_from, run_to, rows, flags, coordinates_used, tuples, tuple_words, index_words,
-        lanes_log2, segments, segment, groups_x, head, first_row, slices, first_slice, lists, list_shift, unused_a,
-        unused_b, unused_c, dims, coordinates,
+        lanes_log2, segments, segment, groups_x, head, first_row, slices, first_slice, lists, list_shift, pitch,
+        updates, first_index, dims, coordinates,
     );
     let dim = layout!(DimWords: size, from_stride, to_stride, tuple_stride);
     let coordinate = layout!(CoordinateWords:
