@@ -233,7 +233,7 @@ fn with_imports(text: &str) -> String {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}", self.kernel.name())?;
+        write!(f, "wgslice kernel: {}", self.kernel.name())?;
         let unit = match self.prelude {
             Prelude::None => None,
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
