@@ -11,8 +11,8 @@ impl Plan {
     /// of bytes read and written.
     ///
     /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbours in
-    /// the source and in the destination. What tuples add is written as `size*distance`, with the step of a crop.
-    /// Distances are in units.
+    /// the source and in the destination. A dimension that tuples point into is written as `size*distance`, and in a
+    /// crop with the step of the boxes. Distances are in units.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};

@@ -171,7 +171,7 @@ impl Plan {
 
     /// The number of rows that the plan moves. The whole result of a gradient is one row.
     pub(crate) fn rows(&self) -> usize {
-        match (self.effect, &self.walk) {
+        match (self.effect(), &self.walk) {
             (Effect::Fill, _) => usize::from(self.result_bytes() > 0),
             (_, walk) => walk.as_ref().map_or(0, Walk::rows),
         }

@@ -34,7 +34,9 @@
 //! in ascending order, and its two halves write to disjoint parts of the destination.
 
 use crate::{View, shape::common_power_of_two, text::joined};
-use std::{fmt, ops::Range};
+use std::fmt;
+#[cfg(any(feature = "gpu", test))]
+use std::ops::Range;
 
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
 /// or stores at once (`vec4<u32>`) both have this size.
@@ -81,6 +83,7 @@ impl Dim {
     }
 
     /// The distance between neighbours on one side.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
             Side::Source => self.from,
@@ -158,6 +161,10 @@ pub(crate) enum Begin {
     /// At the number in this column of the tuple.
     Column(usize),
     /// At this position.
+    #[cfg_attr(
+        not(any(feature = "gpu", test)),
+        expect(dead_code, reason = "only GPUs run filled walks")
+    )]
     At(isize),
 }
 
@@ -178,6 +185,7 @@ pub(crate) struct Along {
 
 impl Along {
     /// The distance between the first and the last position of a box.
+    #[cfg(feature = "gpu")]
     pub(crate) fn reach(&self) -> isize {
         self.extent.saturating_sub(1).cast_signed() * self.step
     }
@@ -296,6 +304,7 @@ impl Walk {
     }
 
     /// The number of tuples that are read: those up to the last one.
+    #[cfg(feature = "gpu")]
     pub(crate) fn tuples(&self) -> usize {
         let last = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
         last.sum::<usize>() + 1
@@ -314,6 +323,7 @@ impl Walk {
     }
 
     /// Whether units fill the destination in row-major order, without gaps.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled = 1;
         let mut inner = self.dims.iter().rev();
@@ -405,6 +415,7 @@ impl Walk {
     }
 
     /// Whether the contiguous units can be joined by `factor`.
+    #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         self.contiguous().is_multiple_of(factor)
             && self
@@ -466,6 +477,7 @@ impl Walk {
 
     /// The range from the lowest to the highest unit that may be reached on one side. Empty if a coordinate of this
     /// side has no positions.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
         let first = match side {
             Side::Source => self.from,
@@ -511,6 +523,7 @@ impl Walk {
     }
 
     /// The walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let Window { first, count } = self.coordinates[c].window;
         let part = |window: Window| {
@@ -534,6 +547,7 @@ impl Walk {
     /// The walk that also writes zeros to those of the `units` units of the destination that `self` leaves alone: each
     /// dimension walks all of the destination, and a unit has a source if its position lies where `self` walks. `None`
     /// if `self` has tuples, or leaves gaps between single units, where clearing the destination first moves less.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
         walk.merge();
@@ -592,7 +606,7 @@ impl Walk {
     }
 }
 
-/// Prints where the walk begins and its dimensions, then what tuples add on the side that they point into.
+/// Prints where the walk begins, its dimensions, and the coordinates.
 impl fmt::Display for Walk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims = joined(&self.dims);
@@ -601,10 +615,11 @@ impl fmt::Display for Walk {
             return Ok(());
         }
         let side = match self.points {
-            Side::Source => "from",
-            Side::Dest => "to",
+            Side::Source => "source",
+            Side::Dest => "destination",
         };
-        write!(f, ", {side} tuples of {}", joined(&self.coordinates))
+        let coordinates = joined(&self.coordinates);
+        write!(f, ", by tuples of {coordinates} in the {side}")
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
     odometer::Odometer,
-    rows::split_pieces,
+    rows::{Axis, split_pieces},
     slice::LoopNest,
     threads::{self, Threads},
 };
@@ -272,7 +272,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
             [a, b, c] => self.locate_all([a, b, c], tuples, places),
             axes => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let axes = axes.iter().map(Indexed::of);
+                    let axes = axes.iter().map(|axis| self.indexed(axis));
                     *place = self.locate_one(axes, &tuples[i * depth..][..depth]);
                 }
             }
@@ -286,7 +286,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         tuples: &[I],
         places: &mut [usize],
     ) {
-        let axes = coordinates.map(Indexed::of);
+        let axes = coordinates.map(|axis| self.indexed(axis));
         let (tuples, _) = tuples.as_chunks::<D>();
         for (tuple, place) in tuples.iter().zip(places) {
             *place = self.locate_one(axes, tuple);
@@ -296,8 +296,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     /// Computes one place for [`Self::locate`]. Strides may be negative, so a sum over only some of the integers may
     /// lie outside of the source and wrap. The whole sum lies inside.
     #[inline(always)]
-    fn locate_one(&self, axes: impl IntoIterator<Item = Indexed>, tuple: &[I]) -> usize {
-        let mut place = self.walk.from.cast_unsigned();
+    fn locate_one(&self, axes: impl IntoIterator<Item = Axis>, tuple: &[I]) -> usize {
+        let mut place = self.walk.from.cast_unsigned() * self.walk.unit;
         for (index, axis) in tuple.iter().zip(axes) {
             match index.within(axis.size, WRAPS, CLAMPS) {
                 Some(index) => {
@@ -306,21 +306,13 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
                 None => return NOWHERE,
             }
         }
-        place.wrapping_mul(self.walk.unit)
+        place
     }
-}
 
-/// What the loops over tuples need of a coordinate.
-#[derive(Clone, Copy)]
-struct Indexed {
-    size: usize,
-    /// In units.
-    stride: isize,
-}
-
-impl Indexed {
-    fn of(&Coordinate { size, stride, .. }: &Coordinate) -> Self {
-        Self { size, stride }
+    /// An indexed dimension, in bytes of the source.
+    fn indexed(&self, &Coordinate { size, stride, .. }: &Coordinate) -> Axis {
+        let stride = stride.wrapping_mul(self.walk.unit.cast_signed());
+        Axis { size, stride }
     }
 }
 
