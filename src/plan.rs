@@ -118,8 +118,8 @@ pub(crate) struct IndexTensor {
     pub(crate) shape: Vec<usize>,
     /// The number of leading dimensions that number the tuples.
     pub(crate) tuple_dims: usize,
-    /// The shape of the array that the tuples point into.
-    pub(crate) target: Vec<usize>,
+    /// The shape of the array that the tuples point into. `None` if they point into the plan's destination.
+    pub(crate) target: Option<Vec<usize>>,
     pub(crate) policy: Policy,
 }
 
@@ -211,8 +211,8 @@ impl Plan {
         self.effect
     }
 
-    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements that
-    /// become zeros.
+    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
+    /// that become zeros.
     pub(crate) fn walk(&self) -> Option<&Walk> {
         self.walk.as_ref()
     }
@@ -236,7 +236,7 @@ impl Plan {
                 indices: &indices.shape,
                 shape,
                 depth: tuple.iter().product(),
-                target: &indices.target,
+                target: indices.target.as_ref().unwrap_or(&self.shape),
                 policy: indices.policy,
             }
         })

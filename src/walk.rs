@@ -5,11 +5,10 @@
 //! dimension. Coordinates are numbers that a dispatch or a loop looks up in index tuples:
 //!
 //! ```text
-//! number of the tuple = tuple + Σ digit · dim.tuple
-//! from                = walk.from + Σ digit · dim.from + Σ position · coordinate.stride      (tuples point into the source)
-//! to                  = walk.to   + Σ digit · dim.to
-//! position            = the tuple's number in the coordinate's column
-//!                       + in a crop: (digit along the coordinate's dimension) · step
+//! number of the tuple = tuple + Σ digit · dim.tuple from                = walk.from + Σ digit · dim.from + Σ position
+//! · coordinate.stride      (tuples point into the source) to                  = walk.to   + Σ digit · dim.to position
+//! = the tuple's number in the coordinate's column                       + in a crop: (digit along the coordinate's
+//! dimension) · step
 //! ```
 //!
 //! In a scatter, tuples point into the destination, and coordinates add to `to`.
@@ -27,7 +26,7 @@
 //! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
 //! | [`Walk::span`] | the units that may be reached on one side | |
 //!
-//! The operations make a walk of elements, and [`Walk::reduced`] gives it few dimensions and large units: a typical
+//! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
 //! slice of rank 4 or 5 keeps one or two dimensions. No method changes which byte goes where, and only `turn` changes
 //! the order. The destination of a slice, an update or a gradient is a slice of a row-major array, never a transposed
 //! view. So all positions of its inner dimensions lie within one step of the next outer dimension: a turned walk writes
@@ -241,7 +240,8 @@ impl Walk {
         let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
         let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
         walk.in_order();
-        walk.reduced(MAX_UNIT)
+        walk.reduce(MAX_UNIT);
+        walk
     }
 
     /// The walk from the elements of one view to those of another. The views have the same shape and are not empty, and
@@ -254,7 +254,9 @@ impl Walk {
             ..Dim::shared(size, from)
         });
         let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
-        Self::strided(element, from, to, dims.collect()).reduced(most)
+        let mut walk = Self::strided(element, from, to, dims.collect());
+        walk.reduce(most);
+        walk
     }
 
     /// Lets units fill the destination in row-major order. Tuples are also in row-major order, along the dimensions
@@ -271,12 +273,11 @@ impl Walk {
         }
     }
 
-    /// The same walk with as few dimensions and as large units as possible, of at most `most` bytes.
-    pub(crate) fn reduced(mut self, most: usize) -> Self {
+    /// Gives the walk as few dimensions and as large units as possible, of at most `most` bytes.
+    pub(crate) fn reduce(&mut self, most: usize) {
         self.turn();
         self.merge();
         self.widen(most);
-        self
     }
 
     /// The number of units that are moved.
@@ -289,18 +290,24 @@ impl Walk {
         self.units() * self.unit
     }
 
-    /// A row: the units along the innermost dimension if they share their tuples, otherwise a single unit.
-    pub(crate) fn run(&self) -> Dim {
-        let d = self.dims.len() - 1;
-        match self.dims[d] {
-            run if run.tuple == 0 && !self.is_cropped(d) => run,
-            _ => Dim::ONE,
+    /// A row, and the dimensions that number the rows. A row is the units along the innermost dimension if they share
+    /// their tuples, otherwise a single unit.
+    pub(crate) fn split_run(&self) -> (Dim, &[Dim]) {
+        match self.dims.split_last() {
+            Some((&run, outer)) if run.tuple == 0 && !self.is_cropped(outer.len()) => (run, outer),
+            _ => (Dim::ONE, &self.dims),
         }
+    }
+
+    /// The units of a row.
+    pub(crate) fn run(&self) -> Dim {
+        self.split_run().0
     }
 
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.units() / self.run().size
+        let (_, outer) = self.split_run();
+        outer.iter().map(|dim| dim.size).product()
     }
 
     /// The number of tuples that are read: those up to the last one.
@@ -409,6 +416,9 @@ impl Walk {
     /// Joins contiguous units into wider ones of at most `most` bytes.
     pub(crate) fn widen(&mut self, most: usize) {
         let contiguous = self.contiguous();
+        if contiguous == 1 {
+            return;
+        }
         let distances = self.distances().map(isize::unsigned_abs);
         let factor = common_power_of_two((most / self.unit).max(1), distances.chain([contiguous]));
         self.join(factor);
@@ -682,7 +692,8 @@ mod tests {
     #[track_caller]
     fn check(elements: &Walk, tuples: &[isize]) {
         let expected = sorted(bytes(elements, tuples));
-        let reduced = elements.clone().reduced(MAX_UNIT);
+        let mut reduced = elements.clone();
+        reduced.reduce(MAX_UNIT);
         for walk in [
             &reduced,
             &reduced.in_bytes(),

@@ -1,8 +1,8 @@
 //! Runs crops line by line, in the order of the result.
 //!
 //! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. An
-//! element of a line includes all dimensions of x inside the cropped ones. At the first line of each box, the thread that
-//! copies it finds which part of the box has a source, that is, lies in x. The rest of each line becomes zeros.
+//! element of a line includes all dimensions of x inside the cropped ones. At the first line of each box, the thread
+//! that copies it finds which part of the box has a source, that is, lies in x. The rest of each line becomes zeros.
 
 use super::{
     slice::LoopNest,

@@ -163,15 +163,16 @@ impl Plan {
             }
             return Missing::default();
         };
-        let policy = self.policy();
         match (self.effect, self.operation) {
             (Effect::Make, Operation::StridedSlice) => {
                 slice::LoopNest::of(walk).run(source, 0, dest, threads);
             }
             (Effect::Make, Operation::Crop) => {
-                return crop::run(walk, policy, source, indices, dest, threads);
+                return crop::run(walk, self.policy(), source, indices, dest, threads);
             }
-            (Effect::Make, _) => return gather::run(walk, policy, source, indices, dest, threads),
+            (Effect::Make, _) => {
+                return gather::run(walk, self.policy(), source, indices, dest, threads);
+            }
             (Effect::Update, _) => place::run::<false>(walk, source, dest, threads),
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
             (Effect::Scatter(effect), _) => {

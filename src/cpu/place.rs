@@ -1,6 +1,6 @@
-//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces.
-//! Their walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves
-//! of the walk write to disjoint parts of the destination and can be copied by different threads.
+//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces. Their
+//! walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves of
+//! the walk write to disjoint parts of the destination and can be copied by different threads.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -59,8 +59,8 @@ enum StoreLoop {
     Each,
 }
 
-/// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise they
-/// are kept.
+/// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
+/// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
     let bytes = if ZEROS { dest.len() } else { walk.bytes() };
     let threads = threads(walk, bytes, most);
@@ -200,8 +200,8 @@ impl<'a> StoreRows<'a> {
     }
 }
 
-/// Calls `each` with the source unit and the destination unit at every position of `dims`, in order. `from` and `to` are
-/// the units at the first position.
+/// Calls `each` with the source unit and the destination unit at every position of `dims`, in order. `from` and `to`
+/// are the units at the first position.
 fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usize, usize)) {
     match dims.split_first() {
         None => each(from, to),

@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     ops::{
-        index::{Index, OutOfRange},
+        index::{Index, OutOfRange, Policy},
         scatter_nd::Combine,
     },
     plan::Scatter,
     report::Missing,
     text::counted,
-    walk::Walk,
+    walk::{Dim, Walk},
 };
 
 /// Stands for the place of a row whose tuple is out of range. No slice begins at this byte, because no destination is
@@ -38,7 +38,8 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let threads = count(walk, threads);
-    let places = locate_all(walk, effect, indices, threads);
+    let (run, numbering) = walk.split_run();
+    let places = locate_all(walk, numbering, effect, indices, threads);
     let mut missing = Missing::default();
     if places.contains(&NOWHERE) {
         let bad = places.iter().enumerate();
@@ -51,7 +52,7 @@ pub(super) fn run<I: Index>(
     if effect.fresh {
         dest.fill(0);
     }
-    let slice = walk.run().size * walk.unit;
+    let slice = run.size * walk.unit;
     let part = effect.slices.div_ceil(threads) * slice;
     let parts = dest.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, dest)| {
@@ -87,31 +88,33 @@ pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String 
 }
 
 /// Computes the places of all rows with `threads` threads. The place of a row whose tuple is out of range is
-/// [`NOWHERE`].
-fn locate_all<I: Index>(walk: &Walk, effect: Scatter, indices: &[I], threads: usize) -> Vec<usize> {
-    let count = walk.rows();
+/// [`NOWHERE`]. The dimensions `numbering` number the rows. In `scatter_elements` they also decide where a row goes.
+fn locate_all<I: Index>(
+    walk: &Walk,
+    numbering: &[Dim],
+    effect: Scatter,
+    indices: &[I],
+    threads: usize,
+) -> Vec<usize> {
+    let count = numbering.iter().map(|dim| dim.size).product();
     let mut places = vec![0; count];
-    let depth = walk.columns;
-    // The dimensions with tuples of their own number the rows. In `scatter_elements` they also decide where a row goes.
-    let numbering = walk.dims.iter().take_while(|dim| dim.tuple > 0).count();
-    let numbering = &walk.dims[..numbering];
     let moves = numbering.iter().any(|dim| dim.to != 0);
-    let policy = effect.options.policy();
-    let (wraps, clamps) = (policy.wraps(), policy.clamps());
-    let part = count.div_ceil(threads).max(1);
+    let (unit, depth, policy) = (walk.unit, walk.columns, effect.options.policy());
+    let axes = walk.coordinates.iter();
+    let axes = axes.map(|axis| (axis.size, axis.stride.unsigned_abs() * unit));
+    let axes: Vec<_> = axes.collect();
+    let part = count.div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
         let first = number * part;
         for (row, place) in (first..).zip(&mut *places) {
-            let tuple = &indices[row * depth..][..depth];
-            let unit = unit(walk, tuple, wraps, clamps);
-            *place = unit.map_or(NOWHERE, |unit| unit * walk.unit);
+            *place = locate(&axes, policy, &indices[row * depth..][..depth]);
         }
         if moves {
             let begins = Odometer::at(numbering, |dim| dim.to, first);
             for (place, begin) in places.iter_mut().zip(begins) {
                 if *place != NOWHERE {
-                    *place += begin * walk.unit;
+                    *place += begin * unit;
                 }
             }
         }
@@ -119,13 +122,17 @@ fn locate_all<I: Index>(walk: &Walk, effect: Scatter, indices: &[I], threads: us
     places
 }
 
-/// The unit of the destination that a tuple points at, or `None` if the tuple is out of range.
-fn unit<I: Index>(walk: &Walk, tuple: &[I], wraps: bool, clamps: bool) -> Option<usize> {
-    let mut unit = 0;
-    for (&index, axis) in tuple.iter().zip(&walk.coordinates) {
-        unit += index.within(axis.size, wraps, clamps)? * axis.stride.unsigned_abs();
+/// The byte of the destination that a tuple points at, or [`NOWHERE`] if the tuple is out of range. `axes` are the sizes
+/// of the indexed dimensions, and their strides in bytes.
+fn locate<I: Index>(axes: &[(usize, usize)], policy: Policy, tuple: &[I]) -> usize {
+    let mut place = 0;
+    for (&index, &(size, stride)) in tuple.iter().zip(axes) {
+        match index.within(size, policy.wraps(), policy.clamps()) {
+            Some(position) => place += position * stride,
+            None => return NOWHERE,
+        }
     }
-    Some(unit)
+    place
 }
 
 /// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only

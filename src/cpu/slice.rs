@@ -67,12 +67,14 @@ pub(super) struct LoopNest<'a> {
 impl<'a> LoopNest<'a> {
     /// The loops of a walk without tuples whose result is dense.
     pub(super) fn of(walk: &'a Walk) -> Self {
-        let first = walk.from.cast_unsigned() * walk.unit;
-        Self::dense(walk.unit, &walk.dims).beginning_at(first)
+        let mut nest = Self::dense(walk.unit, &walk.dims);
+        nest.offset = walk.from.cast_unsigned() * walk.unit;
+        nest
     }
 
     /// The loops that read units of `unit` bytes at all positions of `dims` and write them one after the other. The
     /// first unit is at byte 0 of the source.
+    #[inline]
     pub(super) fn dense(unit: usize, dims: &'a [Dim]) -> Self {
         let (piece, row, outer) = match dims.split_last() {
             Some((run, outer)) if run.from != 1 => (unit, Axis::of(unit, run), outer),
@@ -82,14 +84,13 @@ impl<'a> LoopNest<'a> {
                 (run * unit, row, outer)
             }
         };
-        Self {
-            tiles: Tiles::of(unit, piece, outer, row),
-            ..Self::along(unit, piece, row, outer)
-        }
+        let mut nest = Self::along(unit, piece, row, outer);
+        nest.tiles = Tiles::of(unit, piece, outer, row);
+        nest
     }
 
-    /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`. There is a row at each position of
-    /// `dims`, in units of `unit` bytes. The first piece is at byte 0 of the source.
+    /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`. There is a row at each position
+    /// of `dims`, in units of `unit` bytes. The first piece is at byte 0 of the source.
     pub(super) fn along(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
         let (block, outer) = split(unit, dims);
         let (group, outer) = match split(unit, outer) {

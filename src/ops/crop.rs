@@ -122,7 +122,7 @@ impl View {
         let indices = IndexTensor {
             shape: vec![boxes.count, boxes.depth(dims)],
             tuple_dims: 1,
-            target: self.shape.clone(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,
                 ..Policy::default()

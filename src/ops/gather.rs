@@ -114,7 +114,7 @@ impl View {
         let indices = IndexTensor {
             shape: indices.to_vec(),
             tuple_dims: indices.len(),
-            target: self.shape.clone(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,
                 negative: options.negative,

@@ -101,7 +101,7 @@ impl View {
         let indices = IndexTensor {
             shape: indices.to_vec(),
             tuple_dims: tuple_dims.len(),
-            target: self.shape.clone(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range,
                 negative,

@@ -53,8 +53,8 @@ fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isi
 }
 
 impl Plan {
-    /// Plans a gather from the view `params` with elements of `element` bytes. The walk has the dimensions `dims`, which
-    /// are those of the result, and `coordinates`. Distances count elements.
+    /// Plans a gather from the view `params` with elements of `element` bytes. The walk has the dimensions `dims`,
+    /// which are those of the result, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
         params: &View,
@@ -72,7 +72,8 @@ impl Plan {
                 walk.coordinates = coordinates;
                 walk.columns = indices.shape[indices.tuple_dims..].iter().product();
                 walk.counts = true;
-                Some(walk.reduced(MAX_UNIT))
+                walk.reduce(MAX_UNIT);
+                Some(walk)
             }
         };
         Ok(Self {

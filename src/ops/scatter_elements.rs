@@ -125,7 +125,7 @@ impl Plan {
             indices: Some(IndexTensor {
                 shape: indices.to_vec(),
                 tuple_dims: indices.len(),
-                target: shape.to_vec(),
+                target: None,
                 policy: options.policy(),
             }),
         })

@@ -88,11 +88,13 @@ pub(super) fn scattering(
     walk.coordinates = coordinates;
     walk.points = Side::Dest;
     walk.counts = true;
-    // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and so on.
-    walk.reduced(match combine.computes() {
+    // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and so
+    // on.
+    walk.reduce(match combine.computes() {
         true => dtype.size(),
         false => MAX_UNIT,
-    })
+    });
+    walk
 }
 
 impl Plan {
@@ -198,7 +200,7 @@ impl Plan {
             indices: Some(IndexTensor {
                 shape: indices.to_vec(),
                 tuple_dims,
-                target: shape.to_vec(),
+                target: None,
                 policy: options.policy(),
             }),
         })

@@ -1,7 +1,7 @@
 //! `strided_slice_grad`: the values of `dy` at the positions of a slice, and zeros everywhere else.
 //!
-//! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are those
-//! of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
+//! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are
+//! those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,

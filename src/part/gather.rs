@@ -75,17 +75,12 @@ impl Plan {
         let whole = self.index_tensor()?;
         let shape: Vec<usize> = needed.iter().map(Range::len).collect();
         shape::check_elements("indices", &shape, indices.len())?;
-        let coordinates = self.walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
+        let walk = self.in_elements();
+        let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
         let tuples = Tuples::of(self.depth(), coordinates, whole.policy, indices);
         self.check_tuples(whole, &needed, indices, &tuples)?;
         let dims = self.result_dims();
-        let factor = self
-            .walk
-            .as_ref()
-            .map_or(1, |walk| walk.unit / self.element);
-        let coordinates = coordinates
-            .iter()
-            .map(|axis| axis.stride * factor.cast_signed());
+        let coordinates = coordinates.iter().map(|axis| axis.stride);
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).chain(coordinates).collect();
         let ranges: Vec<_> = result.iter().chain(&tuples.ranges).cloned().collect();
         let found = self.source_box(&strides, &ranges);
@@ -106,7 +101,7 @@ impl Plan {
         let indices = IndexTensor {
             shape,
             tuple_dims: whole.tuple_dims,
-            target: found.extents(),
+            target: Some(found.extents()),
             policy: Policy {
                 out_of_range: match whole.policy.out_of_range {
                     OutOfRange::Clamp => OutOfRange::Zero,

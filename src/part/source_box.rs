@@ -6,18 +6,24 @@
 //! source is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of
 //! the result of size 1 have stride 0 and walk along no dimension.
 
-use crate::{Plan, shape, walk::Dim};
+use crate::{
+    Plan, shape,
+    walk::{Dim, Walk},
+};
 use std::{iter, ops::Range};
 
 impl Plan {
+    /// The walk in units of elements.
+    pub(super) fn in_elements(&self) -> Option<Walk> {
+        let walk = self.walk.as_ref();
+        walk.map(|walk| walk.in_units_of(self.element))
+    }
+
     /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
-    /// the walk was merged from one or more neighbouring dimensions.
+    /// the walk was merged from one or more neighbouring dimensions. `tuple` only says whether a dimension has tuples
+    /// of its own.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
-        let walk = self
-            .walk
-            .as_ref()
-            .map(|walk| walk.in_units_of(self.element));
-        let mut merged = walk.map_or(Vec::new(), |walk| walk.dims);
+        let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
         let mut dim = |&size: &usize| {
             let Some(last) = merged.last_mut().filter(|_| size > 1) else {
                 return Dim::shared(size, 0);

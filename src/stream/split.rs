@@ -34,8 +34,8 @@ impl Piece {
     pub(crate) fn split(&self) -> Split {
         let dims = self.plan.walk().map_or(&[][..], |walk| &walk.dims);
         let unit = self.plan.walk().map_or(1, |walk| walk.unit);
-        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units. It leaves out the
-        // gaps of the other dimensions. `needed` is the number of those units that the piece needs.
+        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units. It leaves
+        // out the gaps of the other dimensions. `needed` is the number of those units that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for dim in dims.iter().rev() {
             let apart = dim.from.unsigned_abs();
