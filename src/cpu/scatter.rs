@@ -122,8 +122,8 @@ fn locate_all<I: Index>(
     places
 }
 
-/// The byte of the destination that a tuple points at, or [`NOWHERE`] if the tuple is out of range. `axes` are the sizes
-/// of the indexed dimensions, and their strides in bytes.
+/// The byte of the destination that a tuple points at, or [`NOWHERE`] if the tuple is out of range. `axes` are the
+/// sizes of the indexed dimensions, and their strides in bytes.
 fn locate<I: Index>(axes: &[(usize, usize)], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, &(size, stride)) in tuple.iter().zip(axes) {
