@@ -10,8 +10,9 @@ impl Plan {
     /// Describes the plan in a few lines: the operation and its shapes, the merged dimensions, the unit, and the number
     /// of bytes read and written.
     ///
-    /// A dimension is written as `size*stride`, or as `size*from>to` with the strides of the source and of the
-    /// destination. Strides are in units. Those of a scatter are in slices of the destination.
+    /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbours in
+    /// the source and in the destination. A dimension that tuples point into is written as `size*distance`, and in a
+    /// crop with the step of the boxes. Distances are in units.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -22,18 +23,21 @@ impl Plan {
     ///     plan.explain(),
     ///     "\
     /// strided_slice [64,480,640] -> [64,224,640]
-    ///   form   from unit 10879: 64*307200, 224*1280, 640*-1
+    ///   form   from unit 10879 to unit 0: 64*307200>143360, 224*1280>640, 640*-1>1
     ///   units  4 bytes, elements of 4
     ///   bytes  36700160 read, 36700160 written"
     /// );
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain(&self) -> String {
-        let name = self.map.name();
+        let name = self.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         let in_place = if self.is_in_place() { ", in place" } else { "" };
-        let units = counted(self.rows.unit, "byte", "bytes");
-        let form = self.map.form(&self.rows);
+        let (unit, form) = match self.walk() {
+            Some(walk) => (walk.unit, walk.to_string()),
+            None => (self.element, "nothing is selected".into()),
+        };
+        let units = counted(unit, "byte", "bytes");
         let (read, written) = self.moved_bytes();
         let element = self.element;
         format!(

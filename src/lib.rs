@@ -12,8 +12,8 @@
 // | `array` | values in host memory with their shape, as arguments and as results |
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
-// | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
-// | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
+// | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
+// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions of large units |
 // | `plan` | an operation on known shapes, independent of a device |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | each operation with all its calls in one file; the module `options` with their options |
@@ -44,7 +44,6 @@ mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
-mod pairs;
 mod part;
 mod pending;
 mod plan;

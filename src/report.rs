@@ -4,7 +4,7 @@ use crate::{
     Error, Plan,
     error::{CropError, GatherError, InvalidIndex, ScatterError},
     options::OutOfRange,
-    plan::Map,
+    plan::Operation,
     shape::coordinates,
 };
 
@@ -49,15 +49,8 @@ pub struct Report {
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. For an operation without tuples, the shape of its source.
     pub shape: Vec<usize>,
+    /// Decides what error the report becomes.
     operation: Operation,
-}
-
-/// The operation of a report, which decides what error the report becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Gather,
-    Crop,
-    Scatter,
 }
 
 impl Report {
@@ -73,13 +66,6 @@ impl Report {
         };
         let (out_of_range, tuples, shape) = (self.out_of_range, self.tuples, self.shape);
         Err(match self.operation {
-            Operation::Gather => GatherError::OutOfRange {
-                first,
-                out_of_range,
-                tuples,
-                params: shape,
-            }
-            .into(),
             Operation::Crop => CropError::Outside {
                 first,
                 outside: out_of_range,
@@ -87,11 +73,20 @@ impl Report {
                 x: shape,
             }
             .into(),
-            Operation::Scatter => ScatterError::OutOfRange {
-                first: first.into(),
+            Operation::ScatterNd | Operation::TensorScatterNd | Operation::ScatterElements => {
+                ScatterError::OutOfRange {
+                    first: first.into(),
+                    out_of_range,
+                    tuples,
+                    shape,
+                }
+                .into()
+            }
+            _ => GatherError::OutOfRange {
+                first,
                 out_of_range,
                 tuples,
-                shape,
+                params: shape,
             }
             .into(),
         })
@@ -106,14 +101,10 @@ impl Plan {
         missing: Missing,
         tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
-        let operation = match &self.map {
-            Map::Crop(_) => Operation::Crop,
-            Map::ScatterNd(_) => Operation::Scatter,
-            _ => Operation::Gather,
-        };
+        let operation = self.operation;
         let Some(tuples) = self.tuples() else {
             return Ok(Report {
-                tuples: self.rows.count,
+                tuples: self.rows(),
                 out_of_range: 0,
                 first: None,
                 shape: self.source.clone(),
@@ -122,8 +113,8 @@ impl Plan {
         };
         // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
         // leaves them out.
-        let length = match &self.map {
-            Map::Crop(map) => map.first_begin() + map.extents.len(),
+        let length = match (operation, &self.walk) {
+            (Operation::Crop, Some(walk)) => walk.coordinates.len(),
             _ => tuples.depth,
         };
         let first = missing.first.map(|number| InvalidIndex {
@@ -131,9 +122,9 @@ impl Plan {
             position: coordinates(number, tuples.shape),
             index: tuple(number).into_iter().take(length).collect(),
         });
-        let count = match self.rows.count {
-            0 => 0,
-            _ => tuples.shape.iter().product(),
+        let count = match self.walk {
+            None => 0,
+            Some(_) => tuples.shape.iter().product(),
         };
         let report = Report {
             tuples: count,

@@ -5,11 +5,10 @@
 //! dimension. Coordinates are numbers that a dispatch or a loop looks up in index tuples:
 //!
 //! ```text
-//! number of the tuple = tuple + Σ digit · dim.tuple
-//! from                = walk.from + Σ digit · dim.from + Σ position · coordinate.stride      (tuples point into the source)
-//! to                  = walk.to   + Σ digit · dim.to
-//! position            = the tuple's number in the coordinate's column
-//!                       + in a crop: (digit along the coordinate's dimension) · step
+//! number of the tuple = tuple + Σ digit · dim.tuple from                = walk.from + Σ digit · dim.from + Σ position
+//! · coordinate.stride      (tuples point into the source) to                  = walk.to   + Σ digit · dim.to position
+//! = the tuple's number in the coordinate's column                       + in a crop: (digit along the coordinate's
+//! dimension) · step
 //! ```
 //!
 //! In a scatter, tuples point into the destination, and coordinates add to `to`.
@@ -20,14 +19,27 @@
 //!
 //! | method | effect | example |
 //! |---|---|---|
+//! | [`Walk::turn`] | reverses dimensions that run backwards in the destination | |
 //! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbours if one stride can walk both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
 //! | [`Walk::widen`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
-//! | [`Walk::in_bytes`] | splits units into bytes | 2 units of 16 bytes → 32 of 1 |
-//! | [`Walk::halve`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
+//! | [`Walk::in_units_of`] | splits units into smaller ones | 2 units of 16 bytes → 32 of 1 |
+//! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
 //! | [`Walk::span`] | the units that may be reached on one side | |
+//!
+//! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
+//! slice of rank 4 or 5 keeps one or two dimensions. No method changes which byte goes where, and only `turn` changes
+//! the order. The destination of a slice, an update or a gradient is a slice of a row-major array, never a transposed
+//! view. So all positions of its inner dimensions lie within one step of the next outer dimension: a turned walk writes
+//! in ascending order, and its two halves write to disjoint parts of the destination.
 
-use crate::{layout::along, shape::common_power_of_two};
-use std::{fmt, ops::Range};
+use crate::{View, shape::common_power_of_two, text::joined};
+use std::fmt;
+#[cfg(any(feature = "gpu", test))]
+use std::ops::Range;
+
+/// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
+/// or stores at once (`vec4<u32>`) both have this size.
+pub(crate) const MAX_UNIT: usize = 16;
 
 /// One dimension of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +63,26 @@ impl Dim {
         tuple: 0,
     };
 
+    /// A dimension whose positions share their tuples. [`Walk::in_order`] says where they go.
+    pub(crate) fn shared(size: usize, from: isize) -> Self {
+        Self {
+            size,
+            from,
+            to: 0,
+            tuple: 0,
+        }
+    }
+
+    /// A dimension of whose positions each has tuples of its own. [`Walk::in_order`] numbers them.
+    pub(crate) fn own(size: usize, from: isize) -> Self {
+        Self {
+            tuple: 1,
+            ..Self::shared(size, from)
+        }
+    }
+
     /// The distance between neighbours on one side.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
             Side::Source => self.from,
@@ -112,12 +143,27 @@ impl Coordinate {
     }
 }
 
+/// Prints the number of positions and the distance between them, and the step of a box.
+impl fmt::Display for Coordinate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}*{}", self.size, self.stride)?;
+        match self.along {
+            Some(Along { step, .. }) => write!(f, " at step {step}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Where a coordinate's positions begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Begin {
     /// At the number in this column of the tuple.
     Column(usize),
     /// At this position.
+    #[cfg_attr(
+        not(any(feature = "gpu", test)),
+        expect(dead_code, reason = "only GPUs run filled walks")
+    )]
     At(isize),
 }
 
@@ -138,6 +184,7 @@ pub(crate) struct Along {
 
 impl Along {
     /// The distance between the first and the last position of a box, or the largest number if it is larger.
+    #[cfg(feature = "gpu")]
     pub(crate) fn reach(&self) -> isize {
         self.extent
             .saturating_sub(1)
@@ -190,6 +237,7 @@ impl Walk {
     }
 
     /// A walk that reads nothing and writes zeros to the first `units` units of the destination.
+    #[cfg(feature = "gpu")]
     pub(crate) fn zeros(unit: usize, units: usize) -> Self {
         let dim = Dim {
             size: units,
@@ -204,12 +252,85 @@ impl Walk {
         walk
     }
 
+    /// The walk from the elements of a view that is not empty to a row-major array of the same shape. An element has
+    /// `element` bytes.
+    pub(crate) fn of_view(view: &View, element: usize) -> Self {
+        let dims = view.shape.iter().zip(&view.strides);
+        let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
+        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
+        walk.in_order();
+        walk.reduce(MAX_UNIT);
+        walk
+    }
+
+    /// The walk from the elements of one view to those of another. The views have the same shape and are not empty, and
+    /// `dest` is a slice of a row-major array. An element has `element` bytes, and a unit at most `most`.
+    pub(crate) fn between(source: &View, dest: &View, element: usize, most: usize) -> Self {
+        let strides = source.strides.iter().zip(&dest.strides);
+        let dims = dest.shape.iter().zip(strides);
+        let dims = dims.map(|(&size, (&from, &to))| Dim {
+            to,
+            ..Dim::shared(size, from)
+        });
+        let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
+        let mut walk = Self::strided(element, from, to, dims.collect());
+        walk.reduce(most);
+        walk
+    }
+
+    /// Lets units fill the destination in row-major order. Tuples are also in row-major order, along the dimensions
+    /// that have tuples of their own.
+    pub(crate) fn in_order(&mut self) {
+        let (mut to, mut tuple) = (1, 1);
+        for dim in self.dims.iter_mut().rev() {
+            dim.to = to;
+            to *= dim.size.cast_signed();
+            if dim.tuple > 0 {
+                dim.tuple = tuple;
+                tuple *= dim.size;
+            }
+        }
+    }
+
+    /// Gives the walk as few dimensions and as large units as possible, of at most `most` bytes.
+    pub(crate) fn reduce(&mut self, most: usize) {
+        self.turn();
+        self.merge();
+        self.widen(most);
+    }
+
     /// The number of units that are moved.
     pub(crate) fn units(&self) -> usize {
         self.dims.iter().map(|dim| dim.size).product()
     }
 
+    /// The number of bytes that are moved.
+    pub(crate) fn bytes(&self) -> usize {
+        self.units() * self.unit
+    }
+
+    /// A row, and the dimensions that number the rows. A row is the units along the innermost dimension if they share
+    /// their tuples, otherwise a single unit.
+    pub(crate) fn split_run(&self) -> (Dim, &[Dim]) {
+        match self.dims.split_last() {
+            Some((&run, outer)) if run.tuple == 0 && !self.is_cropped(outer.len()) => (run, outer),
+            _ => (Dim::ONE, &self.dims),
+        }
+    }
+
+    /// The units of a row.
+    pub(crate) fn run(&self) -> Dim {
+        self.split_run().0
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        let (_, outer) = self.split_run();
+        outer.iter().map(|dim| dim.size).product()
+    }
+
     /// The number of tuples that are read: those up to the last one.
+    #[cfg(feature = "gpu")]
     pub(crate) fn tuples(&self) -> usize {
         let last = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
         last.sum::<usize>() + 1
@@ -228,6 +349,7 @@ impl Walk {
     }
 
     /// Whether units fill the destination in row-major order, without gaps.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled = 1;
         let mut inner = self.dims.iter().rev();
@@ -247,13 +369,24 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Drops dimensions of size 1, except the last one that is left, and joins neighbours that one stride can walk.
+    /// Reverses dimensions that run backwards in the destination.
+    pub(crate) fn turn(&mut self) {
+        for dim in self.dims.iter_mut().filter(|dim| dim.to < 0) {
+            let last = dim.size.cast_signed() - 1;
+            self.from += last * dim.from;
+            self.to += last * dim.to;
+            (dim.from, dim.to) = (-dim.from, -dim.to);
+        }
+    }
+
+    /// Drops dimensions of size 1, and joins neighbours that one stride can walk. If no dimension is left,
+    /// [`Dim::ONE`] takes their place.
     pub(crate) fn merge(&mut self) {
         let mut d = 0;
         while d < self.dims.len() {
             let dim = self.dims[d];
             let free = !self.is_cropped(d);
-            if free && dim.size == 1 && self.dims.len() > 1 {
+            if free && dim.size == 1 {
                 self.remove(d);
             } else if d > 0 && free && !self.is_cropped(d - 1) && self.dims[d - 1].joins(&dim) {
                 self.dims[d - 1] = Dim {
@@ -264,6 +397,9 @@ impl Walk {
             } else {
                 d += 1;
             }
+        }
+        if self.dims.is_empty() {
+            self.dims.push(Dim::ONE);
         }
     }
 
@@ -312,12 +448,16 @@ impl Walk {
     /// Joins contiguous units into wider ones of at most `most` bytes.
     pub(crate) fn widen(&mut self, most: usize) {
         let contiguous = self.contiguous();
+        if contiguous == 1 {
+            return;
+        }
         let distances = self.distances().map(isize::unsigned_abs);
         let factor = common_power_of_two((most / self.unit).max(1), distances.chain([contiguous]));
         self.join(factor);
     }
 
     /// Whether the contiguous units can be joined by `factor`.
+    #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         self.contiguous().is_multiple_of(factor)
             && self
@@ -349,9 +489,16 @@ impl Walk {
     }
 
     /// The same walk in units of one byte.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn in_bytes(&self) -> Self {
+        self.in_units_of(1)
+    }
+
+    /// The same walk in units of `unit` bytes, a divisor of the size of its units.
+    pub(crate) fn in_units_of(&self, unit: usize) -> Self {
         let mut walk = self.clone();
-        let factor = self.unit.cast_signed();
+        let units = self.unit / unit;
+        let factor = units.cast_signed();
         for dim in &mut walk.dims {
             dim.from *= factor;
             dim.to *= factor;
@@ -361,9 +508,9 @@ impl Walk {
         }
         walk.from *= factor;
         walk.to *= factor;
-        walk.unit = 1;
+        walk.unit = unit;
         walk.dims.push(Dim {
-            size: self.unit,
+            size: units,
             ..Dim::ONE
         });
         walk.merge();
@@ -372,6 +519,7 @@ impl Walk {
 
     /// The range from the lowest to the highest unit that may be reached on one side. Empty if a coordinate of this
     /// side has no positions.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
         let first = match side {
             Side::Source => self.from,
@@ -403,8 +551,8 @@ impl Walk {
         let part = |first: usize, size: usize| {
             let mut part = self.clone();
             part.dims[d].size = size;
-            part.from = along_signed(part.from, dim.from, first);
-            part.to = along_signed(part.to, dim.to, first);
+            part.from += dim.from * first.cast_signed();
+            part.to += dim.to * first.cast_signed();
             part.tuple += first * dim.tuple;
             // The later part does not have the first unit of any tuple that the parts share.
             part.counts &= first == 0 || dim.tuple > 0;
@@ -417,6 +565,7 @@ impl Walk {
     }
 
     /// The walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let Window { first, count } = self.coordinates[c].window;
         let part = |window: Window| {
@@ -440,6 +589,7 @@ impl Walk {
     /// The walk that also writes zeros to those of the `units` units of the destination that `self` leaves alone: each
     /// dimension walks all of the destination, and a unit has a source if its position lies where `self` walks. `None`
     /// if `self` has tuples, or leaves gaps between single units, where clearing the destination first moves less.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
         walk.merge();
@@ -498,8 +648,278 @@ impl Walk {
     }
 }
 
-fn along_signed(at: isize, stride: isize, count: usize) -> isize {
-    along(at.cast_unsigned(), stride, count).cast_signed()
+/// Prints where the walk begins, its dimensions, and the coordinates.
+impl fmt::Display for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims = joined(&self.dims);
+        write!(f, "from unit {} to unit {}: {dims}", self.from, self.to)?;
+        if self.coordinates.is_empty() {
+            return Ok(());
+        }
+        let side = match self.points {
+            Side::Source => "source",
+            Side::Dest => "destination",
+        };
+        let coordinates = joined(&self.coordinates);
+        write!(f, ", by tuples of {coordinates} in the {side}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SliceSpec, shape::coordinates};
+
+    /// Where each byte of the destination comes from, in the order of the walk. `None` if its position lies outside of
+    /// a coordinate. Bytes of a scatter that lie outside are left out.
+    fn bytes(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
+        let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
+        let mut all = Vec::new();
+        for number in 0..walk.units() {
+            let digits = coordinates(number, &sizes);
+            let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
+            for (dim, &digit) in walk.dims.iter().zip(&digits) {
+                from += dim.from * digit.cast_signed();
+                to += dim.to * digit.cast_signed();
+                tuple += dim.tuple * digit;
+            }
+            let tuple = &tuples[tuple * walk.columns..];
+            let mut found = true;
+            for coordinate in &walk.coordinates {
+                let mut position = match coordinate.begin {
+                    Begin::Column(column) => tuple[column],
+                    Begin::At(position) => position,
+                };
+                if let Some(along) = coordinate.along {
+                    let digit = along.first + digits[along.dim];
+                    let flipped = along.flip.is_some_and(|column| tuple[column] != 0);
+                    let digit = match flipped {
+                        true => along.extent - 1 - digit,
+                        false => digit,
+                    };
+                    position += digit.cast_signed() * along.step;
+                }
+                let Window { first, count } = coordinate.window;
+                found &= (first..first + count).contains(&position.cast_unsigned());
+                match walk.points {
+                    Side::Source => from += position * coordinate.stride,
+                    Side::Dest => to += position * coordinate.stride,
+                }
+            }
+            let unit = walk.unit.cast_signed();
+            for byte in (0..unit).filter(|_| found || walk.points == Side::Source) {
+                all.push((found.then_some(from * unit + byte), to * unit + byte));
+            }
+        }
+        all
+    }
+
+    fn sorted(mut bytes: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
+        bytes.sort_unstable_by_key(|&(from, to)| (to, from));
+        bytes
+    }
+
+    /// Every method leaves each byte where the walk of elements has it. The parts of a walk have its bytes together.
+    /// Those of a window have no byte twice that lies inside.
+    #[track_caller]
+    fn check(elements: &Walk, tuples: &[isize]) {
+        let expected = sorted(bytes(elements, tuples));
+        let mut reduced = elements.clone();
+        reduced.reduce(MAX_UNIT);
+        for walk in [
+            &reduced,
+            &reduced.in_bytes(),
+            &reduced.in_units_of(elements.unit),
+        ] {
+            assert_eq!(sorted(bytes(walk, tuples)), expected, "{walk}");
+            let splits =
+                (0..walk.dims.len()).flat_map(|d| (1..walk.dims[d].size).map(move |m| (d, m)));
+            for (d, middle) in splits {
+                let parts = walk.split(d, middle).map(|part| bytes(&part, tuples));
+                assert_eq!(
+                    sorted(parts.concat()),
+                    expected,
+                    "{walk} at {middle} of {d}"
+                );
+            }
+            for (c, coordinate) in walk.coordinates.iter().enumerate() {
+                for middle in 1..coordinate.window.count {
+                    let parts = walk.split_window(c, middle);
+                    let mut parts = parts.map(|part| bytes(&part, tuples)).concat();
+                    parts.retain(|(from, _)| from.is_some());
+                    let inside = expected.iter().filter(|(from, _)| from.is_some());
+                    assert!(sorted(parts).iter().eq(inside), "{walk} at {middle} of {c}");
+                }
+            }
+            for (from, to) in bytes(walk, tuples) {
+                let unit = walk.unit.cast_signed();
+                let read = walk.span(Side::Source);
+                assert!(
+                    from.is_none_or(|from| read.contains(&(from / unit))),
+                    "{walk}"
+                );
+                assert!(walk.span(Side::Dest).contains(&(to / unit)), "{walk}");
+            }
+        }
+    }
+
+    const SPECS: [(&str, &[usize]); 6] = [
+        ("...", &[4, 6, 8]),
+        ("::-1, 1::2, 2:6", &[4, 3, 4]),
+        ("::2, 2, ::-1", &[8]),
+        ("1, ..., 1:2", &[6, 1]),
+        (":, ::-1, ::4", &[4, 1, 2]),
+        ("2, 3, 4", &[]),
+    ];
+
+    fn dest(spec: &str) -> View {
+        spec.parse::<SliceSpec>().unwrap().view(&[4, 6, 8]).unwrap()
+    }
+
+    /// The walk between two views, of elements of two bytes.
+    fn elements(source: &View, dest: &View) -> Walk {
+        let strides = source.strides.iter().zip(&dest.strides);
+        let dims = dest.shape.iter().zip(strides);
+        let dims = dims.map(|(&size, (&from, &to))| Dim {
+            to,
+            ..Dim::shared(size, from)
+        });
+        Walk::strided(
+            2,
+            source.offset.cast_signed(),
+            dest.offset.cast_signed(),
+            dims.collect(),
+        )
+    }
+
+    #[test]
+    fn walks_between_views_keep_their_bytes_and_ascend() {
+        for (spec, value) in SPECS {
+            let dest = dest(spec);
+            let source = View::new(value).unwrap().broadcast_to(&dest.shape).unwrap();
+            check(&elements(&source, &dest), &[]);
+            let walk = Walk::between(&source, &dest, 2, MAX_UNIT);
+            let (walked, span) = (bytes(&walk, &[]), walk.span(Side::Dest));
+            assert!(walked.is_sorted_by_key(|&(_, to)| to), "{walk}");
+            let unit = walk.unit.cast_signed();
+            let ends = [walked[0].1, walked.last().unwrap().1].map(|to| to / unit);
+            assert_eq!(ends, [span.start, span.end - 1], "{walk}");
+        }
+    }
+
+    /// A gather of two columns, with dimensions that share tuples outside and inside of those that have their own.
+    #[test]
+    fn gathers_keep_their_bytes() {
+        for (unit, inner) in [(1, 12usize), (2, 4), (4, 1), (4, 3)] {
+            let size = inner.cast_signed();
+            let dims = vec![
+                Dim::shared(2, 40 * size),
+                Dim::own(3, 0),
+                Dim::own(1, 7),
+                Dim::own(2, 0),
+                Dim::shared(inner, 1),
+            ];
+            let mut walk = Walk::strided(unit, 4 * size, 0, dims);
+            walk.in_order();
+            walk.coordinates = vec![
+                Coordinate::indexed(3, 12 * size, 0),
+                Coordinate::indexed(4, -size, 1),
+            ];
+            walk.columns = 2;
+            let tuples = [0, 3, 2, 0, 1, 1, 3, 0, 0, 4, 2, -1];
+            check(&walk, &tuples);
+        }
+    }
+
+    /// Boxes of two dimensions, one with a step and flips, which also reach outside.
+    #[test]
+    fn crops_keep_their_bytes() {
+        for inner in [1usize, 4] {
+            let size = inner.cast_signed();
+            let dims = vec![
+                Dim::own(3, 0),
+                Dim::shared(2, 0),
+                Dim::shared(3, 0),
+                Dim::shared(inner, 1),
+            ];
+            let mut walk = Walk::strided(2, 0, 0, dims);
+            walk.in_order();
+            let along = |dim, step, extent, flip| {
+                let first = 0;
+                Some(Along {
+                    dim,
+                    step,
+                    extent,
+                    first,
+                    flip,
+                })
+            };
+            walk.coordinates = vec![
+                Coordinate::indexed(2, 20 * size, 0),
+                Coordinate {
+                    along: along(1, 1, 2, None),
+                    ..Coordinate::indexed(4, 5 * size, 1)
+                },
+                Coordinate {
+                    along: along(2, -2, 3, Some(3)),
+                    ..Coordinate::indexed(5, size, 2)
+                },
+            ];
+            walk.columns = 4;
+            check(&walk, &[0, 1, 4, 0, 1, 3, 4, 1, 1, -1, 3, 1]);
+        }
+    }
+
+    #[test]
+    fn scatters_keep_their_bytes() {
+        // Slices of 8 elements, and single elements along the second dimension of [4, 5].
+        let slices = vec![
+            Dim::own(5, 8),
+            Dim {
+                to: 1,
+                ..Dim::shared(8, 1)
+            },
+        ];
+        let single = [(4, 3isize, 5), (3, 1, 0)].map(|(size, number, to)| Dim {
+            to,
+            tuple: number.cast_unsigned(),
+            ..Dim::shared(size, number)
+        });
+        for (dims, size, stride) in [(slices, 6, 8), (single.to_vec(), 5, 1)] {
+            let mut walk = Walk::strided(2, 0, 0, dims);
+            walk.coordinates = vec![Coordinate::indexed(size, stride, 0)];
+            (walk.columns, walk.points) = (1, Side::Dest);
+            check(&walk, &[3, 0, 7, 4, 4, -1, 2, 0, 1, 1, 6, 3]);
+        }
+    }
+
+    /// A gradient's filled walk writes every unit of the result once, with the source of the gradient or none.
+    #[test]
+    fn filled_walks_write_zeros_where_the_gradient_has_none() {
+        let mut filled = 0;
+        for (spec, _) in SPECS.into_iter().chain([
+            ("1:3, 2:5, 2:6", &[][..]),
+            (":, 2:5, :", &[]),
+            ("1:3, :, 3:", &[]),
+            ("::2, 1:3, ::-1", &[]),
+            ("3:, 5, 7:", &[]),
+        ]) {
+            let dest = dest(spec);
+            let walk = Walk::between(&View::whole(&dest.shape), &dest, 2, MAX_UNIT);
+            let total = 4 * 6 * 8 * 2;
+            let Some(whole) = walk.filled(total / walk.unit) else {
+                continue;
+            };
+            filled += 1;
+            let mut expected: Vec<_> = (0..total.cast_signed()).map(|to| (None, to)).collect();
+            for (from, to) in bytes(&walk, &[]) {
+                expected[to.cast_unsigned()].0 = from;
+            }
+            assert_eq!(bytes(&whole, &[]), expected, "{spec}: {walk}");
+            assert!(whole.is_dense());
+        }
+        assert!(filled > 6, "{filled}");
+    }
 }
 
 fn rows<E>(

@@ -8,7 +8,7 @@ use crate::{
     Gpu, Pending, Tensor,
     backend::Device,
     error::BYTES_PER_ELEMENT,
-    plan::Map,
+    plan::Effect,
     shape::{check_elements, check_length},
 };
 
@@ -53,12 +53,14 @@ impl<'a, T: Element> Inputs<'a, T> {
         if plan.is_in_place() {
             check_elements("dest", &plan.shape, self.dest.map_or(0, <[T]>::len))?;
         }
-        match &plan.map {
-            Map::ScatterNd(map) if map.options.combine.computes() && map.dtype != T::DTYPE => {
+        match plan.effect() {
+            Effect::Scatter(scatter)
+                if scatter.options.combine.computes() && scatter.dtype != T::DTYPE =>
+            {
                 Err(Error::DTypeMismatch {
                     argument: "source",
                     found: T::DTYPE,
-                    needed: map.dtype,
+                    needed: scatter.dtype,
                 })
             }
             _ => Ok(()),
@@ -180,7 +182,7 @@ impl Backend {
             "Backend::run_async",
         )?;
         #[cfg(not(target_arch = "wasm32"))]
-        if let Map::StridedSlice(_) = plan.map {
+        if plan.is_slice() {
             return self.run_stream(plan, T::as_bytes(inputs.source), result);
         }
         let (tensor, report) = self.submit(plan, inputs)?;

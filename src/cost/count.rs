@@ -5,7 +5,7 @@
 //! begin less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A
 //! slice uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
-use crate::{Plan, plan::Map, stream::Piece};
+use crate::{Plan, plan::Effect, stream::Piece};
 
 /// The size in bytes of a cache line, the unit in which memory is read.
 const LINE: usize = 64;
@@ -16,40 +16,45 @@ const CACHED: usize = 32 << 20;
 impl Plan {
     /// The number of bytes read and written, including those of index tuples.
     pub(super) fn moved(&self) -> f64 {
-        let rows = self.rows;
-        // Bytes that a step skips are read too, up to a cache line for each unit.
-        let apart = rows.step.unsigned_abs().saturating_mul(rows.unit);
-        let read = rows.run as f64 * apart.min(LINE.max(rows.unit)) as f64;
-        let written = rows.run * rows.unit;
-        rows.count as f64 * (read + written as f64) + self.indices()
+        let read_and_written = match (self.walk(), self.effect()) {
+            (_, Effect::Fill) => 2 * self.result_bytes(),
+            (None, _) => 0,
+            (Some(walk), _) => {
+                let run = walk.run();
+                // Bytes that a step skips are read too, up to a cache line for each unit.
+                let apart = run.from.unsigned_abs().saturating_mul(walk.unit);
+                walk.units() * (apart.min(LINE.max(walk.unit)) + walk.unit)
+            }
+        };
+        read_and_written as f64 + self.indices()
     }
 
     /// The number of rows that begin in another cache line than the previous row, estimated from the distance between
     /// the rows of a slice. In other operations every row counts.
     pub(super) fn starts(&self) -> f64 {
-        let apart = match &self.map {
-            Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
-                axis.stride.unsigned_abs().saturating_mul(self.rows.unit)
-            }),
+        let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
+            Some((unit, [.., outer, _])) if self.is_slice() => {
+                outer.from.unsigned_abs().saturating_mul(unit)
+            }
             _ => LINE,
         };
-        self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
+        self.rows() as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
     /// The same as [`Plan::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
     /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
-        let line = match &self.map {
-            Map::Crop(map) => map.extents.last().map_or(1, |last| last.size.max(1)),
-            _ => 1,
-        };
+        let last = self.walk().and_then(|walk| walk.coordinates.last());
+        let line = last
+            .and_then(|last| last.along)
+            .map_or(1, |along| along.extent);
         self.starts() / line as f64
     }
 
     /// Whether index tuples decide where rows lie in an array of more than [`CACHED`] bytes.
     pub(super) fn is_far(&self) -> bool {
-        let array = match (&self.map, self.tuples()) {
-            (Map::ScatterNd(_), _) => self.result_bytes(),
+        let array = match (self.effect(), self.tuples()) {
+            (Effect::Scatter(_), _) => self.result_bytes(),
             (_, Some(_)) => self.source_bytes(),
             (_, None) => 0,
         };
@@ -74,13 +79,11 @@ impl Plan {
 
     /// The number of bytes that are uploaded if a device runs the plan on host values.
     pub(super) fn sent(&self) -> f64 {
-        match &self.map {
-            Map::StridedSlice(_) => {
-                let whole = Piece::whole(self);
-                whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64)
-            }
-            _ => self.held(),
+        if !self.is_slice() {
+            return self.held();
         }
+        let whole = Piece::whole(self);
+        whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64)
     }
 }
 
@@ -108,8 +111,8 @@ pub(super) mod tests {
             ("::500", 64.0),
         ] {
             let plan = plan(&[100 * 500], spec);
-            let units = plan.rows.units() as f64 * plan.rows.unit as f64;
-            assert_eq!(plan.moved(), units * (1.0 + read), "{spec}");
+            let bytes = plan.result_bytes() as f64;
+            assert_eq!(plan.moved(), bytes * (1.0 + read), "{spec}");
         }
     }
 

@@ -1,52 +1,46 @@
 //! Runs crops line by line, in the order of the result.
 //!
 //! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. An
-//! element of a line includes all dimensions of x inside the cropped ones. At the first line of each box, the thread that
-//! copies it finds which part of the box has a source, that is, lies in x. The rest of each line becomes zeros.
+//! element of a line includes all dimensions of x inside the cropped ones. At the first line of each box, the thread
+//! that copies it finds which part of the box has a source, that is, lies in x. The rest of each line becomes zeros.
 
 use super::{
     slice::LoopNest,
     threads::{self, Threads},
 };
 use crate::{
-    layout::{Axis, along},
-    ops::{
-        crop::{Extent, Map},
-        index::{Index, OutOfRange},
-        indexed::Dimension,
-        strided_slice,
-    },
-    plan,
+    layout::along,
+    ops::index::{Index, Policy},
     report::Missing,
+    walk::{Along, Begin, Coordinate, Dim, Walk},
 };
 
 /// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside of
 /// x or name an item that does not exist, and the first of them.
 pub(super) fn run<I: Index>(
-    rows: &plan::Rows,
-    map: &Map,
+    walk: &Walk,
+    policy: Policy,
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    if dest.is_empty() {
-        return Missing::default();
-    }
-    let crop = Crop::new(rows, map);
-    let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
-    let nests = lines.each_ref().map(Line::nest);
-    let threads = crop.threads(rows, threads);
+    let crop = Crop::new(walk);
+    let lines = [false, true].map(|flipped| crop.lines(crop.last.extent, flipped));
+    let nests = lines
+        .each_ref()
+        .map(|dims| LoopNest::dense(walk.unit, dims));
+    let threads = crop.threads(&nests[0], threads);
     threads::spread_counting(dest, crop.piece, threads, |first, dest| {
-        crop.part(source, indices, &nests, first, dest)
+        crop.part(source, policy.clamps(), indices, &nests, first, dest)
     })
 }
 
-pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
-    let crop = Crop::new(rows, map);
-    let line = crop.lines(crop.last.size, false);
-    debug_assert_eq!(bytes, rows.units() * rows.unit);
-    threads::explain(crop.threads(rows, threads), line.nest().kernel)
+pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
+    let crop = Crop::new(walk);
+    let line = crop.lines(crop.last.extent, false);
+    let nest = LoopNest::dense(walk.unit, &line);
+    threads::explain(crop.threads(&nest, threads), nest.kernel)
 }
 
 /// The part of a box that has a source, in one cropped dimension.
@@ -63,9 +57,10 @@ struct Inside {
 
 impl Inside {
     /// Finds the part that has a source, for a box that begins at `begin` in a dimension of `size` positions.
-    fn of(extent: Extent, begin: i64, size: usize, flipped: bool, clamps: bool) -> Self {
+    fn of(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> Self {
         // An i128 holds the position of every element of every box.
-        let (step, reach) = (extent.step as i128, extent.reach().cast_signed());
+        let (step, extent) = (along.step as i128, along.extent as i128);
+        let reach = (extent - 1) * step.abs();
         let (mut begin, end) = (i128::from(begin), size as i128);
         if clamps {
             begin = match step < 0 {
@@ -75,7 +70,7 @@ impl Inside {
         }
         let last = begin + reach * step.signum();
         let inside = 0..end;
-        let (mut from, mut to) = (0, extent.size as i128);
+        let (mut from, mut to) = (0, extent);
         if !inside.contains(&begin) || !inside.contains(&last) {
             // The distances, in the direction of the step, from the box's begin to the first position of x and to the
             // position just beyond the last. With a negative step, the first position is the highest.
@@ -92,7 +87,7 @@ impl Inside {
         }
         let (first, from, to) = match flipped {
             false => (from, from, to),
-            true => (to - 1, extent.size as i128 - to, extent.size as i128 - from),
+            true => (to - 1, extent - to, extent - from),
         };
         let position = |value: i128| usize::try_from(value).unwrap_or_default();
         Self {
@@ -104,10 +99,10 @@ impl Inside {
     }
 
     /// The position in x of element `j`, or `None` if this element has no source.
-    fn position(&self, extent: Extent, j: usize) -> Option<usize> {
+    fn position(&self, step: isize, j: usize) -> Option<usize> {
         let step = match self.flipped {
-            true => extent.step.wrapping_neg(),
-            false => extent.step,
+            true => step.wrapping_neg(),
+            false => step,
         };
         (self.from..self.to)
             .contains(&j)
@@ -116,18 +111,20 @@ impl Inside {
 }
 
 struct Crop<'a> {
-    unit: usize,
-    rows: plan::Rows,
-    map: &'a Map,
-    /// The cropped dimensions in x, with strides in units.
-    axes: &'a [Axis],
-    /// The extent of a box in the last cropped dimension. If no dimension is cropped, its size is 1, and a line is a
-    /// single element.
-    last: Extent,
-    /// The last cropped dimension in x, with its stride in units.
-    last_axis: Axis,
-    /// The dimensions of x inside the cropped ones that rows do not cover, outermost first, with strides in units.
-    kept: Vec<Axis>,
+    walk: &'a Walk,
+    /// The item of a box. `None` if box n lies in item n.
+    item: Option<&'a Coordinate>,
+    /// The distance in units between the items of neighbouring boxes. 0 if tuples name the items.
+    items: isize,
+    /// The cropped dimensions in x, and how boxes extend along them.
+    cropped: &'a [Coordinate],
+    /// How boxes extend along the last cropped dimension. If no dimension is cropped, a line is a single element.
+    last: Along,
+    /// The last cropped dimension in x: the number of its positions and its stride in units.
+    last_size: usize,
+    last_stride: isize,
+    /// The dimensions of x inside the cropped ones, outermost first.
+    kept: &'a [Dim],
     /// The size of one element of a line in bytes.
     piece: usize,
     /// The number of lines in a box.
@@ -146,104 +143,98 @@ struct Place {
 }
 
 impl<'a> Crop<'a> {
-    fn new(rows: &plan::Rows, map: &'a Map) -> Self {
-        let gather = &map.gather;
-        let dims = map.extents.len();
-        let (_, axes) = gather.coordinates.split_at(1);
-        let kept: Vec<_> = gather.walk[1 + dims..]
-            .iter()
-            .map(Dimension::axis)
-            .collect();
-        let below: usize = kept.iter().map(|axis| axis.size).product();
-        let (outer, last) = match map.extents.split_last() {
-            Some((last, outer)) => (outer, *last),
-            None => (&[][..], Extent { size: 1, step: 1 }),
+    fn new(walk: &'a Walk) -> Self {
+        let items = walk.coordinates.iter().take_while(|c| c.along.is_none());
+        let (item, cropped) = walk.coordinates.split_at(items.count());
+        // A single box has no dimension of its own.
+        let (boxes, dims) = match walk.dims[0] {
+            dim if dim.tuple > 0 => (dim.from, &walk.dims[1..]),
+            _ => (0, &walk.dims[..]),
         };
+        let (within, kept) = dims.split_at(cropped.len());
+        let below: usize = kept.iter().map(|dim| dim.size).product();
+        let alone = Along {
+            dim: 0,
+            step: 1,
+            extent: 1,
+            first: 0,
+            flip: None,
+        };
+        let last = cropped.last();
+        let outer = &within[..within.len().saturating_sub(1)];
         Self {
-            unit: rows.unit,
-            rows: plan::Rows {
-                count: below,
-                ..*rows
-            },
-            map,
-            axes,
-            last,
-            last_axis: axes.last().copied().unwrap_or(Axis { size: 1, stride: 0 }),
+            walk,
+            item: item.first(),
+            items: boxes,
+            cropped,
+            last: last.and_then(|last| last.along).unwrap_or(alone),
+            last_size: last.map_or(1, |last| last.size),
+            last_stride: last.map_or(0, |last| last.stride),
             kept,
-            piece: below * rows.run * rows.unit,
-            lines: outer.iter().map(|extent| extent.size).product(),
+            piece: below * walk.unit,
+            lines: outer.iter().map(|dim| dim.size).product(),
         }
     }
 
     /// Finds where box `n` lies.
-    fn locate<I: Index>(&self, n: usize, indices: &[I], place: &mut Place) {
-        let Map { gather, .. } = self.map;
-        let (item, depth, dims) = (
-            gather.coordinates[0],
-            gather.indices[1],
-            self.map.extents.len(),
-        );
-        let clamps = gather.policy.out_of_range == OutOfRange::Clamp;
+    fn locate<I: Index>(&self, n: usize, clamps: bool, indices: &[I], place: &mut Place) {
+        let depth = self.walk.columns;
         let tuple = &indices[n * depth..][..depth];
-        let (index, tuple) = tuple.split_at(self.map.first_begin().min(depth));
-        let (begins, flips) = tuple.split_at(dims);
-        place.item = match index.first() {
-            Some(index) => {
-                let index = index.within(item.size, false, clamps);
-                index.map(|index| along(gather.offset, item.stride, index))
+        let begin = |coordinate: &Coordinate| match coordinate.begin {
+            Begin::Column(column) => tuple[column],
+            Begin::At(_) => unreachable!("a crop begins where its tuples say"),
+        };
+        let first = self.walk.from.cast_unsigned();
+        place.item = match self.item {
+            Some(item) => {
+                let index = begin(item).within(item.size, false, clamps);
+                index.map(|index| along(first, item.stride, index))
             }
-            None => Some(along(gather.offset, gather.walk[0].stride, n)),
+            None => Some(along(first, self.items, n)),
         };
         place.is_inside = place.item.is_some();
         place.inside.clear();
-        for (d, &begin) in begins.iter().enumerate() {
-            let extent = self.map.extents[d];
-            let flipped = flips.get(d).is_some_and(|&flip| flip.into() != 0);
-            let inside = Inside::of(extent, begin.into(), self.axes[d].size, flipped, clamps);
-            place.is_inside &= inside.to - inside.from == extent.size;
+        for coordinate in self.cropped {
+            let Some(along) = coordinate.along else {
+                continue;
+            };
+            let flipped = along.flip.is_some_and(|flip| tuple[flip].into() != 0);
+            let begin = begin(coordinate).into();
+            let inside = Inside::of(along, begin, coordinate.size, flipped, clamps);
+            place.is_inside &= inside.to - inside.from == along.extent;
             place.inside.push(inside);
         }
     }
 
-    fn threads(&self, rows: &plan::Rows, threads: Threads) -> usize {
-        let bytes = rows.units() * rows.unit;
-        let line = self.lines(self.last.size, false);
-        let lines = bytes / (self.last.size * self.piece);
-        threads.worth(bytes, lines + line.nest().pieces(bytes))
+    /// How many threads crop. `line` copies a whole line.
+    fn threads(&self, line: &LoopNest<'_>, threads: Threads) -> usize {
+        let bytes = self.walk.bytes();
+        let lines = bytes / (self.last.extent * self.piece);
+        threads.worth(bytes, lines + line.pieces(bytes))
     }
 
-    /// The slice that copies `count` elements of a line, from unit 0 of the source on. A box may be far larger than x:
-    /// if x has fewer elements at this step, the slice copies only those.
-    fn lines(&self, count: usize, flipped: bool) -> Line {
-        let there = self.last_axis.size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
+    /// The dimensions of `count` elements of a line. A box may be far larger than x: if x has fewer elements at this
+    /// step, the line has only those.
+    fn lines(&self, count: usize, flipped: bool) -> Vec<Dim> {
+        let there = self.last_size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
         let count = count.min(there);
         let step = match flipped {
             true => self.last.step.wrapping_neg(),
             false => self.last.step,
         };
-        let stride = match count {
-            ..2 => 0,
-            _ => step * self.last_axis.stride,
-        };
-        let mut rows = self.rows;
-        let mut axes = self.kept.clone();
-        let is_run = axes.is_empty() && rows.step == 1 && stride == rows.run.cast_signed();
-        if is_run {
-            rows.run *= count;
-        } else if count > 1 {
-            rows.count *= count;
-            axes.insert(
-                0,
-                Axis {
-                    size: count,
-                    stride,
-                },
-            );
+        if count < 2 {
+            return self.kept.to_vec();
         }
-        Line {
-            rows,
-            map: strided_slice::Map { offset: 0, axes },
+        let from = step * self.last_stride;
+        let mut dims = vec![Dim::shared(count, from)];
+        match self.kept {
+            // Neighbouring elements of a line that are contiguous are one piece.
+            [Dim { size, from: 1, .. }] if from == size.cast_signed() => {
+                dims[0] = Dim::shared(count * size, 1);
+            }
+            kept => dims.extend(kept),
         }
+        dims
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first` and consists of whole elements of lines. The
@@ -252,12 +243,13 @@ impl<'a> Crop<'a> {
     fn part<I: Index>(
         &self,
         source: &[u8],
+        clamps: bool,
         indices: &[I],
         nests: &[LoopNest<'_>; 2],
         first: usize,
         dest: &mut [u8],
     ) -> Missing {
-        let line_bytes = self.last.size * self.piece;
+        let line_bytes = self.last.extent * self.piece;
         let (mut line, skip) = (first / line_bytes, first % line_bytes);
         let mut from = skip / self.piece;
         let mut rest = dest;
@@ -269,7 +261,7 @@ impl<'a> Crop<'a> {
             let (n, line_of_box) = (line / self.lines, line % self.lines);
             if located != Some(n) {
                 located = Some(n);
-                self.locate(n, indices, &mut place);
+                self.locate(n, clamps, indices, &mut place);
                 if !place.is_inside && (line_of_box, from) == (0, 0) {
                     missing.add(n);
                 }
@@ -305,19 +297,20 @@ impl<'a> Crop<'a> {
         let (Some(at), true) = (at, from < to) else {
             return dest.fill(0);
         };
-        let position = last.position(self.last, from).unwrap_or_default();
-        let at = along(at, self.last_axis.stride, position).wrapping_mul(self.unit);
+        let position = last.position(self.last.step, from).unwrap_or_default();
+        let at = along(at, self.last_stride, position).wrapping_mul(self.walk.unit);
         let (before, rest) = dest.split_at_mut((from - first) * self.piece);
         let (middle, after) = rest.split_at_mut((to - from) * self.piece);
         before.fill(0);
         after.fill(0);
-        if to - from == self.last.size {
+        if to - from == self.last.extent {
             nests[usize::from(last.flipped)]
                 .beginning_at(at)
                 .part(source, 0, middle);
         } else {
             let line = self.lines(to - from, last.flipped);
-            line.nest().beginning_at(at).part(source, 0, middle);
+            let nest = LoopNest::dense(self.walk.unit, &line);
+            nest.beginning_at(at).part(source, 0, middle);
         }
     }
 
@@ -326,24 +319,12 @@ impl<'a> Crop<'a> {
     fn outer(&self, at: usize, inside: &[Inside], mut line: usize) -> Option<usize> {
         let mut at = at;
         let outer = inside.len().saturating_sub(1);
-        for d in (0..outer).rev() {
-            let extent = self.map.extents[d];
-            let position = inside[d].position(extent, line % extent.size)?;
-            line /= extent.size;
-            at = along(at, self.axes[d].stride, position);
+        for (coordinate, inside) in self.cropped.iter().zip(inside).take(outer).rev() {
+            let Along { step, extent, .. } = coordinate.along?;
+            let position = inside.position(step, line % extent)?;
+            line /= extent;
+            at = along(at, coordinate.stride, position);
         }
         Some(at)
-    }
-}
-
-/// The copy of a line, or of a part of it, as a slice.
-struct Line {
-    rows: plan::Rows,
-    map: strided_slice::Map,
-}
-
-impl Line {
-    fn nest(&self) -> LoopNest<'_> {
-        LoopNest::of(&self.rows, &self.map)
     }
 }

@@ -9,19 +9,15 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    rows::split_pieces,
+    odometer::Odometer,
+    rows::{Axis, split_pieces},
     slice::LoopNest,
     threads::{self, Threads},
 };
 use crate::{
-    layout::Axis,
-    ops::{
-        index::Index,
-        indexed::{Dimension, Map},
-        strided_slice::{self, Odometer},
-    },
-    plan,
+    ops::index::{Index, Policy},
     report::Missing,
+    walk::{Coordinate, Dim, Walk},
 };
 use std::hint::black_box;
 
@@ -41,112 +37,93 @@ const WHOLE: usize = 4096;
 /// Writes the result of a gather to `dest`, with zeros for out-of-range tuples. Returns how many tuples are out of
 /// range, and the first of them.
 pub(super) fn run<I: Index>(
-    rows: &plan::Rows,
-    map: &Map,
+    walk: &Walk,
+    policy: Policy,
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    if dest.is_empty() {
-        return Missing::default();
-    }
-    match (map.policy.wraps(), map.policy.clamps()) {
-        (false, false) => run_as::<I, false, false>(rows, map, source, indices, dest, threads),
-        (false, true) => run_as::<I, false, true>(rows, map, source, indices, dest, threads),
-        (true, false) => run_as::<I, true, false>(rows, map, source, indices, dest, threads),
-        (true, true) => run_as::<I, true, true>(rows, map, source, indices, dest, threads),
+    match (policy.wraps(), policy.clamps()) {
+        (false, false) => run_as::<I, false, false>(walk, source, indices, dest, threads),
+        (false, true) => run_as::<I, false, true>(walk, source, indices, dest, threads),
+        (true, false) => run_as::<I, true, false>(walk, source, indices, dest, threads),
+        (true, true) => run_as::<I, true, true>(walk, source, indices, dest, threads),
     }
 }
 
 fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
-    rows: &plan::Rows,
-    map: &Map,
+    walk: &Walk,
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let group = Group::of(rows, map);
+    let group = Group::of(walk);
     let threads = group.threads(dest.len(), threads);
-    let gather = Gather::<I, WRAPS, CLAMPS>::new(&group, map, source, indices);
+    let gather = Gather::<I, WRAPS, CLAMPS>::new(&group, walk, source, indices);
     threads::spread_counting(dest, group.grain(), threads, |first, dest| {
         gather.part(first, dest)
     })
 }
 
-pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
-    let group = Group::of(rows, map);
-    let contiguous = Kernel::Copy {
-        bytes: group.bytes(),
-    };
-    let kernel = group.slice().map_or(contiguous, |slice| slice.kernel);
+pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
+    let group = Group::of(walk);
+    let contiguous = Kernel::Copy { bytes: group.bytes };
+    let kernel = group.slice.map_or(contiguous, |slice| slice.kernel);
     threads::explain(group.threads(bytes, threads), kernel)
 }
 
-/// The form that all groups of a gather have. `rows` and `map` describe a group as a slice that begins at unit 0 of the
-/// source. The place where the group really begins is added later.
+/// The form that all groups of a gather have.
 struct Group<'a> {
-    rows: plan::Rows,
-    map: strided_slice::Map,
+    unit: usize,
+    /// The size of a group in bytes.
+    bytes: usize,
+    /// The loops that copy a group from byte 0 of the source. `None` if groups are contiguous in the source.
+    slice: Option<LoopNest<'a>>,
     /// The dimensions that number the groups, outermost first.
-    walk: &'a [Dimension],
+    outer: &'a [Dim],
 }
 
 impl<'a> Group<'a> {
-    fn of(rows: &plan::Rows, map: &'a Map) -> Self {
-        let repeats = |dimension: &&Dimension| dimension.repeats;
-        let inner = map.walk.iter().rev().take_while(repeats).count();
-        let (walk, inner) = map.walk.split_at(map.walk.len() - inner);
-        let axes: Vec<Axis> = inner.iter().map(Dimension::axis).collect();
-        let count = axes.iter().map(|axis| axis.size).product();
+    fn of(walk: &'a Walk) -> Self {
+        let shared = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
+        let (outer, inner) = walk.dims.split_at(walk.dims.len() - shared.count());
+        let units: usize = inner.iter().map(|dim| dim.size).product();
+        let contiguous = matches!(inner, [] | [Dim { from: 1, .. }]);
         Self {
-            rows: plan::Rows { count, ..*rows },
-            map: strided_slice::Map { offset: 0, axes },
-            walk,
+            unit: walk.unit,
+            bytes: units * walk.unit,
+            slice: (!contiguous).then(|| LoopNest::dense(walk.unit, inner)),
+            outer,
         }
-    }
-
-    fn bytes(&self) -> usize {
-        self.rows.units() * self.rows.unit
     }
 
     fn grain(&self) -> usize {
-        match self.bytes() {
+        match self.bytes {
             bytes if bytes <= WHOLE => bytes,
-            _ => self.rows.unit,
+            _ => self.unit,
         }
-    }
-
-    /// The loops that copy a group. `None` if groups are contiguous in the source.
-    fn slice(&self) -> Option<LoopNest<'_>> {
-        let contiguous = self.map.axes.is_empty() && self.rows.step == 1;
-        (!contiguous).then(|| LoopNest::of(&self.rows, &self.map))
     }
 
     /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each group takes about
     /// 2 nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
-        let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
-        threads.worth(bytes, 2 * (bytes / self.bytes()) + pieces)
+        let pieces = self.slice.map_or(0, |slice| slice.pieces(bytes));
+        threads.worth(bytes, 2 * (bytes / self.bytes) + pieces)
     }
 }
 
 struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
-    unit: usize,
+    walk: &'a Walk,
     /// The size of a group in bytes.
     group: usize,
-    /// The number of rows of a group.
-    rows: usize,
     /// The loops that copy a group. `None` if groups are contiguous in the source.
     slice: Option<LoopNest<'a>>,
-    map: &'a Map,
-    /// The innermost dimension that numbers groups. Its stride counts units of the source.
-    inner: Axis,
-    /// The other dimensions that number groups, outermost first. Their strides count units of the source.
-    sources: Vec<Axis>,
-    /// The same dimensions as in `sources`, with strides that count tuples: 0 where all positions have the same tuples.
-    tuples: Vec<Axis>,
+    /// The innermost dimension that numbers groups. Each of its positions has its own tuple.
+    inner: Dim,
+    /// The other dimensions that number groups, outermost first.
+    outer: &'a [Dim],
     /// Whether groups share tuples, because an outer dimension repeats them.
     repeats: bool,
     source: &'a [u8],
@@ -154,31 +131,18 @@ struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
 }
 
 impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, CLAMPS> {
-    fn new(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
-        // Each position of the innermost dimension of `walk` has its own tuple, because `Group::of` takes the innermost
-        // dimensions that repeat tuples into the group.
-        let (inner, outer) = match group.walk.split_last() {
-            Some((inner, outer)) => (inner.axis(), outer),
-            None => (Axis { size: 1, stride: 0 }, group.walk),
+    fn new(group: &Group<'a>, walk: &'a Walk, source: &'a [u8], indices: &'a [I]) -> Self {
+        let (inner, outer) = match group.outer.split_last() {
+            Some((&inner, outer)) => (inner, outer),
+            None => (Dim::shared(1, 0), group.outer),
         };
-        let mut next = inner.size;
-        let mut tuples: Vec<Axis> = Vec::with_capacity(outer.len());
-        for &Dimension { size, repeats, .. } in outer.iter().rev() {
-            let stride = if repeats { 0 } else { next.cast_signed() };
-            next *= if repeats { 1 } else { size };
-            tuples.push(Axis { size, stride });
-        }
-        tuples.reverse();
         Self {
-            unit: group.rows.unit,
-            group: group.bytes(),
-            rows: group.rows.count,
-            slice: group.slice(),
-            map,
+            walk,
+            group: group.bytes,
+            slice: group.slice,
             inner,
-            sources: outer.iter().map(Dimension::axis).collect(),
-            tuples,
-            repeats: outer.iter().any(|dimension| dimension.repeats),
+            outer,
+            repeats: outer.iter().any(|dim| dim.tuple == 0),
             source,
             indices,
         }
@@ -216,13 +180,20 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
 
     /// Adds the out-of-range tuple of the group with number `group` to `missing`, unless an earlier group has the same
     /// tuple.
-    fn count(&self, group: usize, missing: &mut Missing) {
-        let first = if self.repeats {
-            self.map.first_of_tuple(group * self.rows)
-        } else {
-            Some(group)
-        };
-        first.into_iter().for_each(|tuple| missing.add(tuple));
+    fn count(&self, mut group: usize, missing: &mut Missing) {
+        if !self.repeats {
+            return missing.add(group);
+        }
+        let mut tuple = 0;
+        for dim in self.outer.iter().chain([&self.inner]).rev() {
+            let digit = group % dim.size;
+            if dim.tuple == 0 && digit > 0 {
+                return;
+            }
+            tuple += digit * dim.tuple;
+            group /= dim.size;
+        }
+        missing.add(tuple);
     }
 
     fn copy(&self, places: &[usize], dest: &mut [u8]) {
@@ -258,16 +229,16 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     /// Writes the places of groups `first`, `first + 1`, … to `places`: bytes of the source, or [`NOWHERE`] for a group
     /// whose tuple is out of range.
     fn resolve(&self, first: usize, places: &mut [usize]) {
-        let stays = |axis: &Axis| axis.stride == 0;
+        let stays = |dim: &Dim| dim.from == 0;
         if !self.repeats {
             self.locate(first, places);
-            if stays(&self.inner) && self.sources.iter().all(stays) {
+            if stays(&self.inner) && self.outer.iter().all(stays) {
                 return;
             }
         }
         let (outer, mut digit) = (first / self.inner.size, first % self.inner.size);
-        let sources = Odometer::at(&self.sources, 0, outer);
-        let tuples = Odometer::at(&self.tuples, 0, outer);
+        let sources = Odometer::at(self.outer, |dim| dim.from, outer);
+        let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer);
         let mut rest = places;
         for (mut source, tuple) in sources.zip(tuples) {
             let part;
@@ -275,11 +246,11 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
             if self.repeats {
                 self.locate(tuple + digit, part);
             }
-            let step = self.inner.stride.cast_unsigned();
+            let step = self.inner.from.cast_unsigned();
             source = source.wrapping_add(step.wrapping_mul(digit));
             for place in part {
                 if *place != NOWHERE {
-                    *place = place.wrapping_add(source.wrapping_mul(self.unit));
+                    *place = place.wrapping_add(source.wrapping_mul(self.walk.unit));
                 }
                 source = source.wrapping_add(step);
             }
@@ -293,34 +264,40 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     /// Writes to `places` where each of the tuples `first`, `first + 1`, … points: the byte of the source at its
     /// position in the indexed dimensions and at position 0 of all others, or [`NOWHERE`] if the tuple is out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
-        let depth = self.map.coordinates.len();
+        let depth = self.walk.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
-        match self.map.coordinates.as_slice() {
-            &[axis] => self.locate_all([axis], tuples, places),
-            &[a, b] => self.locate_all([a, b], tuples, places),
-            &[a, b, c] => self.locate_all([a, b, c], tuples, places),
+        match self.walk.coordinates.as_slice() {
+            [axis] => self.locate_all([axis], tuples, places),
+            [a, b] => self.locate_all([a, b], tuples, places),
+            [a, b, c] => self.locate_all([a, b, c], tuples, places),
             axes => {
                 for (i, place) in places.iter_mut().enumerate() {
+                    let axes = axes.iter().map(|axis| self.indexed(axis));
                     *place = self.locate_one(axes, &tuples[i * depth..][..depth]);
                 }
             }
         }
     }
 
-    /// Does the work of [`Self::locate`] for `tuples` of `D` integers, compiled for this depth. `axes` are the indexed
-    /// dimensions.
-    fn locate_all<const D: usize>(&self, axes: [Axis; D], tuples: &[I], places: &mut [usize]) {
+    /// Does the work of [`Self::locate`] for `tuples` of `D` integers, compiled for this depth.
+    fn locate_all<const D: usize>(
+        &self,
+        coordinates: [&Coordinate; D],
+        tuples: &[I],
+        places: &mut [usize],
+    ) {
+        let axes = coordinates.map(|axis| self.indexed(axis));
         let (tuples, _) = tuples.as_chunks::<D>();
         for (tuple, place) in tuples.iter().zip(places) {
-            *place = self.locate_one(&axes, tuple);
+            *place = self.locate_one(axes, tuple);
         }
     }
 
     /// Computes one place for [`Self::locate`]. Strides may be negative, so a sum over only some of the integers may
     /// lie outside of the source and wrap. The whole sum lies inside.
     #[inline(always)]
-    fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
-        let mut place = self.map.offset;
+    fn locate_one(&self, axes: impl IntoIterator<Item = Axis>, tuple: &[I]) -> usize {
+        let mut place = self.walk.from.cast_unsigned() * self.walk.unit;
         for (index, axis) in tuple.iter().zip(axes) {
             match index.within(axis.size, WRAPS, CLAMPS) {
                 Some(index) => {
@@ -329,7 +306,13 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
                 None => return NOWHERE,
             }
         }
-        place.wrapping_mul(self.unit)
+        place
+    }
+
+    /// An indexed dimension, in bytes of the source.
+    fn indexed(&self, &Coordinate { size, stride, .. }: &Coordinate) -> Axis {
+        let stride = stride.wrapping_mul(self.walk.unit.cast_signed());
+        Axis { size, stride }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
-    rows::PieceRows,
+    rows::{Axis, PieceRows},
     strided_load,
 };
-use crate::{layout::Axis, text::counted};
+use crate::text::counted;
 use std::fmt;
 
 /// A loop over rows of pieces.

@@ -18,6 +18,7 @@
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
 //! | `scatter` | the slice of each row of a scatter, and which thread combines it |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
+//! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
 //! | `strided_load`, `strided_store` | vectorized loops over units that lie a small step apart |
@@ -31,6 +32,7 @@ mod gather;
 mod indices;
 mod interleave;
 mod kernel;
+mod odometer;
 mod place;
 mod rows;
 mod scatter;
@@ -47,10 +49,11 @@ pub(crate) use threads::Threads;
 use crate::{
     Error, Plan,
     ops::index::Index,
-    plan::Map,
+    plan::{Effect, Operation},
     report::{Missing, Report},
     shape::check_length,
     text::counted,
+    walk::Walk,
 };
 
 impl Plan {
@@ -86,13 +89,13 @@ impl Plan {
         first: usize,
         dest: &mut [u8],
     ) -> Result<(), Error> {
-        debug_assert!((first | dest.len()).is_multiple_of(self.rows.unit));
+        debug_assert!(self.is_slice(), "only slices run in parts");
         debug_assert!(first + dest.len() <= self.result_bytes());
         self.check_source(source)?;
-        let Map::StridedSlice(map) = &self.map else {
-            unreachable!("only slices run in parts")
-        };
-        slice::LoopNest::of(&self.rows, map).run(source, first, dest, Threads::default());
+        if let Some(walk) = self.walk() {
+            debug_assert!((first | dest.len()).is_multiple_of(walk.unit));
+            slice::LoopNest::of(walk).run(source, first, dest, Threads::default());
+        }
         Ok(())
     }
 
@@ -154,20 +157,26 @@ impl Plan {
         dest: &mut [u8],
         threads: Threads,
     ) -> Missing {
-        match &self.map {
-            Map::StridedSlice(map) => {
-                slice::LoopNest::of(&self.rows, map).run(source, 0, dest, threads);
+        let Some(walk) = &self.walk else {
+            if !self.is_in_place() {
+                dest.fill(0);
             }
-            Map::StridedSliceUpdate(pairs) => place::update(pairs.as_ref(), source, dest, threads),
-            Map::StridedSliceGrad(pairs) => place::grad(pairs.as_ref(), source, dest, threads),
-            Map::Indexed(map) => {
-                return gather::run(&self.rows, map, source, indices, dest, threads);
+            return Missing::default();
+        };
+        match (self.effect, self.operation) {
+            (Effect::Make, Operation::StridedSlice) => {
+                slice::LoopNest::of(walk).run(source, 0, dest, threads);
             }
-            Map::Crop(map) => {
-                return crop::run(&self.rows, map, source, indices, dest, threads);
+            (Effect::Make, Operation::Crop) => {
+                return crop::run(walk, self.policy(), source, indices, dest, threads);
             }
-            Map::ScatterNd(map) => {
-                return scatter::run(&self.rows, map, source, indices, dest, threads);
+            (Effect::Make, _) => {
+                return gather::run(walk, self.policy(), source, indices, dest, threads);
+            }
+            (Effect::Update, _) => place::run::<false>(walk, source, dest, threads),
+            (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
+            (Effect::Scatter(effect), _) => {
+                return scatter::run(walk, effect, source, indices, dest, threads);
             }
         }
         Missing::default()
@@ -190,18 +199,21 @@ impl Plan {
     }
 
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
-        let bytes = self.rows.units() * self.rows.unit;
-        if bytes == 0 {
-            return "nothing to move".into();
-        }
-        let how = match &self.map {
-            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).explain(bytes, threads),
-            Map::StridedSliceUpdate(pairs) | Map::StridedSliceGrad(pairs) => {
-                place::explain(pairs.as_ref(), bytes, threads)
+        let zeros = match self.effect {
+            Effect::Fill => self.result_bytes(),
+            _ => 0,
+        };
+        let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
+        let how = match (&self.walk, self.effect, self.operation) {
+            (None, ..) if zeros > 0 => " of zeros".into(),
+            (None, ..) => return "nothing to move".into(),
+            (Some(walk), Effect::Make, Operation::StridedSlice) => {
+                slice::LoopNest::of(walk).explain(bytes, threads)
             }
-            Map::Indexed(map) => gather::explain(&self.rows, map, bytes, threads),
-            Map::Crop(map) => crop::explain(&self.rows, map, bytes, threads),
-            Map::ScatterNd(map) => scatter::explain(&self.rows, map, threads),
+            (Some(walk), Effect::Make, Operation::Crop) => crop::explain(walk, threads),
+            (Some(walk), Effect::Make, _) => gather::explain(walk, bytes, threads),
+            (Some(walk), Effect::Update | Effect::Fill, _) => place::explain(walk, bytes, threads),
+            (Some(walk), Effect::Scatter(effect), _) => scatter::explain(walk, effect, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))
     }
@@ -249,7 +261,8 @@ mod tests {
         let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
         let mut whole = vec![0; plan.result_bytes()];
         plan.run_cpu(&source, &mut whole).unwrap();
-        for piece in lengths.into_iter().map(|units| units * plan.rows.unit) {
+        let unit = plan.walk().unwrap().unit;
+        for piece in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];
             for (i, dest) in pieces.chunks_mut(piece).enumerate() {
                 plan.run_part(&source, i * piece, dest).unwrap();

@@ -1,18 +1,16 @@
-//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces.
-//! [`Pairs`] say what is copied where, in ascending order of destinations. So one pass writes both the pieces and the
-//! zeros, and the two halves of the pairs write to disjoint parts of the destination and can be copied by different
-//! threads.
+//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces. Their
+//! walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves of
+//! the walk write to disjoint parts of the destination and can be copied by different threads.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
+    rows::{Axis, along},
     strided_store,
     threads::{self, Threads},
 };
-use crate::{
-    layout::{Axis, along},
-    pairs::{PairAxis, Pairs, walk},
-};
+use crate::walk::{Dim, Walk};
+use std::borrow::Cow;
 
 /// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
 /// cache holds, and enough for an efficient `memset`.
@@ -22,31 +20,10 @@ const FILL: usize = 4 << 10;
 /// first-level cache.
 const STAGE: usize = 1 << 10;
 
-/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`, which is all of `dest` if `pairs`
-/// is `None`.
-pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
-    if let Some(pairs) = pairs {
-        let bytes = pairs.units() * pairs.unit;
-        run::<false>(pairs, source, dest, threads(pairs, bytes, most));
-    }
-}
-
-/// Copies the units of `pairs` from `source` to `dest` and sets the rest of `dest` to zero, which is all of `dest` if
-/// `pairs` is `None`.
-pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
-    match pairs {
-        None => dest.fill(0),
-        Some(pairs) => run::<true>(pairs, source, dest, threads(pairs, dest.len(), most)),
-    }
-}
-
-pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize, most: Threads) -> String {
-    let Some(pairs) = pairs else {
-        return " of zeros".into();
-    };
+pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
     let StoreRows {
         piece, row, store, ..
-    } = StoreRows::of(pairs);
+    } = StoreRows::of(walk);
     let how = match store {
         StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
         StoreLoop::Contiguous(kernel) => kernel.to_string(),
@@ -56,15 +33,13 @@ pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize, most: Threads) -> Str
         }
         StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
     };
-    threads::explain(threads(pairs, bytes, most), how)
+    threads::explain(threads(walk, bytes, most), how)
 }
 
-fn threads(pairs: &Pairs, bytes: usize, most: Threads) -> usize {
-    let rows = StoreRows::of(pairs);
+fn threads(walk: &Walk, bytes: usize, most: Threads) -> usize {
+    let rows = StoreRows::of(walk);
     let pieces = match rows.store {
-        StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => {
-            pairs.units() * pairs.unit / rows.piece
-        }
+        StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => walk.bytes() / rows.piece,
         StoreLoop::Repeat | StoreLoop::Contiguous(_) | StoreLoop::Strided => 0,
     };
     most.worth(bytes, pieces)
@@ -84,16 +59,18 @@ enum StoreLoop {
     Each,
 }
 
-/// Copies the units of `pairs` from `source` to `dest` with `threads` threads. With `ZEROS` all other bytes of `dest`
-/// become zero.
-fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads: usize) {
-    let mut parts = vec![(pairs.clone(), 0, dest)];
+/// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
+/// they are kept.
+pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
+    let bytes = if ZEROS { dest.len() } else { walk.bytes() };
+    let threads = threads(walk, bytes, most);
+    let mut parts = vec![(Cow::Borrowed(walk), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
         parts = parts.into_iter().flat_map(halves).collect();
     }
-    threads::share(parts.into_iter(), threads, |(pairs, base, dest)| {
+    threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
         let store = Store::<ZEROS> {
-            rows: &StoreRows::of(&pairs),
+            rows: &StoreRows::of(&walk),
             source,
             base,
             dest,
@@ -103,58 +80,87 @@ fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads
     });
 }
 
-/// The pairs that write to a part of the destination, the byte where this part begins, and the part.
-type Part<'a> = (Pairs, usize, &'a mut [u8]);
+/// The walk that writes to a part of the destination, the byte where this part begins, and the part.
+type Part<'a> = (Cow<'a, Walk>, usize, &'a mut [u8]);
 
-fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
-    let parts = match pairs.halves() {
-        None => [Some((pairs, base, dest)), None],
-        Some([head, tail]) => {
-            let at = tail.to * tail.unit;
+/// The two halves of a part, cut in the middle of the outermost dimension. One part if it is a single unit.
+fn halves((walk, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
+    let outermost = walk.dims.iter().position(|dim| dim.size > 1);
+    let parts = match outermost {
+        None => [Some((walk, base, dest)), None],
+        Some(d) => {
+            let [head, tail] = walk.split(d, walk.dims[d].size / 2);
+            let at = tail.to.cast_unsigned() * tail.unit;
             let (first, second) = dest.split_at_mut(at - base);
+            let (head, tail) = (Cow::Owned(head), Cow::Owned(tail));
             [Some((head, base, first)), Some((tail, at, second))]
         }
     };
     parts.into_iter().flatten()
 }
 
-/// Pairs as rows of pieces. A piece is contiguous both in the source and in the destination.
+/// One dimension of pieces, rows or blocks: how many there are, and the distances in bytes from one to the next in the
+/// source and in the destination.
+#[derive(Clone, Copy)]
+struct PairAxis {
+    size: usize,
+    from: isize,
+    to: usize,
+}
+
+impl PairAxis {
+    fn of(unit: usize, dim: &Dim) -> Self {
+        let Axis { size, stride } = Axis::of(unit, dim);
+        Self {
+            size,
+            from: stride,
+            to: dim.to.cast_unsigned() * unit,
+        }
+    }
+
+    fn single(bytes: usize) -> Self {
+        Self {
+            size: 1,
+            from: bytes.cast_signed(),
+            to: bytes,
+        }
+    }
+
+    fn source(&self) -> Axis {
+        Axis {
+            size: self.size,
+            stride: self.from,
+        }
+    }
+}
+
+/// A walk as rows of pieces. A piece is contiguous both in the source and in the destination.
 struct StoreRows<'a> {
-    pairs: &'a Pairs,
+    walk: &'a Walk,
     /// The size of a piece in bytes.
     piece: usize,
-    /// The number of pieces of a row, and the distances in bytes from one piece to the next.
+    /// The pieces of a row.
     row: PairAxis,
-    /// The number of rows of a block, which is written in one call, and the distances in bytes from one row to the
-    /// next. A block has several rows only if they are contiguous in the destination.
+    /// The rows of a block, which is written in one call. A block has several rows only if they are contiguous in the
+    /// destination.
     block: PairAxis,
-    /// The axes that number the blocks, outermost first, with strides in units.
-    outer: &'a [PairAxis],
+    /// The dimensions that number the blocks, outermost first.
+    outer: &'a [Dim],
     store: StoreLoop,
 }
 
 impl<'a> StoreRows<'a> {
-    fn of(pairs: &'a Pairs) -> Self {
-        let unit = pairs.unit;
-        let in_bytes = |axis: PairAxis| PairAxis {
-            size: axis.size,
-            from: axis.from.wrapping_mul(unit.cast_signed()),
-            to: axis.to * unit,
+    fn of(walk: &'a Walk) -> Self {
+        let unit = walk.unit;
+        let contiguous = walk.contiguous();
+        let piece = contiguous * unit;
+        let inner = match contiguous {
+            1 => &walk.dims[..],
+            _ => &walk.dims[..walk.dims.len() - 1],
         };
-        let single = |bytes: usize| PairAxis {
-            size: 1,
-            from: bytes.cast_signed(),
-            to: bytes,
-        };
-        let (run, outer) = pairs.run();
-        let (piece, row, outer) = if (run.from, run.to) == (1, 1) {
-            let piece = run.size * unit;
-            match outer.split_last() {
-                Some((&row, outer)) => (piece, in_bytes(row), outer),
-                None => (piece, single(piece), outer),
-            }
-        } else {
-            (unit, in_bytes(run), outer)
+        let (row, outer) = match inner.split_last() {
+            Some((row, outer)) if row.size > 1 => (PairAxis::of(unit, row), outer),
+            _ => (PairAxis::single(piece), &[][..]),
         };
         let store = if row.to == piece && row.from == 0 {
             StoreLoop::Repeat
@@ -166,15 +172,15 @@ impl<'a> StoreRows<'a> {
             StoreLoop::Each
         };
         let (block, outer) = match (store, outer.split_last()) {
-            (StoreLoop::Contiguous(_), Some((&block, outer)))
-                if block.to * unit == row.size * piece =>
+            (StoreLoop::Contiguous(_), Some((block, outer)))
+                if block.to.cast_unsigned() * unit == row.size * piece =>
             {
-                (in_bytes(block), outer)
+                (PairAxis::of(unit, block), outer)
             }
-            _ => (single(row.size * piece), outer),
+            _ => (PairAxis::single(row.size * piece), outer),
         };
         Self {
-            pairs,
+            walk,
             piece,
             row,
             block,
@@ -186,10 +192,27 @@ impl<'a> StoreRows<'a> {
     /// Calls `each` for every block, in ascending order of destinations, with the byte of the source and the byte of
     /// the destination where the block begins.
     fn walk(&self, mut each: impl FnMut(usize, usize)) {
-        let Pairs { unit, from, to, .. } = *self.pairs;
-        walk(self.outer, from, to, &mut |from, to| {
+        let Walk { unit, from, to, .. } = *self.walk;
+        let (from, to) = (from.cast_unsigned(), to.cast_unsigned());
+        visit(self.outer, from, to, &mut |from, to| {
             each(from * unit, to * unit);
         });
+    }
+}
+
+/// Calls `each` with the source unit and the destination unit at every position of `dims`, in order. `from` and `to`
+/// are the units at the first position.
+fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usize, usize)) {
+    match dims.split_first() {
+        None => each(from, to),
+        Some((outer, inner)) => {
+            for _ in 0..outer.size {
+                visit(inner, from, to, each);
+                // After the last position, the sums may lie outside of the arrays or wrap. They are then not used.
+                from = from.wrapping_add_signed(outer.from);
+                to = to.wrapping_add_signed(outer.to);
+            }
+        }
     }
 }
 

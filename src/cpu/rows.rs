@@ -1,8 +1,29 @@
 //! Rows of pieces, in blocks: what a kernel moves in one call.
 
 use super::fixed_copy::{CopyKernel, CopyTask};
-use crate::layout::Axis;
 pub(super) use crate::layout::along;
+use crate::walk::Dim;
+
+/// A number of pieces, rows or blocks, and the distance from one to the next in the source, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) size: usize,
+    pub(super) stride: isize,
+}
+
+impl Axis {
+    /// A single position, for a level that a copy does not need.
+    pub(super) const ONE: Self = Self { size: 1, stride: 0 };
+
+    /// The positions of a dimension in the source. A unit has `unit` bytes.
+    pub(super) fn of(unit: usize, dim: &Dim) -> Self {
+        let stride = dim.from.wrapping_mul(unit.cast_signed());
+        Self {
+            size: dim.size,
+            stride,
+        }
+    }
+}
 
 /// What a kernel moves in one call: blocks of rows of pieces. In `dest` all pieces are contiguous. Distances are in
 /// bytes of the source.

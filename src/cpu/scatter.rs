@@ -1,62 +1,60 @@
 //! Runs scatters: each row is combined into its slice of the destination, in ascending order of rows. The slice of a
 //! row is the elements of the destination that the row's tuple points at.
 //!
-//! The place of a row is the number of its slice among the slices of the destination, in row-major order. The places of
-//! all rows are computed first, so that nothing is changed if the policy makes an out-of-range tuple an error. Then
-//! each thread takes a part of the destination, goes through all rows, and combines those whose slice lies in this
-//! part. So the rows of a slice are combined in order, however many threads there are.
+//! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed first,
+//! so that nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
+//! destination, goes through all rows, and combines those whose slice lies in this part. So the rows of a slice are
+//! combined in order, however many threads there are.
 
 use super::{
     combine::{CombineTask, Rule, with_rule},
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    odometer::Odometer,
     threads::{self, Threads},
 };
 use crate::{
-    layout::Axis,
     ops::{
         index::{Index, OutOfRange, Policy},
-        scatter_nd::{Combine, Map},
-        strided_slice::Odometer,
+        scatter_nd::Combine,
     },
-    plan::Rows,
+    plan::Scatter,
     report::Missing,
     text::counted,
+    walk::{Dim, Walk},
 };
 
-/// Stands for the place of a row whose tuple is out of range. No slice has this number, because no destination has so
-/// many slices.
+/// Stands for the place of a row whose tuple is out of range. No slice begins at this byte, because no destination is
+/// this long.
 const NOWHERE: usize = usize::MAX;
 
 /// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
 /// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
-    rows: &Rows,
-    map: &Map,
+    walk: &Walk,
+    effect: Scatter,
     updates: &[u8],
     indices: &[I],
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let threads = count(rows, threads);
-    let places = locate_all(map, rows.count, indices, threads);
+    let threads = count(walk, threads);
+    let (run, numbering) = walk.split_run();
+    let places = locate_all(walk, numbering, effect, indices, threads);
     let mut missing = Missing::default();
     if places.contains(&NOWHERE) {
         let bad = places.iter().enumerate();
         bad.filter(|&(_, &place)| place == NOWHERE)
             .for_each(|(row, _)| missing.add(row));
-        if map.options.out_of_range == OutOfRange::Error {
+        if effect.options.out_of_range == OutOfRange::Error {
             return missing;
         }
     }
-    if map.fresh {
+    if effect.fresh {
         dest.fill(0);
     }
-    if rows.count == 0 {
-        return missing;
-    }
-    let slice = rows.run * rows.unit;
-    let part = map.slices.div_ceil(threads);
-    let parts = dest.chunks_mut(part * slice).enumerate();
+    let slice = run.size * walk.unit;
+    let part = effect.slices.div_ceil(threads) * slice;
+    let parts = dest.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, dest)| {
         let scatter = Share {
             slice,
@@ -65,46 +63,58 @@ pub(super) fn run<I: Index>(
             updates,
             dest,
         };
-        match map.options.combine {
+        match effect.options.combine {
             Combine::Update => with_copy_kernel(slice, scatter),
-            combine => with_rule(combine, map.dtype, scatter),
+            combine => with_rule(combine, effect.dtype, scatter),
         }
     });
     missing
 }
 
-/// How many threads combine these rows. The slices lie scattered in the destination, so each row takes about 4
+/// How many threads combine the rows. The slices lie scattered in the destination, so each row takes about 4
 /// nanoseconds more than if the slices were contiguous.
-fn count(rows: &Rows, threads: Threads) -> usize {
-    threads.worth(rows.units() * rows.unit, 4 * rows.count)
+fn count(walk: &Walk, threads: Threads) -> usize {
+    threads.worth(walk.bytes(), 4 * walk.rows())
 }
 
-pub(super) fn explain(rows: &Rows, map: &Map, threads: Threads) -> String {
-    let threads = counted(count(rows, threads), "thread", "threads");
-    let bytes = rows.run * rows.unit;
-    let how = match map.options.combine {
+pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
+    let threads = counted(count(walk, threads), "thread", "threads");
+    let bytes = walk.run().size * walk.unit;
+    let how = match effect.options.combine {
         Combine::Update => "moved".to_owned(),
-        combine => format!("combined by {combine} of {}", map.dtype),
+        combine => format!("combined by {combine} of {}", effect.dtype),
     };
     format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
-/// Computes the places of `count` rows with `threads` threads. The place of a row whose tuple is out of range is
-/// [`NOWHERE`].
-fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
+/// Computes the places of all rows with `threads` threads. The place of a row whose tuple is out of range is
+/// [`NOWHERE`]. The dimensions `numbering` number the rows. In `scatter_elements` they also decide where a row goes.
+fn locate_all<I: Index>(
+    walk: &Walk,
+    numbering: &[Dim],
+    effect: Scatter,
+    indices: &[I],
+    threads: usize,
+) -> Vec<usize> {
+    let count = numbering.iter().map(|dim| dim.size).product();
     let mut places = vec![0; count];
-    let depth = map.axes.len();
-    let part = count.div_ceil(threads).max(1);
+    let moves = numbering.iter().any(|dim| dim.to != 0);
+    let (unit, depth, policy) = (walk.unit, walk.columns, effect.options.policy());
+    let axes = walk.coordinates.iter();
+    let axes = axes.map(|axis| (axis.size, axis.stride.unsigned_abs() * unit));
+    let axes: Vec<_> = axes.collect();
+    let part = count.div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
         let first = number * part;
         for (row, place) in (first..).zip(&mut *places) {
-            *place = locate(&map.axes, map.policy(), &indices[row * depth..][..depth]);
+            *place = locate(&axes, policy, &indices[row * depth..][..depth]);
         }
-        if !map.walk.is_empty() {
-            for (place, begin) in places.iter_mut().zip(Odometer::at(&map.walk, 0, first)) {
+        if moves {
+            let begins = Odometer::at(numbering, |dim| dim.to, first);
+            for (place, begin) in places.iter_mut().zip(begins) {
                 if *place != NOWHERE {
-                    *place += begin;
+                    *place += begin * unit;
                 }
             }
         }
@@ -112,13 +122,13 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The number of the slice that a tuple points at. For `scatter_elements` the caller adds to it what [`Map::walk`] says
-/// for the row. [`NOWHERE`] if the tuple is out of range.
-fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
+/// The byte of the destination that a tuple points at, or [`NOWHERE`] if the tuple is out of range. `axes` are the
+/// sizes of the indexed dimensions, and their strides in bytes.
+fn locate<I: Index>(axes: &[(usize, usize)], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
-    for (&index, axis) in tuple.iter().zip(axes) {
-        match index.within(axis.size, policy.wraps(), policy.clamps()) {
-            Some(position) => place += position * axis.stride.unsigned_abs(),
+    for (&index, &(size, stride)) in tuple.iter().zip(axes) {
+        match index.within(size, policy.wraps(), policy.clamps()) {
+            Some(position) => place += position * stride,
             None => return NOWHERE,
         }
     }
@@ -130,7 +140,7 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
 struct Share<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
     slice: usize,
-    /// The number of the first slice in `dest`.
+    /// The byte of the destination where `dest` begins.
     first: usize,
     /// The place of each row of the scatter.
     places: &'a [usize],
@@ -142,11 +152,10 @@ impl Share<'_> {
     /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
-        let slices = self.dest.len() / self.slice;
         for (row, &place) in self.places.iter().enumerate() {
             let place = place.wrapping_sub(self.first);
-            if place < slices {
-                each(&mut self.dest[place * self.slice..][..self.slice], row);
+            if place < self.dest.len() {
+                each(&mut self.dest[place..][..self.slice], row);
             }
         }
     }

@@ -18,11 +18,14 @@
 
 use super::{
     kernel::Kernel,
-    rows::{PieceRows, along, split_pieces},
+    rows::{Axis, PieceRows, along, split_pieces},
     threads::{self, Threads},
     tile::{LINE, Tiles},
 };
-use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
+use crate::{
+    text::counted,
+    walk::{Dim, Walk},
+};
 use std::{hint::black_box, ops::Range};
 
 /// The number of bytes by which reads may go back or skip ahead without ending the processor's prefetch stream: four
@@ -34,10 +37,7 @@ const MAX_READ_THROUGH: usize = 2048;
 /// The size in bytes of the largest source that is assumed to be in a cache, where jumps cost almost nothing.
 const CACHED: usize = 4 << 20;
 
-/// An axis with a single position, for a level that the slice does not need.
-const ONE: Axis = Axis { size: 1, stride: 0 };
-
-/// The loops of a slice. Strides are in bytes unless noted.
+/// The loops of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
     unit: usize,
@@ -51,8 +51,8 @@ pub(super) struct LoopNest<'a> {
     block: Axis,
     /// The number of blocks of a group, and the distance from one block to the next.
     group: Axis,
-    /// The axes outside of groups, with strides in units.
-    outer: &'a [Axis],
+    /// The dimensions outside of groups.
+    outer: &'a [Dim],
     /// Whether the blocks of a group, or the rows of a single block, are read towards higher addresses.
     up: bool,
     /// Whether the outer axes are walked in the direction in which groups are read, rather than in the order of the
@@ -65,33 +65,37 @@ pub(super) struct LoopNest<'a> {
 }
 
 impl<'a> LoopNest<'a> {
-    pub(super) fn of(rows: &plan::Rows, map: &'a Map) -> Self {
-        let unit = rows.unit;
-        let (piece, row, outer) = if rows.step == 1 {
-            let (row, outer) = split(unit, &map.axes);
-            (rows.run * unit, row, outer)
-        } else {
-            let row = Axis {
-                size: rows.run,
-                stride: rows.step,
-            };
-            (unit, in_bytes(unit, row), map.axes.as_slice())
-        };
-        Self {
-            offset: map.offset * unit,
-            tiles: Tiles::of(unit, piece, outer, row),
-            ..Self::along(unit, piece, row, outer)
-        }
+    /// The loops of a walk without tuples whose result is dense.
+    pub(super) fn of(walk: &'a Walk) -> Self {
+        let mut nest = Self::dense(walk.unit, &walk.dims);
+        nest.offset = walk.from.cast_unsigned() * walk.unit;
+        nest
     }
 
-    /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`, whose stride is in bytes. There
-    /// is a row at each position of `axes`, whose strides are in units of `unit` bytes. The first piece is at byte 0 of
-    /// the source.
-    pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
-        let (block, outer) = split(unit, axes);
+    /// The loops that read units of `unit` bytes at all positions of `dims` and write them one after the other. The
+    /// first unit is at byte 0 of the source.
+    #[inline]
+    pub(super) fn dense(unit: usize, dims: &'a [Dim]) -> Self {
+        let (piece, row, outer) = match dims.split_last() {
+            Some((run, outer)) if run.from != 1 => (unit, Axis::of(unit, run), outer),
+            last => {
+                let (run, outer) = last.map_or((1, dims), |(run, outer)| (run.size, outer));
+                let (row, outer) = split(unit, outer);
+                (run * unit, row, outer)
+            }
+        };
+        let mut nest = Self::along(unit, piece, row, outer);
+        nest.tiles = Tiles::of(unit, piece, outer, row);
+        nest
+    }
+
+    /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`. There is a row at each position
+    /// of `dims`, in units of `unit` bytes. The first piece is at byte 0 of the source.
+    pub(super) fn along(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
+        let (block, outer) = split(unit, dims);
         let (group, outer) = match split(unit, outer) {
             (group, outer) if continues(group, block, span(row) + piece) => (group, outer),
-            _ => (ONE, outer),
+            _ => (Axis::ONE, outer),
         };
         let kernel = Kernel::of(piece, row);
         let leading = if group.size > 1 { group } else { block };
@@ -169,33 +173,33 @@ impl<'a> LoopNest<'a> {
             return self.whole_group(source, self.offset, dest);
         }
         let prefetcher = &mut StreamPrefetcher::new(self);
-        let outer = self.outer.iter().map(|axis| axis.size);
+        let outer = self.outer.iter().map(|dim| dim.size);
         let bytes = self.group_bytes() * outer.product::<usize>();
-        let axes = (self.outer, bytes);
-        self.groups(source, axes, self.offset, first, dest, prefetcher);
+        let dims = (self.outer, bytes);
+        self.groups(source, dims, self.offset, first, dest, prefetcher);
     }
 
-    /// Writes to `dest` the result of the groups at all positions of `axes`, from byte `skip` of this result on and as
+    /// Writes to `dest` the result of the groups at all positions of `dims`, from byte `skip` of this result on and as
     /// far as `dest` reaches. The result of all these groups has `bytes` bytes, and the first group begins at byte `at`
     /// of the source.
     fn groups(
         &self,
         source: &[u8],
-        (axes, bytes): (&[Axis], usize),
+        (dims, bytes): (&[Dim], usize),
         at: usize,
         skip: usize,
         dest: &mut [u8],
         prefetcher: &mut StreamPrefetcher,
     ) {
-        let Some((axis, inner)) = axes.split_first() else {
+        let Some((outer, inner)) = dims.split_first() else {
             prefetcher.arrive(source, at);
             if dest.len() == bytes {
                 return self.whole_group(source, at, dest);
             }
             return self.part_of_group(source, at, skip, dest);
         };
-        let bytes = bytes / axis.size;
-        let stride = axis.stride.wrapping_mul(self.unit.cast_signed());
+        let Axis { size, stride } = Axis::of(self.unit, outer);
+        let bytes = bytes / size;
         let (mut at, mut rest) = (at, dest);
         if skip > 0 {
             let (first, skip) = (skip / bytes, skip % bytes);
@@ -242,19 +246,16 @@ impl<'a> LoopNest<'a> {
     /// Writes `dest`, which begins at byte `skip` of the group whose first piece is at byte `at` of the source.
     fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         if self.group.size > 1 {
-            let stride = self.group.stride / self.unit.cast_signed();
-            let axes = [Axis {
-                stride,
-                ..self.group
-            }];
+            let from = self.group.stride / self.unit.cast_signed();
+            let dims = [Dim::shared(self.group.size, from)];
             let blocks = Self {
-                group: ONE,
+                group: Axis::ONE,
                 ..*self
             };
-            let axes = (&axes[..], self.group_bytes());
+            let dims = (&dims[..], self.group_bytes());
             blocks.groups(
                 source,
-                axes,
+                dims,
                 at,
                 skip,
                 dest,
@@ -367,18 +368,13 @@ fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
 }
 
-/// Returns the innermost axis, with its stride converted from units of `unit` bytes to bytes, and the other axes as
-/// they are. Without axes, returns [`ONE`] and no others.
-fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
-    match axes.split_last() {
-        Some((&last, outer)) => (in_bytes(unit, last), outer),
-        None => (ONE, axes),
+/// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
+/// [`Axis::ONE`] and no others.
+fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
+    match dims.split_last() {
+        Some((last, outer)) => (Axis::of(unit, last), outer),
+        None => (Axis::ONE, dims),
     }
-}
-
-fn in_bytes(unit: usize, axis: Axis) -> Axis {
-    let stride = axis.stride.wrapping_mul(unit.cast_signed());
-    Axis { stride, ..axis }
 }
 
 /// The distance in the source from the first position of an axis to the last, in the unit of the stride.
@@ -390,18 +386,14 @@ fn span(axis: Axis) -> usize {
 mod tests {
     use super::*;
     use crate::{DType, Plan, SliceSpec};
-    use plan::Map;
 
     /// Checks the gap between the first two groups of a slice of bytes.
     #[track_caller]
     fn check(shape: &[usize], spec: &str, gap: Range<usize>) {
         let spec: SliceSpec = spec.parse().unwrap();
         let plan = Plan::slice(shape, &spec, DType::U8).unwrap();
-        let Map::StridedSlice(map) = &plan.map else {
-            panic!("{plan}")
-        };
-        let nest = LoopNest::of(&plan.rows, map);
-        let next = along(nest.offset, nest.outer.last().unwrap().stride, 1);
+        let nest = LoopNest::of(plan.walk().unwrap());
+        let next = along(nest.offset, nest.outer.last().unwrap().from, 1);
         let [lower, higher] = [nest.offset.min(next), nest.offset.max(next)];
         assert_eq!(
             StreamPrefetcher::new(&nest).between(lower, higher),

@@ -11,9 +11,9 @@
 use super::{
     interleave::{Buffers, VECTOR, transposed},
     kernel::Kernel,
-    rows::along,
+    rows::{Axis, along},
 };
-use crate::layout::Axis;
+use crate::walk::Dim;
 use std::{array, hint::black_box, ops::Range};
 
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
@@ -22,17 +22,17 @@ pub(super) const LINE: usize = 64;
 /// The size in bytes of a page of memory, or a divisor of it.
 const PAGE: usize = 4096;
 
-/// A transposed slice. Strides are in bytes unless noted. The table at the top of `transpose.rs` explains the names.
+/// A transposed slice. The table at the top of `transpose.rs` explains the names.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<'a> {
     pub(super) unit: usize,
     /// The size of a piece in bytes.
     pub(super) piece: usize,
-    /// The axes outside of the near axis, with strides in units.
-    pub(super) outer: &'a [Axis],
+    /// The dimensions outside of the near axis.
+    pub(super) outer: &'a [Dim],
     pub(super) near: Axis,
-    /// The axes between the near axis and the row, with strides in units.
-    pub(super) between: &'a [Axis],
+    /// The dimensions between the near axis and the row.
+    pub(super) between: &'a [Dim],
     pub(super) row: Axis,
 }
 

@@ -14,12 +14,13 @@
 
 use super::{
     interleave::VECTOR,
-    rows::{along, split_pieces},
+    odometer::Odometer,
+    rows::{Axis, along, split_pieces},
     slice::LoopNest,
     threads,
     tile::{Interleaved, LINE, Lines, LongPieces, MoveTile, Pixels, Tile, Tiles},
 };
-use crate::{layout::Axis, ops::strided_slice::Odometer};
+use crate::walk::Dim;
 use std::iter;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
@@ -34,36 +35,33 @@ struct Band<'d> {
 
 impl<'a> Tiles<'a> {
     /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`, whose stride is in
-    /// bytes. There is a row at each position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do
-    /// not help, because no axis of a stride other than 0 has its pieces nearer to each other in the source than `row`
-    /// has, or because a row is shorter than a vector.
-    pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
-        let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
-        let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
-        let axes_near = axes.iter().enumerate().filter(|(_, axis)| is_near(axis));
-        let (at, near) = axes_near.min_by_key(|(_, axis)| distance(axis))?;
+    /// bytes. There is a row at each position of `dims`, in units of `unit` bytes. `None` if tiles do not help, because
+    /// no dimension of a stride other than 0 has its pieces nearer to each other in the source than `row` has, or
+    /// because a row is shorter than a vector.
+    pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
+        let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
+        let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
+        let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
+        let (at, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
         (row.size * piece >= VECTOR).then_some(Self {
             unit,
             piece,
-            outer: &axes[..at],
-            near: Axis {
-                size: near.size,
-                stride: near.stride.wrapping_mul(unit.cast_signed()),
-            },
-            between: &axes[at + 1..],
+            outer: &dims[..at],
+            near: Axis::of(unit, near),
+            between: &dims[at + 1..],
             row,
         })
     }
 
     /// The size of the whole result in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let planes: usize = self.outer.iter().map(|axis| axis.size).product();
+        let planes: usize = self.outer.iter().map(|dim| dim.size).product();
         planes * self.near.size * self.lane()
     }
 
     /// The size of a lane in bytes.
     fn lane(&self) -> usize {
-        let between = self.between.iter().map(|axis| axis.size);
+        let between = self.between.iter().map(|dim| dim.size);
         between.product::<usize>() * self.row.size * self.piece
     }
 
@@ -71,7 +69,7 @@ impl<'a> Tiles<'a> {
     /// all lanes along the near axis, at one position of the axes outside of the near axis.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
-        let planes = Odometer::at(self.outer, 0, first);
+        let planes = Odometer::at(self.outer, |dim| dim.from, first);
         planes.map(move |plane| at.wrapping_add(plane.wrapping_mul(unit)))
     }
 
@@ -223,7 +221,7 @@ impl<'a> Tiles<'a> {
             let pieces = lanes[0].len() / self.piece;
             let (row, mut skip) = (band.first / self.row.size, band.first % self.row.size);
             let mut done = 0;
-            for place in Odometer::at(self.between, 0, row) {
+            for place in Odometer::at(self.between, |dim| dim.from, row) {
                 let at = at.wrapping_add(place.wrapping_mul(self.unit));
                 let at = along(at, self.row.stride, skip);
                 let count = (self.row.size - skip).min(pieces - done);

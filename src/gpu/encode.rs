@@ -220,7 +220,7 @@ impl Gpu {
         }
         source.check(dest)?;
         Ok(match route {
-            Route::Copies(walk) => Commands::Copies(walk),
+            Route::Copies(walk) => Commands::Copies(walk.clone()),
             Route::Clear => Commands::Clear,
             Route::Nothing | Route::Dispatches => {
                 Commands::Dispatches(self.dispatches(task, source, dest)?)

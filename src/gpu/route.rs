@@ -10,15 +10,15 @@
 use super::{caps::Tuning, copy::is_copied};
 use crate::{Plan, plan::Effect, walk::Walk};
 
-pub(super) enum Route {
+pub(super) enum Route<'a> {
     Nothing,
-    Copies(Walk),
+    Copies(&'a Walk),
     Clear,
     Dispatches,
 }
 
 /// Decides which commands are recorded into an encoder for a plan without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
-pub(super) fn route(plan: &Plan, tuning: &Tuning, copyable: bool) -> Route {
+pub(super) fn route<'a>(plan: &'a Plan, tuning: &Tuning, copyable: bool) -> Route<'a> {
     let Some(walk) = plan.walk() else {
         // A gradient or a scatter into zeros that moves nothing leaves only zeros.
         let is_zeros = match plan.effect() {
@@ -32,7 +32,7 @@ pub(super) fn route(plan: &Plan, tuning: &Tuning, copyable: bool) -> Route {
             false => Route::Nothing,
         };
     };
-    if copyable && is_copied(plan, &walk, tuning) {
+    if copyable && is_copied(plan, walk, tuning) {
         Route::Copies(walk)
     } else {
         Route::Dispatches

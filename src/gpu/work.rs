@@ -154,16 +154,17 @@ impl Gpu {
     ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
         self.check_dispatches(plan)?;
         let zeros = || Walk::zeros(1, plan.result_bytes());
-        let walks = match (plan.walk(), plan.effect()) {
+        // What is written before the walk, and instead of it.
+        let (before, instead) = match (plan.walk(), plan.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                return scatter_steps(&self.inner.reach, plan, &walk, &scatter, places);
+                return scatter_steps(&self.inner.reach, plan, walk, &scatter, places);
             }
-            (Some(walk), Effect::Make | Effect::Update) => vec![walk],
+            (Some(_), Effect::Make | Effect::Update) => (None, None),
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
-                Some(filled) => vec![filled],
-                None => vec![zeros(), walk],
+                Some(filled) => (None, Some(filled)),
+                None => (Some(zeros()), None),
             },
-            (None, _) => vec![zeros()],
+            (None, _) => (None, Some(zeros())),
         };
         let cutter = Cutter {
             reach: &self.inner.reach,
@@ -178,7 +179,7 @@ impl Gpu {
             source_bytes: plan.source_bytes(),
         };
         let mut dispatches = Vec::with_capacity(1);
-        for walk in &walks {
+        for walk in before.iter().chain(instead.as_ref().or(plan.walk())) {
             cutter.cut(walk, &mut dispatches)?;
         }
         let pass = Pass {

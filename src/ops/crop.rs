@@ -15,15 +15,16 @@
 
 use super::{
     index::{OutOfRange, Policy},
-    indexed::{self, Dimension},
+    indexed::{indexed, kept},
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, SliceSpec,
     Tensor, TensorView, View,
     backend::Inputs,
     error::CropError,
-    layout::{Axis, axes},
-    plan, shape, slice,
+    plan::{IndexTensor, Operation},
+    shape, slice,
+    walk::{Along, Coordinate, Dim},
 };
 
 /// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
@@ -48,6 +49,13 @@ pub struct CropOptions {
     pub out_of_range: OutOfRange,
 }
 
+impl CropOptions {
+    /// The distance between neighbouring elements of a box in cropped dimension `d`.
+    fn step(&self, d: usize) -> isize {
+        self.strides.get(d).copied().unwrap_or(1)
+    }
+}
+
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
 /// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
@@ -66,47 +74,6 @@ impl Boxes {
     /// The number of integers of a tuple, if `dims` dimensions are cropped.
     fn depth(self, dims: usize) -> usize {
         usize::from(self.box_indices) + dims * (1 + usize::from(self.flips))
-    }
-}
-
-/// How boxes extend along one cropped dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Extent {
-    /// The number of elements of a box.
-    pub(crate) size: usize,
-    /// The distance between neighbouring elements, in positions of the dimension.
-    pub(crate) step: isize,
-}
-
-impl Extent {
-    /// The distance between the first and the last element of a box, in positions of the dimension.
-    pub(crate) fn reach(self) -> u128 {
-        self.size.saturating_sub(1) as u128 * self.step.unsigned_abs() as u128
-    }
-}
-
-/// The row map of a crop.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Map {
-    /// The crop as a gather whose coordinates are positions in x: the item, then the cropped dimensions. If tuples have
-    /// no box index, the dimension of items has size 1 and stride 0 here, and the walk's dimension of boxes has its
-    /// stride. The walk consists of the boxes, of the positions within a box in each cropped dimension, with stride 0,
-    /// and of the other dimensions of x as far as rows do not cover them.
-    pub(crate) gather: indexed::Map,
-    pub(crate) extents: Vec<Extent>,
-    pub(crate) boxes: Boxes,
-}
-
-impl Map {
-    /// Describes the map for [`Plan::explain`].
-    pub(crate) fn form(&self, rows: &plan::Rows) -> String {
-        let steps: Vec<_> = self.extents.iter().map(|extent| extent.step).collect();
-        self.gather.form(rows, &format!("at steps {steps:?} "))
-    }
-
-    /// The position in a tuple, counted from 0, of the begin in the first cropped dimension.
-    pub(crate) fn first_begin(&self) -> usize {
-        usize::from(self.boxes.box_indices)
     }
 }
 
@@ -150,69 +117,49 @@ impl View {
     ///
     /// As [`Plan::crop`].
     pub fn crop(&self, boxes: Boxes, options: &CropOptions, dtype: DType) -> Result<Plan, Error> {
-        let extents = check(&self.shape, boxes, options)?;
-        let cropped = 1..1 + extents.len();
-        let kept = cropped.end..self.shape.len();
-        let shape = [
-            &[boxes.count],
-            &options.sizes[..],
-            &self.shape[kept.clone()],
-        ]
-        .concat();
-        let indices = vec![boxes.count, boxes.depth(extents.len())];
-        shape::elements(&indices)?;
-        let is_empty = shape::elements(&shape)? == 0;
-        let mut gather = indexed::Map {
-            name: "crop",
-            offset: self.offset,
-            walk: Dimension::kept(self, kept).collect(),
-            coordinates: axes(&self.shape, &self.strides).take(cropped.end).collect(),
-            params: self.shape.clone(),
-            indices,
+        check(&self.shape, boxes, options)?;
+        let dims = options.sizes.len();
+        let indices = IndexTensor {
+            shape: vec![boxes.count, boxes.depth(dims)],
             tuple_dims: 1,
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,
                 ..Policy::default()
             },
         };
-        let mut rows = match is_empty {
-            true => plan::Rows::NONE,
-            false => gather.reduce(dtype.size()),
+        shape::elements(&indices.shape)?;
+        // Without box indices, box n lies in item n. Otherwise the tuple says where the item begins.
+        let (item, first) = match boxes.box_indices {
+            true => (0, 1),
+            false => (self.strides[0], 0),
         };
-        let mut stride = 0;
-        if !boxes.box_indices {
-            let alone = Axis { size: 1, stride: 0 };
-            stride = std::mem::replace(&mut gather.coordinates[0], alone).stride;
-        }
-        let numbered = Dimension {
-            size: boxes.count,
-            stride,
-            repeats: false,
-        };
-        let within = extents.iter().map(|extent| Dimension {
-            size: extent.size,
-            stride: 0,
-            repeats: true,
+        let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
+        let walked = [Dim::own(boxes.count, item)].into_iter().chain(within);
+        let walked = walked.chain(kept(self, 1 + dims..self.shape.len()));
+        let cropped = indexed(self, 1..1 + dims, first).zip(&options.sizes);
+        let cropped = cropped.enumerate().map(|(d, (coordinate, &extent))| {
+            let along = Along {
+                dim: 1 + d,
+                step: options.step(d),
+                extent,
+                first: 0,
+                flip: boxes.flips.then_some(first + dims + d),
+            };
+            Coordinate {
+                along: Some(along),
+                ..coordinate
+            }
         });
-        gather
-            .walk
-            .splice(..0, [numbered].into_iter().chain(within));
-        if is_empty {
-            gather.walk.clear();
-        } else {
-            rows.count = gather.walk.iter().map(|dimension| dimension.size).product();
-        }
-        Ok(Plan {
-            shape,
-            element: dtype.size(),
-            source: self.source.clone(),
-            rows,
-            map: plan::Map::Crop(Map {
-                gather,
-                extents,
-                boxes,
-            }),
-        })
+        let items = indexed(self, 0..first, 0);
+        Plan::of_gather(
+            Operation::Crop,
+            self,
+            walked.collect(),
+            items.chain(cropped).collect(),
+            indices,
+            dtype.size(),
+        )
     }
 }
 
@@ -426,8 +373,8 @@ fn check_boxes(
     })
 }
 
-/// Checks the options of a crop of an array of shape `x`. Returns the extent of boxes in each cropped dimension.
-fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<Vec<Extent>, Error> {
+/// Checks the options of a crop of an array of shape `x`.
+fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<(), Error> {
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();
     if x.len() <= dims {
@@ -451,14 +398,13 @@ fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<Vec<Extent>
         }
         .into());
     }
-    let mut extents = Vec::with_capacity(dims);
     for (d, &size) in sizes.iter().enumerate() {
-        let step = strides.get(d).copied().unwrap_or(1);
-        let extent = Extent { size, step };
+        let step = options.step(d);
         if step == 0 {
             return Err(CropError::StrideZero { dimension: 1 + d }.into());
         }
-        let long = size > 0 && extent.reach() >= x[1 + d] as u128;
+        let last = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
+        let long = size > 0 && last >= x[1 + d] as u128;
         if long && options.out_of_range == OutOfRange::Clamp {
             return Err(CropError::BoxSize {
                 dimension: 1 + d,
@@ -468,7 +414,6 @@ fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<Vec<Extent>
             }
             .into());
         }
-        extents.push(extent);
     }
-    Ok(extents)
+    Ok(())
 }

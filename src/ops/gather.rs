@@ -10,11 +10,14 @@
 
 use super::{
     index::{NegativeIndex, OutOfRange, Policy},
-    indexed::{Dimension, Map},
+    indexed::{added, batch, indexed, kept},
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
-    TensorView, View, error::GatherError, layout::Axis, shape,
+    TensorView, View,
+    error::GatherError,
+    plan::{IndexTensor, Operation},
+    shape,
 };
 
 /// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the treatment of out-of-range and
@@ -103,27 +106,28 @@ impl View {
     ) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let (axis, batch_dims) = check(&self.shape, indices, &options)?;
-        let map = Map {
-            name: "gather",
-            offset: self.offset,
-            walk: Dimension::batch(self, 0..batch_dims)
-                .chain(Dimension::kept(self, batch_dims..axis))
-                .chain(Dimension::added(&indices[batch_dims..]))
-                .chain(Dimension::kept(self, axis + 1..self.shape.len()))
-                .collect(),
-            coordinates: vec![Axis {
-                size: self.shape[axis],
-                stride: self.strides[axis],
-            }],
-            params: self.shape.clone(),
-            indices: indices.to_vec(),
+        let dims = batch(self, 0..batch_dims)
+            .chain(kept(self, batch_dims..axis))
+            .chain(added(&indices[batch_dims..]))
+            .chain(kept(self, axis + 1..self.shape.len()));
+        let coordinates = indexed(self, axis..axis + 1, 0);
+        let indices = IndexTensor {
+            shape: indices.to_vec(),
             tuple_dims: indices.len(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,
                 negative: options.negative,
             },
         };
-        map.plan(self, dtype.size())
+        Plan::of_gather(
+            Operation::Gather,
+            self,
+            dims.collect(),
+            coordinates.collect(),
+            indices,
+            dtype.size(),
+        )
     }
 }
 

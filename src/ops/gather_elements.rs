@@ -11,11 +11,15 @@
 
 use super::{
     index::{NegativeIndex, OutOfRange, Policy},
-    indexed::{Dimension, Map},
+    indexed::indexed,
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
-    TensorView, View, error::GatherError, layout::Axis, shape,
+    TensorView, View,
+    error::GatherError,
+    plan::{IndexTensor, Operation},
+    shape,
+    walk::Dim,
 };
 
 /// Options of a gather of single elements.
@@ -71,28 +75,29 @@ impl View {
     ) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let axis = check(&self.shape, indices, options.axis)?;
-        let dimension = |(d, &size): (usize, &usize)| Dimension {
-            size,
-            stride: if d == axis { 0 } else { self.strides[d] },
-            repeats: false,
-        };
-        let map = Map {
-            name: "gather_elements",
-            offset: self.offset,
-            walk: indices.iter().enumerate().map(dimension).collect(),
-            coordinates: vec![Axis {
-                size: self.shape[axis],
-                stride: self.strides[axis],
-            }],
-            params: self.shape.clone(),
-            indices: indices.to_vec(),
+        let dims = indices.iter().zip(&self.strides).enumerate();
+        let dims = dims.map(|(d, (&size, &stride))| match d == axis {
+            true => Dim::own(size, 0),
+            false => Dim::own(size, stride),
+        });
+        let coordinates = indexed(self, axis..axis + 1, 0);
+        let indices = IndexTensor {
+            shape: indices.to_vec(),
             tuple_dims: indices.len(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,
                 negative: options.negative,
             },
         };
-        map.plan(self, dtype.size())
+        Plan::of_gather(
+            Operation::GatherElements,
+            self,
+            dims.collect(),
+            coordinates.collect(),
+            indices,
+            dtype.size(),
+        )
     }
 }
 

@@ -13,11 +13,15 @@
 
 use super::{
     index::{NegativeIndex, OutOfRange, Policy},
-    indexed::{Dimension, Map},
+    indexed::{added, batch, indexed, kept},
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
-    TensorView, View, backend::Inputs, error::GatherError, layout::axes, shape,
+    TensorView, View,
+    backend::Inputs,
+    error::GatherError,
+    plan::{IndexTensor, Operation},
+    shape,
 };
 
 /// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the treatment of out-of-range and
@@ -89,25 +93,28 @@ impl View {
             let params = self.shape.clone();
             return Err(GatherError::EmptyParams { params, tuples }.into());
         }
-        let indexed = batch_dims..batch_dims + depth;
-        let (sizes, strides) = (&self.shape[indexed.clone()], &self.strides[indexed.clone()]);
-        let map = Map {
-            name: "gather_nd",
-            offset: self.offset,
-            walk: Dimension::batch(self, 0..batch_dims)
-                .chain(Dimension::added(&tuple_dims[batch_dims..]))
-                .chain(Dimension::kept(self, indexed.end..self.shape.len()))
-                .collect(),
-            coordinates: axes(sizes, strides).collect(),
-            params: self.shape.clone(),
-            indices: indices.to_vec(),
+        let end = batch_dims + depth;
+        let dims = batch(self, 0..batch_dims)
+            .chain(added(&tuple_dims[batch_dims..]))
+            .chain(kept(self, end..self.shape.len()));
+        let coordinates = indexed(self, batch_dims..end, 0);
+        let indices = IndexTensor {
+            shape: indices.to_vec(),
             tuple_dims: tuple_dims.len(),
+            target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range,
                 negative,
             },
         };
-        map.plan(self, dtype.size())
+        Plan::of_gather(
+            Operation::GatherNd,
+            self,
+            dims.collect(),
+            coordinates.collect(),
+            indices,
+            dtype.size(),
+        )
     }
 }
 

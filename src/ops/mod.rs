@@ -1,14 +1,15 @@
 //! The operations: how each checks its arguments and becomes a [`Plan`](crate::Plan).
 //!
-//! | file | operation | [`Map`](crate::plan::Map) |
-//! |---|---|---|
-//! | `strided_slice` | strided_slice | `StridedSlice` |
-//! | `slice` | slice by begin and size, planned as a strided_slice | `StridedSlice` |
-//! | `strided_slice_update`, `strided_slice_grad` | the operations of these names | `StridedSliceUpdate`, `StridedSliceGrad` |
-//! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements | `Indexed`, in `indexed` |
-//! | `crop` | crop | `Crop`, which contains the map of a gather |
-//! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements | `ScatterNd` |
-//! | `index` | none: says how negative and out-of-range indices are treated | |
+//! | file | operation |
+//! |---|---|
+//! | `strided_slice` | strided_slice |
+//! | `slice` | slice by begin and size, planned as a strided_slice |
+//! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
+//! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements |
+//! | `crop` | crop |
+//! | `indexed` | none: what gathers and crops have in common |
+//! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
+//! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 

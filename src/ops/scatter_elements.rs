@@ -13,14 +13,14 @@
 use super::{
     gather_elements::check_axis,
     index::{NegativeIndex, OutOfRange},
-    scatter_nd::{Combine, Map, Order, ScatterOptions},
+    scatter_nd::{Combine, Order, ScatterOptions, scattering},
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     error::ScatterError,
-    layout::{Axis, merged},
-    plan::{self, Rows},
+    plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
+    walk::{Coordinate, Dim},
 };
 
 /// Options of a scatter of single elements.
@@ -89,45 +89,45 @@ impl Plan {
         if !combine.is_defined_for(dtype) {
             return Err(ScatterError::Undefined { combine, dtype }.into());
         }
+        let options = ScatterOptions {
+            combine,
+            out_of_range: options.out_of_range,
+            negative: options.negative,
+            order: options.order,
+        };
         let strides = shape::strides(shape);
-        let along = |d: usize| Axis {
+        let numbers = shape::strides(indices);
+        let dim = |d: usize| Dim {
             size: indices[d],
-            stride: if d == axis {
+            from: numbers[d].cast_signed(),
+            to: if d == axis {
                 0
             } else {
                 strides[d].cast_signed()
             },
+            tuple: numbers[d],
         };
-        let rows = Rows {
-            unit: dtype.size(),
-            count,
-            ..Rows::NONE
-        };
-        let map = Map {
-            name: "scatter_elements",
-            axes: vec![Axis {
-                size: shape[axis],
-                stride: strides[axis].cast_signed(),
-            }],
-            walk: merged((0..shape.len()).map(along)),
-            indices: indices.to_vec(),
-            tuple_dims: indices.len(),
-            slices,
-            fresh: false,
-            dtype,
-            options: ScatterOptions {
-                combine,
-                out_of_range: options.out_of_range,
-                negative: options.negative,
-                order: options.order,
-            },
-        };
+        let dims = (0..shape.len()).map(dim).collect();
+        let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
+        let walk = (count > 0).then(|| scattering(dims, vec![at], combine, dtype));
         Ok(Self {
+            operation: Operation::ScatterElements,
             shape: shape.to_vec(),
             element: dtype.size(),
             source: indices.to_vec(),
-            rows,
-            map: plan::Map::ScatterNd(map),
+            walk,
+            effect: Effect::Scatter(Scatter {
+                slices,
+                fresh: false,
+                dtype,
+                options,
+            }),
+            indices: Some(IndexTensor {
+                shape: indices.to_vec(),
+                tuple_dims: indices.len(),
+                target: None,
+                policy: options.policy(),
+            }),
         })
     }
 }

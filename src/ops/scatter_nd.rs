@@ -27,12 +27,11 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    layout::{Axis, MAX_UNIT},
     ops::index::Policy,
     options::{NegativeIndex, OutOfRange},
-    plan::{self, Rows},
+    plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
-    text::{counted, joined},
+    walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
 };
 
 pub(crate) use crate::combine::Combine;
@@ -67,44 +66,35 @@ pub struct ScatterOptions {
     pub order: Order,
 }
 
-/// Which slice of the destination each row goes to. A slice is the elements that one tuple points at.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Map {
-    /// The name of the operation.
-    pub(crate) name: &'static str,
-    /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
-    pub(crate) axes: Vec<Axis>,
-    /// The dimensions that number the rows of `scatter_elements`, outermost first, with strides in slices. In that
-    /// operation the number of a row also decides which slice the row goes to. Empty in all other scatters.
-    pub(crate) walk: Vec<Axis>,
-    /// The shape of indices.
-    pub(crate) indices: Vec<usize>,
-    /// The number of leading dimensions of `indices` that number the tuples.
-    pub(crate) tuple_dims: usize,
-    /// The number of slices of the destination.
-    pub(crate) slices: usize,
-    /// Whether rows are combined with zeros rather than with the destination's old content.
-    pub(crate) fresh: bool,
-    /// The element type.
-    pub(crate) dtype: DType,
-    pub(crate) options: ScatterOptions,
-}
-
-impl Map {
-    /// Describes the map, its rows and its slices for [`Plan::explain`].
-    pub(crate) fn form(&self, rows: &Rows) -> String {
-        let coordinates = joined(self.walk.iter().chain(&self.axes));
-        let count = counted(rows.count, "row", "rows");
-        let slices = counted(self.slices, "slice", "slices");
-        format!("{count} of {} into {slices}, by {coordinates}", rows.run)
-    }
-
+impl ScatterOptions {
     pub(crate) fn policy(&self) -> Policy {
         Policy {
-            out_of_range: self.options.out_of_range,
-            negative: self.options.negative,
+            out_of_range: self.out_of_range,
+            negative: self.negative,
         }
     }
+}
+
+/// The walk of a scatter that is not empty: the innermost of `dims` walks a slice of the destination, unless a slice is
+/// a single element. Distances count elements.
+pub(super) fn scattering(
+    dims: Vec<Dim>,
+    coordinates: Vec<Coordinate>,
+    combine: Combine,
+    dtype: DType,
+) -> Walk {
+    let mut walk = Walk::strided(dtype.size(), 0, 0, dims);
+    walk.columns = coordinates.len();
+    walk.coordinates = coordinates;
+    walk.points = Side::Dest;
+    walk.counts = true;
+    // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and so
+    // on.
+    walk.reduce(match combine.computes() {
+        true => dtype.size(),
+        false => MAX_UNIT,
+    });
+    walk
 }
 
 impl Plan {
@@ -174,52 +164,45 @@ impl Plan {
         if !combine.is_defined_for(dtype) {
             return Err(ScatterError::Undefined { combine, dtype }.into());
         }
-        let element = dtype.size();
         let (indexed, slice) = shape.split_at(depth);
-        let elements: usize = slice.iter().product();
-        // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and
-        // so on.
-        let factor = match options.combine.computes() {
-            true => 1,
-            false => shape::common_power_of_two(MAX_UNIT / element, [elements]),
-        };
-        let rows = match updates.contains(&0) {
-            true => Rows::NONE,
-            false => Rows {
-                unit: element * factor,
-                count: indices[..indices.len() - 1].iter().product(),
-                run: elements / factor,
-                step: 1,
-            },
-        };
-        let axes = indexed
-            .iter()
-            .zip(shape::strides(indexed))
-            .map(|(&size, stride)| Axis {
-                size,
-                stride: stride.cast_signed(),
+        let (slice, tuple_dims) = (slice.iter().product(), indices.len() - 1);
+        let walk = (!updates.contains(&0)).then(|| {
+            let count = indices[..tuple_dims].iter().product();
+            let dims = vec![
+                Dim::own(count, usize::cast_signed(slice)),
+                Dim {
+                    to: 1,
+                    ..Dim::shared(slice, 1)
+                },
+            ];
+            let strides = shape::strides(shape);
+            let coordinates = indexed.iter().zip(&strides).enumerate();
+            let coordinates = coordinates.map(|(column, (&size, &stride))| {
+                Coordinate::indexed(size, stride.cast_signed(), column)
             });
-        let map = Map {
-            name: if fresh {
-                "scatter_nd"
-            } else {
-                "tensor_scatter_nd"
-            },
-            axes: axes.collect(),
-            walk: Vec::new(),
-            indices: indices.to_vec(),
-            tuple_dims: indices.len() - 1,
-            slices: indexed.iter().product(),
-            fresh,
-            dtype,
-            options,
-        };
+            scattering(dims, coordinates.collect(), combine, dtype)
+        });
         Ok(Self {
+            operation: match fresh {
+                true => Operation::ScatterNd,
+                false => Operation::TensorScatterNd,
+            },
             shape: shape.to_vec(),
-            element,
+            element: dtype.size(),
             source: updates.to_vec(),
-            rows,
-            map: plan::Map::ScatterNd(map),
+            walk,
+            effect: Effect::Scatter(Scatter {
+                slices: indexed.iter().product(),
+                fresh,
+                dtype,
+                options,
+            }),
+            indices: Some(IndexTensor {
+                shape: indices.to_vec(),
+                tuple_dims,
+                target: None,
+                policy: options.policy(),
+            }),
         })
     }
 }

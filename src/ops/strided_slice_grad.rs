@@ -1,15 +1,15 @@
 //! `strided_slice_grad`: the values of `dy` at the positions of a slice, and zeros everywhere else.
 //!
-//! The [`Pairs`] are those of `strided_slice_update`, but the elements between them are written too, as zeros. The
-//! semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
+//! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are
+//! those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
     backend::Inputs,
     error::SpecError,
-    pairs::Pairs,
-    plan::{Map, Rows},
+    plan::{Effect, Operation},
     shape,
+    walk::{MAX_UNIT, Walk},
 };
 
 impl Plan {
@@ -47,43 +47,31 @@ impl Plan {
             }
             .into());
         }
-        let elements = shape::elements(shape)?;
-        let pairs = match dest.shape.contains(&0) {
+        // The zeros are written in units too, so that units make up the whole result.
+        let most = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
+        let walk = match dest.is_empty() {
             true => None,
-            false => Some(Pairs::of(&View::new(dy)?, &dest, element, elements)),
+            false => Some(Walk::between(&View::new(dy)?, &dest, element, most)),
         };
-        Ok(Self::of_grad(shape, element, dy, pairs))
+        Ok(Self::of_grad(shape, element, dy, walk))
     }
 
-    /// Plans an array of `shape` with units of `dy` where `pairs` put them, and zeros everywhere else. Without `pairs`
-    /// the whole array is zeros. An element has `element` bytes.
+    /// Plans an array of `shape` with units of `dy` where `walk` puts them, and zeros everywhere else. An element has
+    /// `element` bytes.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,
         dy: &[usize],
-        pairs: Option<Pairs>,
+        walk: Option<Walk>,
     ) -> Self {
-        let bytes = shape.iter().product::<usize>() * element;
-        let unit = match &pairs {
-            Some(pairs) => pairs.unit,
-            // Nothing is read. A GPU then binds only 4 bytes of the source, too few for wider units.
-            None => shape::common_power_of_two(4, [bytes]),
-        };
-        let rows = match bytes {
-            0 => Rows::NONE,
-            _ => Rows {
-                unit,
-                count: 1,
-                run: bytes / unit,
-                step: 1,
-            },
-        };
         Self {
+            operation: Operation::StridedSliceGrad,
             shape: shape.to_vec(),
             element,
             source: dy.to_vec(),
-            rows,
-            map: Map::StridedSliceGrad(pairs),
+            walk,
+            effect: Effect::Fill,
+            indices: None,
         }
     }
 }

@@ -1,18 +1,16 @@
 //! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
-//! The value is broadcast to the shape of the slice, and [`Pairs`] say which element of the value goes where. Only the
+//! The value is broadcast to the shape of the slice, and the [`Walk`] goes from the value to the slice. Only the
 //! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
-#[cfg(feature = "gpu")]
-use crate::ops::strided_slice;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
     backend::Inputs,
     error::ViewError,
-    pairs::Pairs,
-    plan::{Map, Rows},
+    plan::{Effect, Operation},
     shape,
+    walk::{MAX_UNIT, Walk},
 };
 
 impl Plan {
@@ -46,32 +44,31 @@ impl Plan {
         let element = dtype.size();
         let dest = spec.view(shape)?;
         shape::elements(value)?;
-        if dest.shape.contains(&0) {
-            return Ok(Self {
-                shape: shape.to_vec(),
-                element,
-                source: value.to_vec(),
-                rows: Rows::NONE,
-                map: Map::StridedSliceUpdate(None),
-            });
-        }
-        let source = broadcast(value, &dest.shape)?;
+        let source = match dest.is_empty() {
+            true => View::whole(value),
+            false => broadcast(value, &dest.shape)?,
+        };
         Ok(Self {
             source: value.to_vec(),
             ..Self::of_update(&source, &dest, element)
         })
     }
 
-    /// Plans writing the elements of the view `source` to those of the view `dest`. The views have the same shape and
-    /// are not empty. `dest` is a slice of an array, not a transposed view.
+    /// Plans writing the elements of the view `source` to those of the view `dest`, a slice of an array and not a
+    /// transposed view. The views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: &View, element: usize) -> Self {
-        let pairs = Pairs::of(source, dest, element, 0);
+        let walk = match dest.is_empty() {
+            true => None,
+            false => Some(Walk::between(source, dest, element, MAX_UNIT)),
+        };
         Self {
+            operation: Operation::StridedSliceUpdate,
             shape: dest.source.clone(),
             element,
             source: source.source.clone(),
-            rows: Rows::of_pairs(&pairs),
-            map: Map::StridedSliceUpdate(Some(pairs)),
+            walk,
+            effect: Effect::Update,
+            indices: None,
         }
     }
 }
@@ -136,22 +133,6 @@ impl Tensor {
         let plan = Plan::slice_update(self.shape(), spec, value.shape(), self.dtype())?;
         self.change(&plan, value, None).map(drop)
     }
-}
-
-/// Turns an update that fills a contiguous part of the destination into a slice whose result is this part. Returns the
-/// rows and the map of the slice, and the unit of the destination where the part begins. `None` if the part is not
-/// contiguous.
-#[cfg(feature = "gpu")]
-pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
-    let mut filled = 1;
-    for axis in pairs.axes.iter().rev() {
-        if axis.to != filled {
-            return None;
-        }
-        filled *= axis.size;
-    }
-    let map = strided_slice::Map::of_source(pairs.clone());
-    Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
 /// Returns the view of a value of shape `value` after broadcasting it to `slice`, the shape of the slice. Leading

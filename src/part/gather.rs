@@ -3,14 +3,11 @@
 use super::Part;
 use crate::{
     Error, Indices, Plan, View,
-    layout::Axis,
-    ops::{
-        index::{Index, NegativeIndex, OutOfRange, Policy},
-        indexed::{self, Dimension},
-    },
-    plan::Map,
+    ops::index::{Index, NegativeIndex, OutOfRange, Policy},
+    plan::{Effect, IndexTensor, Operation},
     report::Missing,
     shape,
+    walk::{Coordinate, Dim},
 };
 use std::{iter, ops::Range};
 
@@ -24,21 +21,16 @@ impl Plan {
     /// [`ViewError::NoParts`](crate::error::ViewError::NoParts) for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
-        let Map::Indexed(map) = &self.map else {
-            return Err(self.no_parts());
-        };
-        let (numbering, tuple) = map.indices.split_at(map.tuple_dims);
+        let indices = self.index_tensor()?;
+        let (numbering, tuple) = indices.shape.split_at(indices.tuple_dims);
         if result.iter().any(Range::is_empty) {
-            return Ok(map.indices.iter().map(|_| 0..0).collect());
+            return Ok(indices.shape.iter().map(|_| 0..0).collect());
         }
         // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
-        // dimension of the result, one that does not repeat the tuples. These dimensions come in the same order in
-        // both.
-        let walk = self.result_dims(map);
-        let mut own = walk.iter().zip(result);
-        let mut own = own
-            .by_ref()
-            .filter(|(dimension, _)| !dimension.repeats && dimension.size > 1);
+        // dimension of the result, one with tuples of its own. These dimensions come in the same order in both.
+        let dims = self.result_dims();
+        let own = dims.iter().zip(result);
+        let mut own = own.filter(|(dim, _)| dim.tuple > 0 && dim.size > 1);
         let range = |&size: &usize| match size {
             1 => Some(0..1),
             _ => own.next().map(|(_, range)| range.clone()),
@@ -80,85 +72,84 @@ impl Plan {
 
     fn part_at<I: Index>(&self, result: &[Range<usize>], indices: &[I]) -> Result<Part, Error> {
         let needed = self.part_of_indices(result)?;
-        let Map::Indexed(map) = &self.map else {
-            return Err(self.no_parts());
-        };
+        let whole = self.index_tensor()?;
         let shape: Vec<usize> = needed.iter().map(Range::len).collect();
         shape::check_elements("indices", &shape, indices.len())?;
-        let tuples = Tuples::of(map, indices);
-        self.check_tuples(map, &needed, indices, &tuples)?;
-        let walk = self.result_dims(map);
-        let factor = self.factor();
-        let in_elements = |axis: &Axis| axis.stride * factor.cast_signed();
-        let coordinates = map.coordinates.iter().zip(&tuples.ranges);
-        let coordinates: Vec<_> = coordinates
-            .map(|(axis, range)| Axis {
-                size: range.len(),
-                stride: in_elements(axis),
-            })
-            .collect();
-        let walked: Vec<_> = walk
-            .iter()
-            .map(Dimension::axis)
-            .chain(coordinates)
-            .collect();
+        let walk = self.in_elements();
+        let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
+        let tuples = Tuples::of(self.depth(), coordinates, whole.policy, indices);
+        self.check_tuples(whole, &needed, indices, &tuples)?;
+        let dims = self.result_dims();
+        let coordinates = coordinates.iter().map(|axis| axis.stride);
+        let strides: Vec<_> = dims.iter().map(|dim| dim.from).chain(coordinates).collect();
         let ranges: Vec<_> = result.iter().chain(&tuples.ranges).cloned().collect();
-        let found = self.source_box(map.offset * factor, &walked, &ranges);
-        let mut strides = found.strides(&walked);
-        let coordinates = strides.split_off(walk.len());
-        let coordinates = tuples.ranges.iter().zip(coordinates);
-        let walk = walk.iter().zip(strides).zip(result);
-        let part = indexed::Map {
-            name: map.name,
+        let found = self.source_box(&strides, &ranges);
+        let strides = found.strides(strides.len());
+        let (walked, indexed) = strides.split_at(dims.len());
+        let dims = dims.iter().zip(walked).zip(result);
+        let dims = dims.map(|((dim, &from), range)| match dim.tuple {
+            0 => Dim::shared(range.len(), from),
+            _ => Dim::own(range.len(), from),
+        });
+        let coordinates = tuples.ranges.iter().zip(indexed).enumerate();
+        let coordinates = coordinates
+            .map(|(column, (range, &stride))| Coordinate::indexed(range.len(), stride, column));
+        let view = View {
             offset: found.offset(),
-            walk: walk
-                .map(|((dimension, stride), range)| Dimension {
-                    size: range.len(),
-                    stride,
-                    repeats: dimension.repeats,
-                })
-                .collect(),
-            coordinates: coordinates
-                .map(|(range, stride)| Axis {
-                    size: range.len(),
-                    stride,
-                })
-                .collect(),
-            params: found.extents(),
-            indices: shape,
-            tuple_dims: map.tuple_dims,
+            ..View::whole(&found.extents())
+        };
+        let indices = IndexTensor {
+            shape,
+            tuple_dims: whole.tuple_dims,
+            target: Some(found.extents()),
             policy: Policy {
-                out_of_range: match map.policy.out_of_range {
+                out_of_range: match whole.policy.out_of_range {
                     OutOfRange::Clamp => OutOfRange::Zero,
                     other => other,
                 },
                 negative: NegativeIndex::OutOfRange,
             },
         };
-        let source = View::whole(&found.extents());
+        let plan = Self::of_gather(
+            self.operation,
+            &view,
+            dims.collect(),
+            coordinates.collect(),
+            indices,
+            self.element,
+        )?;
         Ok(Part {
             source: found.ranges,
-            plan: part.plan(&source, self.element)?,
+            plan,
             indices: tuples.rebased,
         })
+    }
+
+    /// The index tensor of a gather. An error for other plans.
+    fn index_tensor(&self) -> Result<&IndexTensor, Error> {
+        match (&self.indices, self.effect, self.operation) {
+            (Some(indices), Effect::Make, operation) if operation != Operation::Crop => Ok(indices),
+            _ => Err(self.no_parts()),
+        }
     }
 
     /// Under [`OutOfRange::Error`], returns an error for the first tuple that is out of range. Otherwise does nothing.
     fn check_tuples<I: Index>(
         &self,
-        map: &indexed::Map,
+        whole: &IndexTensor,
         needed: &[Range<usize>],
         indices: &[I],
         tuples: &Tuples,
     ) -> Result<(), Error> {
-        let depth = map.coordinates.len();
-        let Some(first) = tuples.first_invalid else {
+        let depth = self.depth();
+        // An empty result reads no index, so no index is out of range.
+        let Some(first) = tuples.first_invalid.filter(|_| self.walk.is_some()) else {
             return Ok(());
         };
-        let numbering = &needed[..map.tuple_dims];
+        let numbering = &needed[..whole.tuple_dims];
         let inner: Vec<_> = numbering.iter().map(Range::len).collect();
         let at = shape::coordinates(first, &inner);
-        let strides = shape::strides(&map.indices[..map.tuple_dims]);
+        let strides = shape::strides(&whole.shape[..whole.tuple_dims]);
         let at = at.iter().zip(numbering).zip(strides);
         let number = at
             .map(|((at, range), stride)| (range.start + at) * stride)
@@ -172,36 +163,6 @@ impl Plan {
             tuple.iter().map(|&index| index.into()).collect()
         });
         report.map(drop)
-    }
-
-    /// The dimensions of a gather's result, with strides in elements of the source.
-    fn result_dims(&self, map: &indexed::Map) -> Vec<Dimension> {
-        let rows = map.walk.iter().map(Dimension::axis);
-        let strides = self.strides(rows.chain([self.rows.run_axis()]));
-        let repeats = map
-            .walk
-            .iter()
-            .map(|dimension| (dimension.size, dimension.repeats));
-        let run = (self.rows.run * self.factor(), true);
-        let mut groups = repeats.chain([run]).rev();
-        let (mut left, mut repeating) = (1, true);
-        let mut walk: Vec<_> = iter::zip(&self.shape, &strides)
-            .rev()
-            .map(|(&size, &stride)| {
-                while left == 1 && size > 1 {
-                    let Some(next) = groups.next() else { break };
-                    (left, repeating) = next;
-                }
-                left /= size.max(1);
-                Dimension {
-                    size,
-                    stride,
-                    repeats: repeating,
-                }
-            })
-            .collect();
-        walk.reverse();
-        walk
     }
 }
 
@@ -218,9 +179,14 @@ struct Tuples {
 }
 
 impl Tuples {
-    fn of<I: Index>(map: &indexed::Map, indices: &[I]) -> Self {
-        let depth = map.coordinates.len();
-        let (wraps, clamps) = (map.policy.wraps(), map.policy.clamps());
+    /// The tuples of `depth` integers. Without `coordinates`, because the result is empty, none is valid.
+    fn of<I: Index>(
+        depth: usize,
+        coordinates: &[Coordinate],
+        policy: Policy,
+        indices: &[I],
+    ) -> Self {
+        let (wraps, clamps) = (policy.wraps(), policy.clamps());
         let mut ranges: Vec<Option<Range<usize>>> = vec![None; depth];
         let mut found = Self {
             ranges: Vec::new(),
@@ -231,7 +197,7 @@ impl Tuples {
         let tuples = if depth == 0 { &[] } else { indices };
         let mut positions = Vec::with_capacity(depth);
         for (number, tuple) in tuples.chunks(depth.max(1)).enumerate() {
-            let named = tuple.iter().zip(&map.coordinates);
+            let named = tuple.iter().zip(coordinates);
             positions.clear();
             positions.extend(named.map_while(|(i, axis)| i.within(axis.size, wraps, clamps)));
             if positions.len() < depth {

@@ -4,7 +4,7 @@
 mod gather;
 mod source_box;
 
-use crate::{Error, Plan, View, error::ViewError, layout::axes, plan::Map};
+use crate::{Error, Plan, View, error::ViewError};
 use std::ops::Range;
 
 /// A part of a slice or a gather, as [`Plan::part`] and [`Plan::part_with`] return it.
@@ -52,19 +52,17 @@ impl Plan {
     /// slice nor a view.
     pub fn part(&self, result: &[Range<usize>]) -> Result<Part, Error> {
         self.check_box(result)?;
-        let Map::StridedSlice(map) = &self.map else {
+        if !self.is_slice() {
             return Err(self.no_parts());
-        };
-        let rows = map.axes.iter().copied().chain([self.rows.run_axis()]);
-        let strides = self.strides(rows);
-        let walked: Vec<_> = axes(&self.shape, &strides).collect();
-        let offset = map.offset * self.factor();
-        let found = self.source_box(offset, &walked, result);
+        }
+        let dims = self.result_dims();
+        let strides: Vec<_> = dims.iter().map(|dim| dim.from).collect();
+        let found = self.source_box(&strides, result);
         let view = View {
             source: found.extents(),
             offset: found.offset(),
             shape: result.iter().map(Range::len).collect(),
-            strides: found.strides(&walked),
+            strides: found.strides(strides.len()),
         };
         Ok(Part {
             source: found.ranges,
@@ -88,13 +86,8 @@ impl Plan {
 
     fn no_parts(&self) -> Error {
         ViewError::NoParts {
-            operation: self.map.name(),
+            operation: self.name(),
         }
         .into()
-    }
-
-    /// The number of elements in a unit.
-    fn factor(&self) -> usize {
-        self.rows.unit / self.element
     }
 }

@@ -7,70 +7,63 @@
 //! the result of size 1 have stride 0 and walk along no dimension.
 
 use crate::{
-    Plan,
-    layout::{Axis, merged},
-    shape,
+    Plan, shape,
+    walk::{Dim, Walk},
 };
 use std::{iter, ops::Range};
 
 impl Plan {
-    /// The stride of each dimension of the result, in elements of the source. `units` are the axes that number the
-    /// units of the result in row-major order, with strides in units. Each axis was merged from one or more
-    /// neighbouring dimensions.
-    pub(super) fn strides(&self, units: impl DoubleEndedIterator<Item = Axis>) -> Vec<isize> {
-        let factor = self.factor();
-        let inner = Axis {
-            size: factor,
-            stride: 1,
-        };
-        let outer = units.map(|axis| Axis {
-            size: axis.size,
-            stride: axis.stride * factor.cast_signed(),
-        });
-        // The elements of a unit become an axis of their own, `inner`, although they may be a part of a merged
-        // dimension. So neighbouring axes that one stride can walk are joined again.
-        let mut groups = merged(outer.chain([inner]));
-        let mut stride = |&size: &usize| {
-            let Some(group) = groups.last_mut().filter(|_| size > 1) else {
-                return 0;
-            };
-            let stride = group.stride;
-            group.size /= size;
-            // The product may overflow for the outermost dimension, where it is not used.
-            group.stride = stride.wrapping_mul(size.cast_signed());
-            groups.pop_if(|group| group.size == 1);
-            stride
-        };
-        let mut strides: Vec<_> = self.shape.iter().rev().map(&mut stride).collect();
-        strides.reverse();
-        strides
+    /// The walk in units of elements.
+    pub(super) fn in_elements(&self) -> Option<Walk> {
+        let walk = self.walk.as_ref();
+        walk.map(|walk| walk.in_units_of(self.element))
     }
 
-    /// The smallest box of the source that contains the elements at the positions `ranges` of the axes `walked`.
-    /// Position 0 of all axes is element `offset` of the source.
-    pub(super) fn source_box(
-        &self,
-        offset: usize,
-        walked: &[Axis],
-        ranges: &[Range<usize>],
-    ) -> SourceBox {
+    /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
+    /// the walk was merged from one or more neighbouring dimensions. `tuple` only says whether a dimension has tuples
+    /// of its own.
+    pub(super) fn result_dims(&self) -> Vec<Dim> {
+        let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
+        let mut dim = |&size: &usize| {
+            let Some(last) = merged.last_mut().filter(|_| size > 1) else {
+                return Dim::shared(size, 0);
+            };
+            let dim = Dim { size, ..*last };
+            last.size /= size;
+            // The product may overflow for the outermost dimension, where it is not used.
+            last.from = last.from.wrapping_mul(size.cast_signed());
+            merged.pop_if(|last| last.size == 1);
+            dim
+        };
+        let mut dims: Vec<_> = self.shape.iter().rev().map(&mut dim).collect();
+        dims.reverse();
+        dims
+    }
+
+    /// The smallest box of the source that contains the elements at the positions `ranges` of dimensions that have
+    /// `strides` in elements of the source.
+    pub(super) fn source_box(&self, strides: &[isize], ranges: &[Range<usize>]) -> SourceBox {
+        let Some(walk) = &self.walk else {
+            return SourceBox::nothing(self.source.len());
+        };
         if self.source.contains(&0) || ranges.iter().any(Range::is_empty) {
             return SourceBox::nothing(self.source.len());
         }
         let lengths = shape::strides(&self.source);
+        let offset = walk.from.cast_unsigned() * (walk.unit / self.element);
         let first = shape::coordinates(offset, &self.source);
         let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
         let mut reach = vec![(0, 0); origin.len()];
-        let mut steps = Vec::with_capacity(walked.len());
-        for (axis, range) in walked.iter().zip(ranges) {
-            let apart = axis.stride.unsigned_abs();
+        let mut steps = Vec::with_capacity(strides.len());
+        for (&stride, range) in strides.iter().zip(ranges) {
+            let apart = stride.unsigned_abs();
             let dimension = iter::zip(&self.source, &lengths)
                 .position(|(&size, &length)| size > 1 && length <= apart);
             let Some(dimension) = dimension else {
                 steps.push(None);
                 continue;
             };
-            let step = axis.stride / lengths[dimension].cast_signed();
+            let step = stride / lengths[dimension].cast_signed();
             origin[dimension] += step * range.start.cast_signed();
             let last = step * (range.len() - 1).cast_signed();
             let (low, high) = &mut reach[dimension];
@@ -123,13 +116,13 @@ impl SourceBox {
             .sum()
     }
 
-    /// The strides of the axes in the box, in elements of the box.
-    pub(super) fn strides(&self, walked: &[Axis]) -> Vec<isize> {
+    /// The strides of the `count` axes in the box, in elements of the box.
+    pub(super) fn strides(&self, count: usize) -> Vec<isize> {
         let lengths: Vec<usize> = shape::strides(&self.extents());
         let stride = |number| match self.steps.get(number) {
             Some(&Some((dimension, step))) => step * usize::cast_signed(lengths[dimension]),
             _ => 0,
         };
-        (0..walked.len()).map(stride).collect()
+        (0..count).map(stride).collect()
     }
 }

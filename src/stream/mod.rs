@@ -43,13 +43,16 @@ const PAGE: usize = 4096;
 impl Piece {
     /// The most bytes of all pages that the piece reads, if no element lies in two pages.
     fn touched(&self) -> usize {
-        let (rows, element) = (&self.plan.rows, self.plan.element);
+        let Some(walk) = self.plan.walk() else {
+            return 0;
+        };
+        let (unit, element, run) = (walk.unit, self.plan.element, walk.run());
         // The bytes of all pages that contiguous bytes touch if only their first element lies in the first page.
         let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
-        let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + rows.unit;
+        let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
         // The units of a row may lie more than a page apart.
-        let row = pages(row).min(rows.run.saturating_mul(pages(rows.unit)));
-        pages(self.span().len()).min(rows.count.saturating_mul(row))
+        let row = pages(row).min(run.size.saturating_mul(pages(unit)));
+        pages(self.span().len()).min(walk.rows().saturating_mul(row))
     }
 }
 

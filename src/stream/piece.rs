@@ -16,17 +16,12 @@ pub(crate) struct Piece {
     needs: Range<usize>,
     /// The plan that makes the piece. Its source is only the bytes of [`Piece::span`].
     pub(crate) plan: Plan,
-    /// Where the rows of `plan` lie in its source.
-    #[cfg(feature = "gpu")]
-    pub(crate) map: crate::ops::strided_slice::Map,
 }
 
 impl Piece {
     /// The whole result of a plan as one piece. `None` if the result is empty or the plan is not a slice.
     pub(crate) fn whole(plan: &Plan) -> Option<Self> {
-        if plan.rows.count == 0 {
-            return None;
-        }
+        plan.walk()?;
         let whole = Plan {
             source: vec![plan.source.iter().product()],
             ..plan.clone()
@@ -42,11 +37,6 @@ impl Piece {
             whole,
             result,
             needs,
-            #[cfg(feature = "gpu")]
-            map: match &plan.map {
-                crate::plan::Map::StridedSlice(map) => map.clone(),
-                _ => return None,
-            },
             plan,
         })
     }

@@ -10,7 +10,7 @@
 //! | device | `[:, ::-2]` of the packed array | `[1000, 50]` |
 
 use super::piece::Piece;
-use crate::{Plan, View, layout::Axis, plan::Rows};
+use crate::{Plan, View, walk::Side};
 
 /// A piece as two slices. The second reads the result of the first.
 #[derive(Clone, Debug)]
@@ -29,28 +29,22 @@ const MOST_READ: usize = 4;
 
 impl Piece {
     pub(crate) fn split(&self) -> Split {
-        let Rows {
-            unit, run, step, ..
-        } = self.plan.rows;
-        let mut axes = self.map.axes.clone();
-        axes.push(Axis {
-            size: run,
-            stride: step,
-        });
-        // The host copies the `through` innermost axes with their gaps, as one run of `length` units. It leaves out the
-        // gaps of the other axes. `needed` is the number of those units that the piece needs.
+        let dims = self.plan.walk().map_or(&[][..], |walk| &walk.dims);
+        let unit = self.plan.walk().map_or(1, |walk| walk.unit);
+        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units. It leaves
+        // out the gaps of the other dimensions. `needed` is the number of those units that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
-        for axis in axes.iter().rev() {
-            let apart = axis.stride.unsigned_abs();
-            let longer = (axis.size - 1) * apart + length;
-            needed *= axis.size;
+        for dim in dims.iter().rev() {
+            let apart = dim.from.unsigned_abs();
+            let longer = (dim.size - 1) * apart + length;
+            needed *= dim.size;
             if apart.saturating_sub(length) * unit > SHORT_GAP || longer > MOST_READ * needed {
                 break;
             }
             length = longer;
             through += 1;
         }
-        let packed = axes.len() - through;
+        let packed = dims.len() - through;
         let mut host = View::flat(length);
         let mut device = View {
             shape: Vec::new(),
@@ -58,22 +52,25 @@ impl Piece {
             ..View::flat(0)
         };
         let mut packed_units = length;
-        for (number, axis) in axes.iter().enumerate().rev() {
-            let mut stride = axis.stride;
+        for (number, dim) in dims.iter().enumerate().rev() {
+            let mut stride = dim.from;
             if number < packed {
-                host.shape.insert(0, axis.size);
-                host.strides
-                    .insert(0, axis.stride.unsigned_abs().cast_signed());
-                stride = axis.stride.signum() * packed_units.cast_signed();
-                packed_units *= axis.size;
+                host.shape.insert(0, dim.size);
+                host.strides.insert(0, stride.abs());
+                stride = stride.signum() * packed_units.cast_signed();
+                packed_units *= dim.size;
             }
             if stride < 0 {
-                device.offset += (axis.size - 1) * stride.unsigned_abs();
+                device.offset += (dim.size - 1) * stride.unsigned_abs();
             }
-            device.shape.insert(0, axis.size);
+            device.shape.insert(0, dim.size);
             device.strides.insert(0, stride);
         }
-        host.source = vec![self.map.span(&self.plan.rows).len()];
+        host.source = vec![
+            self.plan
+                .walk()
+                .map_or(0, |walk| walk.span(Side::Source).len()),
+        ];
         device.source = vec![packed_units];
         Split {
             host: Plan::of_view(host, unit),

@@ -2,7 +2,8 @@
 
 use super::{Storage, Tensor};
 use crate::{
-    DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType, plan::Map,
+    DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType,
+    plan::Operation,
 };
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, options::OutOfRange};
@@ -122,8 +123,8 @@ impl Tensor {
 
     /// Checks that the `indices` of a plan live on the same device as this tensor, and returns their type.
     fn index_type(&self, plan: &Plan, indices: &Self) -> Result<IndexType, Error> {
-        let argument = match plan.map {
-            Map::Crop(_) => "begins",
+        let argument = match plan.operation {
+            Operation::Crop => "begins",
             _ => "indices",
         };
         self.check_same_device(argument, indices)?;

@@ -220,7 +220,7 @@ fn plans_are_explained_and_nothing_is_done() {
         for (args, form) in [
             (
                 &["slice", &array, "::2, 1:"][..],
-                "from unit 1: 20*60, 29*1",
+                "from unit 1 to unit 0: 20*60>29, 29*1>1",
             ),
             (&["gather-nd", &array, &rows], "by tuples of 40*"),
             (

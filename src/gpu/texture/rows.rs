@@ -8,9 +8,10 @@
 use super::Texels;
 use crate::{
     DType, Error, Plan, View,
-    layout::{along, axes, span},
+    layout::along,
     options::GatherOptions,
     shape,
+    walk::{Dim, Side, Walk},
 };
 use std::cmp::Reverse;
 
@@ -86,9 +87,13 @@ impl Rows {
 
         let (mut origin, mut size) = ([0; 3], [0; 3]);
         for axis in 0..CHANNELS {
-            let strides = steps.iter().map(|steps| steps[axis]).collect::<Vec<_>>();
-            let positions = span(first[axis], axes(&view.shape, &strides));
-            (origin[axis], size[axis]) = (positions.start, positions.len());
+            let dims = view.shape.iter().zip(&steps);
+            let dims = dims
+                .map(|(&size, steps)| Dim::shared(size, steps[axis]))
+                .collect();
+            let walk = Walk::strided(1, first[axis].cast_signed(), 0, dims);
+            let positions = walk.span(Side::Source);
+            (origin[axis], size[axis]) = (positions.start.cast_unsigned(), positions.len());
         }
         let texel = texels.channels * dtype.size();
         let pitch = (size[2] * texel).next_multiple_of(ROW_ALIGNMENT);

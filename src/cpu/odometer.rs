@@ -1,0 +1,55 @@
+//! Loops over nested dimensions without divisions.
+
+use crate::{layout::along, walk::Dim};
+
+/// Iterates over a sum at all positions of nested dimensions, in row-major order: the sum of each digit times the
+/// dimension's stride. As in an odometer, the innermost digit advances and carries into the next, so that no position
+/// needs a division. After the last position the iteration starts again at the first: it does not end.
+pub(super) struct Odometer<'a, F> {
+    dims: &'a [Dim],
+    /// The stride of a dimension: its distance in the source, in the destination, or between tuples.
+    stride: F,
+    /// The digits of the next position, innermost first.
+    digits: Vec<usize>,
+    sum: usize,
+}
+
+impl<'a, F: Fn(&Dim) -> isize> Odometer<'a, F> {
+    /// Starts at the position with number `first`. The sum at position 0 is 0.
+    pub(super) fn at(dims: &'a [Dim], stride: F, mut first: usize) -> Self {
+        let mut sum = 0;
+        let digit = |dim: &Dim| {
+            let digit = first % dim.size;
+            first /= dim.size;
+            sum = along(sum, stride(dim), digit);
+            digit
+        };
+        let digits = dims.iter().rev().map(digit).collect();
+        Self {
+            dims,
+            stride,
+            digits,
+            sum,
+        }
+    }
+}
+
+impl<F: Fn(&Dim) -> isize> Iterator for Odometer<'_, F> {
+    type Item = usize;
+
+    // The sum wraps if it is negative, and while it is carried from one position to the next.
+    fn next(&mut self) -> Option<usize> {
+        let sum = self.sum;
+        for (dim, digit) in self.dims.iter().rev().zip(&mut self.digits) {
+            let stride = (self.stride)(dim);
+            *digit += 1;
+            self.sum = self.sum.wrapping_add_signed(stride);
+            if *digit < dim.size {
+                break;
+            }
+            self.sum = along(self.sum, stride.wrapping_neg(), dim.size);
+            *digit = 0;
+        }
+        Some(sum)
+    }
+}
