@@ -37,6 +37,8 @@ mod encode;
 mod explain;
 mod failure;
 mod fill;
+#[cfg(test)]
+mod formula_tests;
 mod groups;
 mod launch;
 mod pipeline;
@@ -54,6 +56,10 @@ mod run;
 mod scatter;
 mod scope;
 mod scratch;
+#[cfg(test)]
+mod shader_formats;
+#[cfg(test)]
+mod shader_tests;
 mod slots;
 mod steps;
 mod texture;

@@ -121,6 +121,8 @@ impl Prelude {
     pub(crate) fn of(kernel: Kernel) -> Vec<Self> {
         match kernel {
             Kernel::Copy => [4, 8, 12, 16].map(Self::Unit).to_vec(),
+            Kernel::Combine => [4, 8, 16].map(Self::Words).to_vec(),
+            Kernel::Atomic => [false, true].map(Self::Number).to_vec(),
             _ => vec![Self::None],
         }
     }
