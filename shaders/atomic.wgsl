@@ -1,7 +1,7 @@
 // Combines integers of one word, whose order makes no difference, in a single step. An invocation takes `segment`
 // numbers of a row.
 //
-// Needs: `Number`, which is i32 or u32.
+// Needs: `Integer`, which is i32 or u32.
 #import walk.wgsl
 
 // The operation: one of the constants below, or 4 for the maximum.
@@ -10,8 +10,8 @@ const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MIN: u32 = 3u;
 
-@group(0) @binding(1) var<storage, read> source: array<Number>;
-@group(0) @binding(2) var<storage, read_write> dest: array<atomic<Number>>;
+@group(0) @binding(1) var<storage, read> source: array<Integer>;
+@group(0) @binding(2) var<storage, read_write> dest: array<atomic<Integer>>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -204,7 +204,11 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let head = i128::from(walk.head);
     let tiles = rows * segments;
     let slices = i128::from(walk.slices);
-    let owners = if constant(dispatch, "BY_ROWS") == 1 { rows } else { slices };
+    let owners = if constant(dispatch, "BY_ROWS") == 1 {
+        rows
+    } else {
+        slices
+    };
     // The units of a row that a segment counts.
     let units = match dispatch.program.kernel {
         Kernel::Copy => run,
@@ -292,7 +296,7 @@ fn scatter(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     }
     let unit = match (kernel, dispatch.program.prelude) {
         (Kernel::Combine, Prelude::Words(unit)) => unit as i128,
-        (Kernel::Atomic, Prelude::Number(_)) => 4,
+        (Kernel::Atomic, Prelude::Integer(_)) => 4,
         (Kernel::CombineParts, Prelude::None) => constant(dispatch, "ELEMENT"),
         (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => return Ok(accesses),
         (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),

@@ -3,6 +3,7 @@
 use super::{
     DeviceIndices, Gpu, Inner, Texels,
     program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    report::REPORT_BYTES,
     slots::{Slot, Slots},
     uniforms::Uniforms,
 };
@@ -11,20 +12,16 @@ use crate::{
     options::{GatherNdOptions, ScatterOptions},
     slice,
 };
-use bytemuck::Zeroable;
 
 /// Opens a device of the noop backend. [`Gpu`] treats it as a software adapter.
-fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
+fn noop(storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
     descriptor.backend_options.noop.enable = true;
     let instance = wgpu::Instance::new(descriptor);
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
-    let immediates = features.contains(wgpu::Features::IMMEDIATES);
     let (device, queue) = pollster::block_on(adapters[0].request_device(&wgpu::DeviceDescriptor {
-        required_features: features,
         required_limits: wgpu::Limits {
-            max_immediate_size: if immediates { 128 } else { 0 },
             max_storage_buffers_per_shader_stage: storage_buffers,
             ..wgpu::Limits::default()
         },
@@ -35,16 +32,10 @@ fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
 }
 
 /// Opens a device for each [`UniformSpace`].
-fn gpus() -> [Gpu; 3] {
-    let none = wgpu::Features::empty();
-    let gpus = [
-        noop(wgpu::Features::IMMEDIATES, 8),
-        noop(none, 4),
-        noop(none, 8),
-    ];
+fn gpus() -> [Gpu; 2] {
+    let gpus = [noop(4), noop(8)];
     let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space);
-    use UniformSpace::{Immediate, Storage, Uniform};
-    assert_eq!(spaces, [Immediate, Uniform, Storage]);
+    assert_eq!(spaces, [UniformSpace::Uniform, UniformSpace::Storage]);
     gpus
 }
 
@@ -104,14 +95,13 @@ fn repeated_recording_creates_no_objects() {
         };
         round(true);
         let made = round(true);
-        let uniforms = usize::from(gpu.inner.pipelines.space != UniformSpace::Immediate);
-        assert_eq!(made.0, [uniforms, 4], "200 reports");
-        assert!(made.1.iter().all(Option::is_some));
+        assert_eq!(made.0, [1, 4], "200 reports");
+        assert!(made.1.is_some());
         for submit in [true, false, true, true] {
             assert_eq!(round(submit), made);
         }
         gpu.trim();
-        assert_eq!(*gpu.inner.scatter.lock().unwrap(), [None, None]);
+        assert_eq!(*gpu.inner.scatter.lock().unwrap(), None);
         assert_eq!(gpu.inner.groups.kept(), 0);
     }
 }
@@ -119,7 +109,7 @@ fn repeated_recording_creates_no_objects() {
 /// Scratch memory for texels grows to the largest box, is kept, and is freed by `trim`.
 #[test]
 fn memory_for_texels_is_kept() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d {
@@ -155,7 +145,7 @@ fn memory_for_texels_is_kept() {
 /// of the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let recurring = buffers(&gpu, 3);
     drop(record(&gpu, &recurring));
     assert_eq!(gpu.inner.groups.kept(), 1, "both slices");
@@ -186,19 +176,19 @@ fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
     drop(record(gpu, &buffers(gpu, 3)));
     let pipelines = &gpu.inner.pipelines;
     let mut compiled = pipelines.compiled().into_iter();
-    let program = compiled.find(|program| program.op.facts().reports).unwrap();
+    let program = compiled.next().unwrap();
     pipelines.get(program).unwrap().get_bind_group_layout(group)
 }
 
 #[test]
 fn slots_of_uniforms_are_shared_and_bounded() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let layout = layout(&gpu, UNIFORMS_GROUP);
     let shared = &gpu.inner.pipelines.uniforms;
     let place = |run| {
         let uniforms = Uniforms {
             run,
-            ..Zeroable::zeroed()
+            ..Uniforms::default()
         };
         place(&shared.get(&uniforms, || layout.clone()))
     };
@@ -220,9 +210,9 @@ fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
 
 #[test]
 fn a_held_report_keeps_its_slot() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let layout = layout(&gpu, REPORT_GROUP);
-    let reports = Slots::new(gpu.device(), gpu.queue());
+    let reports = Slots::new(gpu.device(), gpu.queue(), REPORT_BYTES);
     let lend = || reports.lend(|| layout.clone());
     let held = lend();
     let mut places = vec![place(&held)];
@@ -265,7 +255,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 
 #[test]
 fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let (lend, kept) = (
         |bytes| gpu.allocate(&[bytes], 1).unwrap(),
         || gpu.inner.pool.kept(),
@@ -287,7 +277,7 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
 
 #[test]
 fn buffers_that_are_not_reused_are_freed() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let (lend, kept) = (
         |bytes| gpu.allocate(&[bytes], 1).unwrap(),
         || gpu.inner.pool.kept(),
@@ -303,7 +293,7 @@ fn buffers_that_are_not_reused_are_freed() {
 /// at once.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
-    let gpu = noop(wgpu::Features::empty(), 8);
+    let gpu = noop(8);
     let pool = &gpu.inner.pool;
     let short = Error::OutOfDeviceMemory { doing: "this" };
     let other = Error::Device {

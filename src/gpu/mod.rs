@@ -30,6 +30,8 @@ mod adapter;
 mod argument;
 #[cfg(any(test, debug_assertions))]
 mod bounds;
+#[cfg(test)]
+mod cache_tests;
 mod caps;
 mod copy;
 mod cut;
@@ -40,6 +42,8 @@ mod fill;
 #[cfg(test)]
 mod formula_tests;
 mod groups;
+#[cfg(test)]
+mod kernel_tests;
 mod launch;
 mod pipeline;
 mod pool;

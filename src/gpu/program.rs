@@ -111,8 +111,8 @@ pub(crate) enum Prelude {
     Unit(usize),
     /// `Unit` has this many bytes: 4, 8 or 16. Functions convert it to four words and back.
     Words(usize),
-    /// `Number` is an integer, with a sign or without.
-    Number(bool),
+    /// `Integer` is an integer, with a sign or without.
+    Integer(bool),
 }
 
 impl Prelude {
@@ -122,7 +122,7 @@ impl Prelude {
         match kernel {
             Kernel::Copy => [4, 8, 12, 16].map(Self::Unit).to_vec(),
             Kernel::Combine => [4, 8, 16].map(Self::Words).to_vec(),
-            Kernel::Atomic => [false, true].map(Self::Number).to_vec(),
+            Kernel::Atomic => [false, true].map(Self::Integer).to_vec(),
             _ => vec![Self::None],
         }
     }
@@ -145,9 +145,9 @@ impl Prelude {
                     word_type(bytes)
                 )
             }
-            Self::Number(signed) => {
+            Self::Integer(signed) => {
                 let number = if signed { "i32" } else { "u32" };
-                format!("alias Number = {number};\n")
+                format!("alias Integer = {number};\n")
             }
         }
     }
@@ -237,7 +237,7 @@ impl fmt::Display for Program {
         let unit = match self.prelude {
             Prelude::None => None,
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
-            Prelude::Number(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
+            Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self
             .constants()

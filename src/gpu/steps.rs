@@ -407,6 +407,8 @@ impl Scatterer<'_> {
     fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
         let mut walk = block.rows.clone();
         walk.merge();
+        // `reporting` says which dispatch counts.
+        walk.counts = false;
         let options = &self.scatter.options;
         let tuples = Tuples {
             argument: INDICES,
@@ -642,7 +644,7 @@ impl Site<'_> {
         ];
         let (program, bound) = match way {
             Way::Atomic => (
-                self.program(Kernel::Atomic, Prelude::Number(rule.is_signed()))
+                self.program(Kernel::Atomic, Prelude::Integer(rule.is_signed()))
                     .with(&[("COMBINE", combine)]),
                 vec![self.indices, source, dest],
             ),
