@@ -1,7 +1,7 @@
 //! Tests that every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
 //!
 //! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
-//! is written with all settings of [`settings`], and the files are kept in that folder for other compilers: see
+//! is written with all of its [`settings`], and the files are kept in that folder for other compilers: see
 //! `bash tests/run-compilers`.
 
 use super::{
@@ -15,94 +15,96 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A program's text, and the programs of the library that differ from it in constants only.
+/// Values of override constants, by name.
+type Setting = Vec<(String, u32)>;
+
 struct Text {
-    source: String,
+    /// The kernel and the prelude. Its constants are not used.
+    program: Program,
     space: UniformSpace,
-    programs: Vec<Program>,
+    source: String,
+    settings: Vec<Setting>,
 }
 
 fn texts() -> Vec<Text> {
     let of = |program: Program| {
         SPACES.map(|space| {
             let source = program.text(space);
-            let programs = settings(&program, &source, space);
             Text {
-                source,
+                program,
                 space,
-                programs,
+                settings: settings(program.kernel, &source, space),
+                source,
             }
         })
     };
     programs().into_iter().flat_map(of).collect()
 }
 
-/// Each combination of a tuning and of values of the constants that the text declares, unless the library never has it.
-fn settings(program: &Program, source: &str, space: UniformSpace) -> Vec<Program> {
-    let limits = wgpu::Limits::default();
-    let tunings = [false, true].map(|is_software| Tuning::of(is_software, &limits));
-    // Only software adapters read the walk from storage.
-    let tunings = tunings
-        .iter()
-        .filter(|tuning| tuning.loops || space == UniformSpace::Uniform);
-    let mut all: Vec<Program> = tunings
-        .map(|tuning| {
-            let program = Program::new(program.kernel, program.prelude, tuning.workgroup);
-            match source.contains("override LOOPS:") {
-                true => program.with(&[("LOOPS", tuning.loops.into())]),
-                false => program,
-            }
-        })
-        .collect();
-    for &(name, values) in VALUES {
-        if source.contains(&format!("override {name}:")) && is_set(program.kernel, name) {
-            all = all
-                .iter()
-                .flat_map(|program| values.iter().map(|&value| program.with(&[(name, value)])))
-                .collect();
+/// For each tuning all combinations of [`values`] of the constants that the text declares, but not those that the
+/// library never has.
+fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
+    let mut all = Vec::new();
+    for is_software in [false, true] {
+        // Only software adapters read the walk from storage.
+        if space == UniformSpace::Storage && !is_software {
+            continue;
         }
+        let tuning = Tuning::of(is_software, &wgpu::Limits::default());
+        let mut settings = vec![Setting::new()];
+        let overrides = source
+            .lines()
+            .filter_map(|line| line.strip_prefix("override "));
+        for (name, _) in overrides.filter_map(|line| line.split_once(':')) {
+            if let Some(values) = values(kernel, name, &tuning) {
+                let with = |setting: &Setting| {
+                    let with = |&value: &u32| [&setting[..], &[(name.to_owned(), value)]].concat();
+                    values.iter().map(with).collect::<Vec<_>>()
+                };
+                settings = settings.iter().flat_map(with).collect();
+            }
+        }
+        all.extend(settings);
     }
-    all.retain(|program| !is_unused(program));
+    all.retain(|setting| !is_unused(kernel, setting));
     all
 }
 
-/// Values of constants other than `WORKGROUP` and `LOOPS`: all that the library uses or, where these are many, some of
-/// them, among them the least and the greatest.
-const VALUES: &[(&str, &[usize])] = &[
-    ("DIMS", &[0, 2, 8]),
-    ("COORDINATES", &[0, 1, 8]),
-    ("CROPS", &[0, 1]),
-    ("SCATTERS", &[0, 1]),
-    ("ROWS", &[1, 4]),
-    ("ELEMENT", &[1, 2, 3]),
-    ("SHORT", &[0, 1]),
-    ("STRADDLES", &[0, 1]),
-    ("RUN_TO", &[0, 1, 4]),
-    ("CHOOSES", &[0, 1]),
-    ("ORDERED", &[0, 1]),
-    ("BY_ROWS", &[0, 1]),
-    ("FRESH", &[0, 1]),
-    ("COMBINE", &[0, 1, 2, 3, 4]),
-    ("NUMBERS", &[0, 1, 2, 3]),
-    ("RULE", &[0, 1, 2, 3, 4]),
-];
-
-/// Whether the library gives programs of a kernel the constant. Kernels that look up no rows import those of the walk.
-fn is_set(kernel: Kernel, name: &str) -> bool {
-    let of_walk = ["DIMS", "COORDINATES", "CROPS", "SCATTERS"].contains(&name);
-    !of_walk
-        || !matches!(
-            kernel,
-            Kernel::Order | Kernel::Combine | Kernel::CombineParts
-        )
+/// The values that the library gives a constant or, of many, some, among them the least and the greatest. `None` if it
+/// gives none.
+fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
+    let finds_rows = !matches!(
+        kernel,
+        Kernel::Order | Kernel::Combine | Kernel::CombineParts
+    );
+    Some(match name {
+        "CHUNK" => return None,
+        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" if !finds_rows => return None,
+        "WORKGROUP" => vec![tuning.workgroup],
+        "LOOPS" => vec![tuning.loops.into()],
+        "DIMS" => vec![0, 8],
+        "COORDINATES" => vec![0, 1, 8],
+        "ROWS" => vec![1, 4],
+        "ELEMENT" => vec![1, 2, 3],
+        "RUN_TO" => vec![0, 1, 4],
+        "NUMBERS" => vec![0, 1, 2, 3],
+        "COMBINE" | "RULE" => vec![0, 1, 2, 3, 4],
+        "CROPS" | "SCATTERS" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "CHOOSES" | "ORDERED" | "BY_ROWS" | "FRESH" => vec![0, 1],
+        _ => panic!("no values of {name}"),
+    })
 }
 
-/// Whether the library never has this combination of constants.
-fn is_unused(program: &Program) -> bool {
-    let is = |name, value| program.constant(name) == Some(value);
+/// Whether the library never has this combination of values.
+fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
+    let is = |name, value| {
+        setting
+            .iter()
+            .any(|known| known.0 == name && known.1 == value)
+    };
     let without_tuples = is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1));
     without_tuples
-        || match program.kernel {
+        || match kernel {
             Kernel::CopyWords => {
                 is("SHORT", 1) && is("ROWS", 4)
                     || is("ELEMENT", 1) && is("STRADDLES", 1)
@@ -119,16 +121,15 @@ fn is_unused(program: &Program) -> bool {
 
 /// The line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn line(number: usize, text: &Text) -> serde_json::Value {
-    let constants = |program: &Program| -> serde_json::Map<_, _> {
-        let each = program.constants();
-        each.map(|(name, value)| (name.to_owned(), value.into()))
-            .collect()
+    let constants = |setting: &Setting| -> serde_json::Map<_, _> {
+        let each = setting.iter().cloned();
+        each.map(|(name, value)| (name, value.into())).collect()
     };
     serde_json::json!({
         "text": number,
-        "name": text.programs[0].to_string(),
+        "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
-        "constants": text.programs.iter().map(constants).collect::<Vec<_>>(),
+        "constants": text.settings.iter().map(constants).collect::<Vec<_>>(),
         "source": text.source,
     })
 }
@@ -136,27 +137,29 @@ fn line(number: usize, text: &Text) -> serde_json::Value {
 /// Writes one text in all formats, and returns what could not be written.
 fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
     let shader = Shader::parse(&text.source);
-    let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.programs[0]));
+    let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));
     let mut refused = Vec::new();
-    for (setting, program) in text.programs.iter().enumerate() {
-        if folder.is_none() && setting > 0 && setting + 1 < text.programs.len() {
+    for (n, setting) in text.settings.iter().enumerate() {
+        if folder.is_none() && n > 0 && n + 1 < text.settings.len() {
             continue;
         }
-        let constants: Vec<_> = program
-            .constants()
-            .map(|(name, value)| (name, value.into()))
+        let constants = setting.iter();
+        let constants: Vec<_> = constants
+            .map(|(name, value)| (&name[..], f64::from(*value)))
             .collect();
         for format in Format::ALL {
             match (shader.write(format, &constants), folder) {
                 (Ok(bytes), Some(folder)) => {
-                    let file = format!("{number:02}-{setting:03}.{}", format.extension());
+                    let file = format!("{number:02}-{n:03}.{}", format.extension());
                     fs::write(folder.join(format.name()).join(file), bytes).unwrap();
                 }
                 (Ok(bytes), None) => assert!(!bytes.is_empty()),
-                (Err(error), _) => {
-                    let format = format.name();
-                    refused.push(format!("{format} {program} {:?}: {error}", text.space));
-                }
+                (Err(error), _) => refused.push(format!(
+                    "{} {} {:?} {constants:?}: {error}",
+                    format.name(),
+                    text.program,
+                    text.space
+                )),
             }
         }
     }
@@ -177,7 +180,7 @@ fn every_shader_is_written_in_every_format() {
             .collect();
         fs::write(folder.join("texts.jsonl"), lines).unwrap();
     }
-    let settings: usize = texts.iter().map(|text| text.programs.len()).sum();
+    let settings: usize = texts.iter().map(|text| text.settings.len()).sum();
     println!("{} texts, {settings} with their constants", texts.len());
     let each = texts.iter().enumerate();
     let refused: Vec<String> = each
