@@ -29,7 +29,11 @@ def halves(lemmas):
     # Every NaN becomes the same NaN, but for its sign.
     nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7E00, 15))
     expected = z3.If(z3.fpIsNaN(number), nan, rounded)
-    lemmas.prove("an f16 is the nearest to an f32", out == z3.ZeroExt(16, expected), formula="combine_parts f16_of_f32 RULE=3")
+    lemmas.prove(
+        "an f16 is the nearest to an f32",
+        out == z3.ZeroExt(16, expected),
+        formula="combine_parts f16_of_f32 RULE=3",
+    )
 
     half = z3.Extract(15, 0, word("in.half"))
     converted = bits(z3.fpUnsignedToFP(nearest, first, SINGLE))
@@ -99,12 +103,14 @@ def integers(lemmas):
 def extremes(lemmas):
     a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))
     goals = [z == z3.If(y < x, y, x) for x, y, z in zip(a, b, out)]
-    lemmas.prove("the smaller of two signed numbers", z3.And(goals), formula="combine combined COMBINE=3 NUMBERS=1")
+    formula = "combine combined COMBINE=3 NUMBERS=1"
+    lemmas.prove("the smaller of two signed numbers", z3.And(goals), formula=formula)
     goals = []
     for x, y, z in zip(a, b, out):
         larger = z3.fpGT(z3.fpBVToFP(y, SINGLE), z3.fpBVToFP(x, SINGLE))
         goals.append(z == z3.If(larger, y, x))
-    lemmas.prove("the larger of two floats, or the first", z3.And(goals), formula="combine combined COMBINE=4 NUMBERS=2")
+    formula = "combine combined COMBINE=4 NUMBERS=2"
+    lemmas.prove("the larger of two floats, or the first", z3.And(goals), formula=formula)
 
 
 def reports(lemmas):
