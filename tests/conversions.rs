@@ -1,6 +1,6 @@
 //! Compares the shaders' conversions between f16 and f32, and their sums of bf16, with the crate `half`.
 //!
-//! The tested functions are cut out of `combine_subword.wgsl`. They are tested alone, because a scatter converts only
+//! The tested functions are cut out of `combine_parts.wgsl`. They are tested alone, because a scatter converts only
 //! sums of two f16 numbers to f16, and few f32 values are such sums.
 
 use crate::harness::{
@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use wgpu::util::DeviceExt;
 use wgslice::Gpu;
 
-const SHADER: &str = include_str!("../shaders/combine_subword.wgsl");
+const SHADER: &str = include_str!("../shaders/combine_parts.wgsl");
 
 /// The entry point: it applies a function of the shader to the values `first + index * step`, modulo 2^32.
 const MAIN: &str = "

@@ -6,9 +6,9 @@
 //! shows. Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at
 //! all sizes and with all index types, on the CPU and on adapters as programs open them.
 
-use crate::harness::check_case;
+use crate::harness::{check_case, devices};
 use std::collections::BTreeMap;
-use wgslice_vectors::parse;
+use wgslice_vectors::{Call, check, parse, random::variant};
 
 #[test]
 fn every_vector_on_every_device() {
@@ -29,4 +29,19 @@ fn every_vector_on_every_device() {
         ("tensor_strided_slice_update", 230),
     ];
     assert!(checked.into_iter().eq(expected));
+}
+
+/// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
+#[test]
+fn every_scatter_of_floats_on_every_device() {
+    for case in parse(include_str!("vectors/scatter_floats.jsonl")) {
+        let case = case.unwrap();
+        let (call, variant) = (Call::of(&case).unwrap(), variant(&case).unwrap());
+        for device in devices() {
+            let same = check(&case, &call, &device.backend, &variant);
+            same.unwrap_or_else(|problem| {
+                panic!("line {}, {}: {variant}: {problem}", case.line, device.name)
+            });
+        }
+    }
 }

@@ -5,9 +5,10 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use wgslice_vectors::{Answer, Case, Expectation, Tensor, answer, parse};
+use wgslice_vectors::{Answer, Case, Expectation, Operation, Tensor, answer, parse};
 
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
+const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
 fn run(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
@@ -175,6 +176,57 @@ fn the_reference_agrees_with_tensorflow() {
         ("tensor_strided_slice_update", "too_many_specs", 9),
     ];
     assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_adds_floats_as_tensorflow_does() {
+    let counts = check("scatter_floats.jsonl", FLOATS);
+    let mut operations = BTreeMap::new();
+    for ((op, _), count) in counts {
+        *operations.entry(op).or_insert(0) += count;
+    }
+    let expected = [
+        ("scatter_nd", 121),
+        ("tensor_scatter_nd_add", 85),
+        ("tensor_scatter_nd_max", 28),
+        ("tensor_scatter_nd_min", 34),
+        ("tensor_scatter_nd_sub", 53),
+        ("tensor_scatter_nd_update", 39),
+    ];
+    assert!(operations.into_iter().eq(expected));
+}
+
+/// Most sums of floats depend on the order of the rows, without which the test above could not notice a wrong order.
+#[test]
+fn the_order_of_the_rows_makes_a_difference() {
+    let (mut sums, mut differ) = (0, 0);
+    for case in parse(FLOATS) {
+        let mut case = case.unwrap();
+        let sum = matches!(
+            case.op,
+            Operation::ScatterNd | Operation::TensorScatterNdAdd | Operation::TensorScatterNdSub
+        );
+        let Expectation::Success(expected) = &case.expected else {
+            continue;
+        };
+        let depth = *case.tensors["indices"].shape.last().unwrap();
+        let tuples = case.tensors["indices"].data.len().checked_div(depth);
+        let (true, Some(tuples @ 2..)) = (sum, tuples) else {
+            continue;
+        };
+        let expected = expected.clone();
+        for name in ["indices", "updates"] {
+            let data = &mut case.tensors.get_mut(name).unwrap().data;
+            let rows = data.rchunks(data.len() / tuples);
+            *data = rows.flatten().copied().collect();
+        }
+        sums += 1;
+        match run(&case) {
+            Answer::Tensor { tensor, .. } => differ += usize::from(tensor != expected),
+            Answer::Error(error) => panic!("{error}"),
+        }
+    }
+    assert!(sums > 150 && differ * 3 > sums * 2, "{differ} of {sums}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::harness::{
     SIZES, elements,
-    gpu::{adapters, request_device},
+    gpu::{adapters, request_device, strict_options},
     gpu_devices, to_bytes,
 };
 use wgslice::{
@@ -262,7 +262,7 @@ fn long_tensors_go_up_and_down() {
 /// Tiles fit in the workgroup memory of devices with the limits of `downlevel_defaults`.
 #[test]
 fn tiles_fit_in_little_workgroup_memory() {
-    let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default()).adapter();
+    let strict = strict_gpu::StrictGpu::new(strict_options()).adapter();
     for adapter in adapters().into_iter().chain([strict]) {
         let limits = wgpu::Limits::downlevel_defaults().or_worse_values_from(&adapter.limits());
         let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();

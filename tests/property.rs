@@ -71,6 +71,9 @@ fn random_scatters() {
     check(Operation::ScatterNd, 90, all);
     check(Operation::TensorScatterNdUpdate, 80, all);
     check(Operation::TensorScatterNdAdd, 80, all);
+    check(Operation::TensorScatterNdSub, 20, all);
+    check(Operation::TensorScatterNdMin, 20, all);
+    check(Operation::TensorScatterNdMax, 20, all);
     check(Operation::ScatterElements, 100, all);
 }
 

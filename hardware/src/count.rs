@@ -5,7 +5,7 @@ use crate::{
     cases::{Case, Work},
     device::Device,
 };
-use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
+use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
 use wgslice::Error;
 
 /// Of a dispatch with more workgroups than this, only about this many are run, except in a scatter.
@@ -23,6 +23,8 @@ pub(crate) struct Counts {
     /// All other accesses, such as those to indices and to the scratch memory of a scatter. Accesses to the report are
     /// left out.
     pub(crate) other: Traffic,
+    /// The number of invocations of all dispatches of the kernel, including those that were not run.
+    pub(crate) invocations: f64,
     /// The average number of operations of a subgroup. Only operations whose results differ within a workgroup count.
     pub(crate) operations: f64,
     /// The divisions among these operations.
@@ -41,7 +43,8 @@ pub(crate) struct Traffic {
     pub(crate) sectors: f64,
     /// Different sectors that each workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
-    /// Different sectors that the dispatch requests.
+    /// Different sectors that the dispatch requests. Those that were counted in the workgroups that were run, if these
+    /// are few, would be too many where other workgroups share them, so they are at most those of the binding.
     pub(crate) distinct_sectors: f64,
     /// Cache lines that instructions request, summed over instructions.
     pub(crate) lines: f64,
@@ -49,7 +52,7 @@ pub(crate) struct Traffic {
 
 impl Counts {
     /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
-    /// counted in its first dispatch.
+    /// counted in its first dispatch, but the number of its invocations is that of all.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
@@ -68,11 +71,12 @@ impl Counts {
         device.gpu.queue().submit([encoder.finish()]);
         let mut kernels: Vec<Self> = Vec::new();
         for dispatch in device.strict.take_counts() {
-            if kernels
-                .iter()
-                .all(|kernel| kernel.label != dispatch.pipeline)
-            {
-                kernels.push(Self::of_dispatch(&dispatch));
+            let counted = kernels
+                .iter_mut()
+                .find(|kernel| kernel.label == dispatch.pipeline);
+            match counted {
+                Some(kernel) => kernel.invocations += invocations(&dispatch),
+                None => kernels.push(Self::of_dispatch(&dispatch)),
             }
         }
         Ok(kernels)
@@ -81,6 +85,7 @@ impl Counts {
     fn of_dispatch(dispatch: &DispatchCounts) -> Self {
         let mut counts = Self {
             label: dispatch.pipeline.clone(),
+            invocations: invocations(dispatch),
             operations: dispatch.operations as f64 / dispatch.subgroups as f64,
             divisions: dispatch.divisions as f64 / dispatch.subgroups as f64,
             ..Self::default()
@@ -93,7 +98,7 @@ impl Counts {
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
                 _ => &mut counts.other,
             };
-            side.add(binding, dispatch.invocations as f64);
+            side.add(binding, dispatch.invocations as f64, counts.invocations);
         }
         counts
     }
@@ -104,19 +109,28 @@ impl Counts {
     }
 }
 
+fn invocations(dispatch: &DispatchCounts) -> f64 {
+    let numbers = dispatch.workgroups.iter().chain(&dispatch.workgroup_size);
+    numbers.map(|&number| f64::from(number)).product()
+}
+
 impl Traffic {
-    fn add(&mut self, counts: &BindingCounts, invocations: f64) {
+    /// Adds the counts of `invocations` invocations of a dispatch, which has `all`.
+    fn add(&mut self, counts: &BindingCounts, invocations: f64, all: f64) {
         for (to, count) in [
             (&mut self.accesses, counts.accesses),
             (&mut self.bytes, counts.bytes),
             (&mut self.useful_bytes, counts.useful_bytes),
             (&mut self.sectors, counts.sectors),
             (&mut self.by_workgroup, counts.by_workgroup),
-            (&mut self.distinct_sectors, counts.distinct_sectors),
             (&mut self.lines, counts.lines),
         ] {
             *to += count as f64 / invocations;
         }
+        // A binding need not begin with a sector.
+        let room = counts.room.div_ceil(SECTOR) + 1;
+        let counted = counts.distinct_sectors as f64 / invocations;
+        self.distinct_sectors += counted.min(room as f64 / all);
     }
 
     /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum

@@ -20,7 +20,10 @@ use crate::{amd::Path, count::Counts};
 const SECTOR: f64 = 32.0;
 
 struct Figures {
-    bytes_per_clock: f64,
+    /// Bytes that memory transfers in a second.
+    bandwidth: f64,
+    /// Clocks in a second.
+    clock: f64,
     /// The number of units. Each executes the instructions of one subgroup at a time.
     units: f64,
     /// The lanes of a subgroup.
@@ -28,20 +31,30 @@ struct Figures {
 }
 
 const NAVI21: Figures = Figures {
-    bytes_per_clock: 512e9 / 2.25e9,
+    bandwidth: 512e9,
+    clock: 2.25e9,
     units: 160.0,
     subgroup: 64.0,
 };
 const MI300X: Figures = Figures {
-    bytes_per_clock: 5.3e12 / 2.1e9,
+    bandwidth: 5.3e12,
+    clock: 2.1e9,
     units: 304.0,
     subgroup: 64.0,
 };
 const H100: Figures = Figures {
-    bytes_per_clock: 3.35e12 / 1.7e9,
+    bandwidth: 3.35e12,
+    clock: 1.7e9,
     units: 132.0 * 4.0,
     subgroup: 32.0,
 };
+
+impl Figures {
+    const fn bytes_per_clock(&self) -> f64 {
+        self.bandwidth / self.clock
+    }
+}
+
 const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE: f64 = 128.0;
@@ -67,28 +80,20 @@ pub(crate) struct Times {
     pub(crate) h100_l2: f64,
 }
 
-/// If a path has fewer vector instructions than this for each operation, lanes take a longer path. Kernels without
-/// loops have 0.41 or more.
-const LEAST_FOR_AN_OPERATION: f64 = 0.3;
-
-/// Returns whether the number of vector instructions is only an estimate, which the table marks with "about". It is if
-/// lanes execute more than the counted path, because the path has loops or because lanes take a longer path.
-pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
-    path.loops || (path.vector as f64) < operations(counts) * LEAST_FOR_AN_OPERATION
+/// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and of an
+/// estimate from the operations that the interpreter ran. Each sees what the other overlooks. The path does not see
+/// how often loops run, nor what lanes execute beside it, such as the ends of rows. The operations see neither what the
+/// compiler adds nor which lanes wait for others. Where the compiler has unrolled a rare part with many stores, the
+/// path leads through it, and the number is too large. So kernels are never flattered, and all by the same rule.
+pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
+    let by_operations = operations(counts) * INSTRUCTIONS_PER_OPERATION;
+    by_operations.max(path.vector as f64)
 }
 
-/// Returns the number of vector instructions that a lane executes: the number on the counted path or, if lanes execute
-/// more, an estimate from the operations that the interpreter ran. If all lanes make the path's stores, the estimate is
-/// at least the number on the path.
-pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
-    let on_path = path.vector as f64;
-    if !is_about(path, counts) {
-        return on_path;
-    }
-    let stores: usize = path.stores.iter().sum();
-    let all_store = counts.written.bytes >= stores as f64;
-    let by_operations = operations(counts) * INSTRUCTIONS_PER_OPERATION;
-    by_operations.max(if all_store { on_path } else { 0.0 })
+/// Returns whether the number of vector instructions is an estimate from operations, which the table marks with
+/// "about".
+pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
+    vector_instructions(path, counts) > path.vector as f64
 }
 
 /// Returns the number of operations, where each division counts as several.
@@ -103,12 +108,22 @@ pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
     SECTOR * sectors.iter().sum::<f64>()
 }
 
+/// Returns whether a kernel accesses enough memory for the ratios over the time of its transfers to mean anything.
+pub(crate) fn accesses_memory(counts: &Counts) -> bool {
+    memory_bytes(counts) >= 1.0
+}
+
+/// Returns the megabytes of the sectors that all invocations of a kernel access.
+pub(crate) fn megabytes(counts: &Counts) -> f64 {
+    memory_bytes(counts) * counts.invocations / 1e6
+}
+
 impl Times {
     /// Estimates times from the code for RDNA 2 and for GCN 5, and from the counts for subgroups of 32.
     pub(crate) fn of(rdna2: &Path, gcn5: &Path, counts: &Counts) -> Self {
         let memory = memory_bytes(counts);
         let over_memory = |gpu: &Figures, instructions: f64| {
-            let clocks = gpu.subgroup * memory / gpu.bytes_per_clock;
+            let clocks = gpu.subgroup * memory / gpu.bytes_per_clock();
             instructions / gpu.units / clocks
         };
         let accesses = |path: &Path| (path.loads.len() + path.stores.len()) as f64;
@@ -119,7 +134,7 @@ impl Times {
             |of: fn(&crate::count::Traffic) -> f64| counts.traffic().iter().map(of).sum::<f64>();
         let lines = sum(|side| side.lines.max(side.bytes / LINE));
         let by_workgroup = SECTOR * sum(|side| side.by_workgroup);
-        let h100_clocks = memory / H100.bytes_per_clock;
+        let h100_clocks = memory / H100.bytes_per_clock();
         Self {
             navi21: over_memory(&NAVI21, 2.0 * (vector - slow) + 8.0 * slow),
             mi300x: over_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
@@ -136,6 +151,18 @@ impl Times {
             self.mi300x.max(1.0),
             self.h100_bound().1,
         ]
+    }
+
+    /// Returns the time in microseconds in which each GPU, in the order of [`GPUS`], runs all invocations of a kernel with
+    /// these counts. It is 0 for a kernel that accesses no memory worth mentioning, such as one that returns at once.
+    pub(crate) fn microseconds(&self, counts: &Counts) -> [f64; 3] {
+        let megabytes = megabytes(counts);
+        let gpus = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
+        let bounds = self.bounds();
+        [0, 1, 2].map(|gpu| match accesses_memory(counts) {
+            true => megabytes * bounds[gpu] * 1e12 / gpus[gpu],
+            false => 0.0,
+        })
     }
 
     /// Returns the bottleneck of an H100, and its ratio.
@@ -197,17 +224,33 @@ mod tests {
 
     #[test]
     fn times_follow_the_formulas_of_the_legend() {
-        let times = Times::of(&path(20, 4), &path(30, 4), &copy());
-        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. Of the 20 instructions, 16 take 2 clocks
-        // each, and 4 take 8 clocks each.
-        near(times.navi21, (16.0 * 2.0 + 4.0 * 8.0) / 160.0 / 9.0);
-        near(times.mi300x, 32.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
+        let times = Times::of(&path(60, 12), &path(70, 4), &copy());
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. Of the 60 instructions, 48 take 2 clocks
+        // each, and 12 take 8 clocks each.
+        near(times.navi21, (48.0 * 2.0 + 12.0 * 8.0) / 160.0 / 9.0);
+        near(times.mi300x, 72.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
         let memory = 32.0 * 32.0 / (3350.0 / 1.7);
-        near(times.h100, (40.0 + 10.0) / 528.0 / memory);
+        near(times.h100, (120.0 + 10.0) / 528.0 / memory);
         near(times.h100_loads, 32.0 * 0.25 / 132.0 / memory);
         near(times.h100_l2, 3.35 / 5.5);
         assert_eq!(times.h100_bound(), ("memory", 1.0));
         assert_eq!(times.bounds(), [1.0; 3]);
+    }
+
+    #[test]
+    fn the_time_of_a_case_is_that_of_all_its_invocations() {
+        let mut counts = copy();
+        counts.invocations = 1e6;
+        // 32 MB, by kernels that memory bounds.
+        let [navi21, mi300x, h100] =
+            Times::of(&path(20, 4), &path(30, 4), &counts).microseconds(&counts);
+        near(navi21, 32e12 / 512e9);
+        near(mi300x, 32e12 / 5.3e12);
+        near(h100, 32e12 / 3.35e12);
+        let twice = Times::of(&path(2000, 0), &path(30, 4), &counts);
+        near(twice.microseconds(&counts)[0], navi21 * twice.navi21);
+        let idle = Counts::default();
+        assert_eq!(twice.microseconds(&idle), [0.0; 3]);
     }
 
     #[test]
@@ -226,25 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_loops_are_estimated_from_operations() {
-        let mut with_loops = path(20, 5);
-        assert_eq!(vector_instructions(&with_loops, &copy()), 20.0);
-        // 19 instructions are too few for 64 operations, so lanes took a longer path.
-        with_loops.vector = 19;
-        near(vector_instructions(&with_loops, &copy()), 64.0 * 0.7);
-        with_loops.vector = 20;
-        with_loops.loops = true;
-        near(vector_instructions(&with_loops, &copy()), 64.0 * 0.7);
+    fn instructions_are_the_larger_of_the_path_and_of_an_estimate_from_operations() {
+        let by_operations = 64.0 * 0.7;
+        let short = path(20, 5);
+        near(vector_instructions(&short, &copy()), by_operations);
+        assert!(is_about(&short, &copy()));
         // The share of multiplications is that of the counted path.
-        let times = Times::of(&with_loops, &path(30, 4), &copy());
+        let times = Times::of(&short, &path(30, 4), &copy());
         near(
             times.navi21,
-            64.0 * 0.7 * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
+            by_operations * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
         );
-        // The estimate is at least the number on the path if all lanes take that path, but not if only few do.
-        with_loops.vector = 200;
-        assert_eq!(vector_instructions(&with_loops, &copy()), 200.0);
-        with_loops.stores = vec![16, 16];
-        near(vector_instructions(&with_loops, &copy()), 64.0 * 0.7);
+        let long = path(200, 5);
+        assert_eq!(vector_instructions(&long, &copy()), 200.0);
+        assert!(!is_about(&long, &copy()));
     }
 }

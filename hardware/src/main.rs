@@ -4,6 +4,7 @@
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
 //! wgslice-hardware check [FAMILY …]       checks registers and loads in flight in code for AMD's GPUs; default: all families
 //! wgslice-hardware vectors [FAMILY …]     checks that the pipelines of the golden vectors spill no registers
+//! wgslice-hardware leave-one-out FILE     writes the times without each kernel that copies, as Markdown
 //! ```
 //!
 //! `check` and `vectors` print a message and exit with 77 if RADV is not installed.
@@ -20,7 +21,7 @@
 //!   code and statistics. The instructions of a lane and its bytes in flight are counted in the code.
 //! - **Estimated** (`estimate`): times on some GPUs, by formulas.
 //!
-//! `table` shows all three, `check` checks the library's code, and `vectors` that of the pipelines of the golden vectors.
+//! `table` shows all three, `leave-one-out` shows times without one of the engine's kernels, `check` checks the library's code, and `vectors` that of the pipelines of the golden vectors.
 
 mod amd;
 mod cases;
@@ -28,6 +29,7 @@ mod check;
 mod count;
 mod device;
 mod estimate;
+mod leave_one_out;
 mod table;
 mod vectors;
 
@@ -51,11 +53,14 @@ fn main() -> ExitCode {
         ["table", file, ref names @ ..] => table(file, names),
         ["check", ref names @ ..] => checked(names, "cases"),
         ["vectors", ref names @ ..] => checked(names, "vectors"),
-        // The program starts itself with these arguments, and RADV's environment variables.
-        ["compile", "cases"] => compile_cases(),
+        ["leave-one-out", file] => leave_one_out::write(file),
+        // The program starts itself with these arguments, and environment variables of RADV or of the engine.
+        ["compile", "cases", ref names @ ..] => compile_cases(names),
+        [what @ ("kernels" | "times"), ref names @ ..] => leave_one_out::print(what, names),
         ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
         _ => Err(
-            "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …]"
+            "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …] \
+             | leave-one-out FILE"
                 .into(),
         ),
     };
@@ -72,9 +77,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn compile_cases() -> Result<(), String> {
+fn compile_cases(names: &[&str]) -> Result<(), String> {
     let mut pipelines = Vec::new();
-    for case in cases::library().iter().chain(&cases::peers()) {
+    let chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
+    let all = [cases::library(), cases::peers()].concat();
+    for case in all.iter().filter(chosen) {
         let of_case = device::pipelines(case).map_err(|error| named(case, &error))?;
         pipelines.extend(
             of_case
@@ -101,7 +108,7 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     for family in FAMILIES {
         if names.is_empty() || names.contains(&family.name) {
-            let report = amd::compile(family, what)?;
+            let report = amd::compile(family, what, &[])?;
             println!(
                 "{}: {} kernels compiled",
                 family.name,
@@ -122,27 +129,32 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
 
 /// Writes the table of all cases, or of those with these names.
 fn table(file: &str, names: &[&str]) -> Result<(), String> {
-    let reports = reports()?;
+    let reports = reports_of(names)?;
     let named = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
     let chosen = |cases: Vec<Case>| cases.into_iter().filter(named).collect::<Vec<_>>();
     let (library, peers) = (chosen(cases::library()), chosen(cases::peers()));
     let library = counted(&library, &reports)?;
     let peers = counted(&peers, &reports)?;
-    let origin = Origin {
-        date: date()?,
-        wgpu: ["wgpu", "naga"]
-            .map(|name| format!("{name} {}", version(name)))
-            .join(", "),
-        reports: reports.clone(),
-    };
+    let origin = origin(reports.clone())?;
     let text = table::table(&origin, &library, &peers);
     std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Returns the compiler's report for each family, or no reports if RADV is not installed.
-fn reports() -> Result<Vec<Report>, String> {
+fn origin(reports: Vec<Report>) -> Result<Origin, String> {
+    let versions = ["wgpu", "naga"].map(|name| format!("{name} {}", version(name)));
+    Ok(Origin {
+        date: date()?,
+        wgpu: versions.join(", "),
+        reports,
+    })
+}
+
+/// Returns the compiler's report on these cases, or on all if no name is given, for each family. Returns no reports if
+/// RADV is not installed.
+fn reports_of<Name: AsRef<str>>(names: &[Name]) -> Result<Vec<Report>, String> {
+    let names: Vec<&str> = names.iter().map(Name::as_ref).collect();
     let compile = |family: Family| {
-        let report = amd::compile(family, "cases")?;
+        let report = amd::compile(family, "cases", &names)?;
         match &report.failed[..] {
             [] => Ok(report),
             failed => Err(failed.join("\n")),

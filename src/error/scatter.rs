@@ -41,7 +41,8 @@ pub enum ScatterError {
         /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow refuses.
+    /// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow refuses unless
+    /// they and the first dimension of the destination are empty.
     #[error(
         "updates have shape {}, but with indices of shape {} into shape {} they must have all \
          dimensions of the indices but the last, of which there must be one, and then those of the \

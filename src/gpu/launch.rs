@@ -42,6 +42,20 @@ const MOST_LANES: usize = 64;
 /// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
 const MOST_CROPPED: usize = 1 << 30;
 
+/// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
+/// kernel then takes its walks: `bash tests/run-hardware --leave-one-out` measures so what each is worth.
+#[cfg(feature = "test-seams")]
+fn is_refused(kernel: Kernel) -> bool {
+    static REFUSED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let refused = REFUSED.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
+    refused.split(',').any(|name| name == kernel.name())
+}
+
+#[cfg(not(feature = "test-seams"))]
+fn is_refused(_: Kernel) -> bool {
+    false
+}
+
 /// How invocations of a kernel share the rows of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
@@ -104,13 +118,20 @@ impl Site<'_> {
             Some(4) if contiguous == 12 && self.widest == VECTOR && walk.can_join(12) => Some(12),
             unit => unit,
         };
-        match unit {
-            Some(unit) => self.copy(walk, unit),
-            None if !walk.is_dense() => self.update_words(walk),
-            None => match self.whole_spans() {
-                Some(spans) if contiguous >= VECTOR => self.copy_unaligned(walk, spans),
-                _ => self.copy_words(walk),
-            },
+        let is_dense = walk.is_dense();
+        if let Some(unit) = unit {
+            return self.copy(walk, unit);
+        }
+        if is_dense
+            && contiguous >= VECTOR
+            && !is_refused(Kernel::CopyUnaligned)
+            && let Some(spans) = self.whole_spans()
+        {
+            return self.copy_unaligned(walk, spans);
+        }
+        match is_dense && !is_refused(Kernel::CopyWords) {
+            true => self.copy_words(walk),
+            false => self.update_words(walk),
         }
     }
 

@@ -403,16 +403,22 @@ fn check(
     if !fits(if fresh { shape.len() } else { elements }) {
         return error(empty);
     }
+    let updates_shape = |[indices, updates, shape]: [Vec<usize>; 3]| ScatterError::UpdatesShape {
+        indices,
+        updates,
+        shape,
+    };
     let slice = updates.strip_prefix(tuples);
-    if slice.is_none() || slice != shape.get(depth..) || tuples.is_empty() {
-        return error(|[indices, updates, shape]| ScatterError::UpdatesShape {
-            indices,
-            updates,
-            shape,
-        });
+    if slice.is_none() || slice != shape.get(depth..) {
+        return error(updates_shape);
     }
     if !fits(elements) {
         return error(empty);
+    }
+    // TensorFlow's first check takes a vector for one tuple, and its last check for tuples of one integer each. Only an
+    // empty vector passes both, and only where the destination's first dimension is empty as well.
+    if tuples.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
+        return error(updates_shape);
     }
     Ok(depth)
 }

@@ -57,6 +57,7 @@ pub fn scatter_nd<T: Clone + Default>(
     check_counts(counts, shape.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
     check_counts(counts, element_count(shape).unwrap_or(usize::MAX))?;
+    check_vector(indices_shape, updates_shape, shape)?;
     let rows = Rows {
         indices,
         indices_shape,
@@ -108,6 +109,7 @@ pub fn tensor_scatter_nd<T: Clone>(
     )?;
     check_counts((indices.len(), updates.len()), tensor.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
+    check_vector(indices_shape, updates_shape, shape)?;
     let rows = Rows {
         indices,
         indices_shape,
@@ -147,8 +149,8 @@ fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(),
     )
 }
 
-/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. Refuses indices of rank 1, which are a
-/// single row, as TensorFlow does, although `gather_nd` accepts them.
+/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`, in which indices of rank 1 are a single
+/// row.
 fn check_shapes(
     indices_shape: &[usize],
     depth: usize,
@@ -169,7 +171,7 @@ fn check_shapes(
         );
     }
     let slice = shape.get(depth..);
-    if slice != Some(&updates_shape[outer..]) || lead.is_empty() {
+    if slice != Some(&updates_shape[outer..]) {
         let shape = show(shape);
         return fail(
             "updates_shape",
@@ -180,6 +182,33 @@ fn check_shapes(
         );
     }
     Ok(())
+}
+
+/// Checks indices of rank 1 once more, as TensorFlow's kernels do, which take them for rows of one index each: the shape
+/// of updates is then also `indices.shape + shape[1..]`. Both rules only hold where indices have shape `[0]` and the
+/// first dimension of the output is empty. So `gather_nd` has a form for a single row, but a scatter does not.
+fn check_vector(
+    indices_shape: &[usize],
+    updates_shape: &[usize],
+    shape: &[usize],
+) -> Result<(), ReferenceError> {
+    let &[count] = indices_shape else {
+        return Ok(());
+    };
+    let slices = [&[count], shape.get(1..).unwrap_or_default()].concat();
+    if updates_shape == slices {
+        return Ok(());
+    }
+    fail(
+        "updates_shape",
+        format!(
+            "Dimensions [0,1) of indices[shape={}] = {count} must match dimensions [0,1) of \
+             updates[shape={}] = {}",
+            show(indices_shape),
+            show(updates_shape),
+            updates_shape[0]
+        ),
+    )
 }
 
 /// Rows of indices and their slices of updates, whose shapes the functions above have checked.

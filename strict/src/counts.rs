@@ -57,6 +57,8 @@ pub struct BindingCounts {
     pub name: String,
     /// The kind of access.
     pub access: Access,
+    /// The size of the binding in bytes.
+    pub room: u64,
     /// The number of accesses of invocations. A read from an address that all invocations of a workgroup share counts
     /// as one.
     pub accesses: u64,
@@ -78,6 +80,7 @@ pub struct BindingCounts {
 
 #[derive(Debug, Default)]
 struct Tally {
+    room: u64,
     accesses: u64,
     bytes: u64,
     instructions: u64,
@@ -116,16 +119,17 @@ impl Counter {
             .count() as u64
     }
 
-    /// Counts an access by some lanes. `lanes` holds pairs of a lane and its address, in the order of the lanes. Each
+    /// Counts an access by some lanes to a variable, whose binding has `room` bytes. `lanes` holds pairs of a lane and its address, in the order of the lanes. Each
     /// lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
-        name: &str,
+        (name, room): (&str, u64),
         access: Access,
         bytes: u64,
         lanes: &[(usize, u64)],
     ) {
         let tally = self.tallies.entry((name.to_owned(), access)).or_default();
+        tally.room = room;
         tally.accesses += lanes.len() as u64;
         tally.bytes += lanes.len() as u64 * bytes;
         for subgroup in lanes.chunk_by(|a, b| a.0 / self.subgroup == b.0 / self.subgroup) {
@@ -159,6 +163,7 @@ impl Counter {
         let counts = |((name, access), tally): ((String, Access), Tally)| BindingCounts {
             name,
             access,
+            room: tally.room,
             accesses: tally.accesses,
             bytes: tally.bytes,
             instructions: tally.instructions,
@@ -208,7 +213,7 @@ mod tests {
             most_workgroups: 1,
         });
         let lanes: Vec<_> = addresses.iter().copied().enumerate().collect();
-        counter.access("x", Access::Read, bytes, &lanes);
+        counter.access(("x", 1 << 20), Access::Read, bytes, &lanes);
         counter.end_workgroup();
         counter.bindings().remove(0)
     }

@@ -70,14 +70,18 @@ struct Touched {
     atomic: Touch,
 }
 
+/// The words of a page, for whose accesses memory is allocated together.
+const PAGE: usize = 1024;
+
 /// Words. For each of them, which of its bytes were written, and the accesses to it.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     words: Vec<u32>,
     /// For each word, a bit for each of its four bytes: 1 if the byte was written.
     written: Vec<u8>,
-    /// The accesses to each word. Empty until the first recorded access.
-    touched: Vec<Touched>,
+    /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so that a large
+    /// buffer of which few words are accessed takes little memory.
+    touched: Vec<Vec<Touched>>,
 }
 
 impl Memory {
@@ -173,9 +177,13 @@ impl Memory {
         by: Invocation,
     ) -> Option<Access> {
         if self.touched.is_empty() {
-            self.touched = vec![Touched::default(); self.words.len()];
+            self.touched = vec![Vec::new(); self.words.len().div_ceil(PAGE)];
         }
-        let touched = &mut self.touched[at];
+        let page = &mut self.touched[at / PAGE];
+        if page.is_empty() {
+            *page = vec![Touched::default(); PAGE.min(self.words.len())];
+        }
+        let touched = &mut page[at % PAGE];
         if touched.dispatch != dispatch {
             *touched = Touched {
                 dispatch,

@@ -57,6 +57,19 @@ pub struct Options {
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
+    /// The seed of the order in which invocations run, if they run in random order. `None` is the ascending order, in
+    /// which an atomic store leaves what the last invocation stores, and a list is what the first invocation began.
+    /// A shader whose result depends on the order is then right by chance. A GPU guarantees no order but that of
+    /// barriers, so tests should run with seeds.
+    ///
+    /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
+    /// barriers. Of a shader without barriers, every second workgroup runs in two parts, one part to its end before the
+    /// other begins. The side of a branch that runs first is random, too.
+    ///
+    /// The order is the same whenever a dispatch is repeated. Only the seed decides it, with the number of workgroups,
+    /// the sizes of the bindings and the content of the immediates, so that different dispatches have different orders.
+    /// With [`Options::counting`], the order is ascending.
+    pub shuffle: Option<u64>,
     /// What to count, if anything. Counting may leave out workgroups, so races and uses of unwritten memory are then
     /// not reported.
     pub counting: Option<Counting>,
@@ -82,6 +95,7 @@ impl Default for Options {
             outside: Outside::Fault,
             most_rounds: 65_535,
             panics: true,
+            shuffle: None,
             counting: None,
             rewrite: None,
             keeps_pipelines: false,

@@ -81,6 +81,7 @@ pub(crate) fn check_case(case: &Case) {
             updates,
             shape,
             indexing,
+            ..
         }) => {
             // In one of four cases, rows are written into zeros rather than added. No operation of TensorFlow does
             // this.
@@ -95,12 +96,12 @@ pub(crate) fn check_case(case: &Case) {
                 tensor,
                 indices,
                 updates,
-                adds,
+                combine,
                 indexing,
+                ..
             } = scattered;
-            let combine = if *adds { Combine::Add } else { Combine::Update };
             let rows = (*indices, *updates);
-            scatter(number, *indexing, &tensor.shape, rows, false, combine);
+            scatter(number, *indexing, &tensor.shape, rows, false, *combine);
         }
         Call::Crop(crop) => check_crop(number, crop),
         call => {

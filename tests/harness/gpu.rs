@@ -136,18 +136,33 @@ pub(super) fn gpus() -> Vec<Opened> {
     }
     let kinds = [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts];
     for (number, kind) in kinds.iter().enumerate() {
-        let mut options = strict_gpu::Options::default();
+        let mut options = strict_options();
         // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         gpus.push(Opened {
-            name: format!("strict, {kind:?}"),
+            name: format!("strict in order {}, {kind:?}", seed()),
             gpu: kind.open(&adapter).expect("whatever is asked for"),
             by_tensors: matches!(kind, Kind::Parts),
             of_adapter: (number, kinds.len()),
         });
     }
     gpus
+}
+
+/// Returns the seed of the order in which strict devices run invocations. `WGSLICE_TEST_ORDER` chooses another.
+fn seed() -> u64 {
+    let chosen = env::var("WGSLICE_TEST_ORDER").ok();
+    chosen.map_or(1, |seed| seed.parse().expect("a number"))
+}
+
+/// Returns strict-gpu's default options, with invocations in random order. Each dispatch has an order of its own, but
+/// always the same one.
+pub(crate) fn strict_options() -> strict_gpu::Options {
+    strict_gpu::Options {
+        shuffle: Some(seed()),
+        ..strict_gpu::Options::default()
+    }
 }
 
 /// Returns the adapters that the library accepts in a search with default options.

@@ -103,6 +103,9 @@ fn rows_name_places() {
         ),
         (&[4], &[0, 1], "[]", &[0], "[]", "(4,) [0,0,0,0]"),
         (&[3, 0], &[0, 1], "[]", &[0, 0], "[]", "(3,0) []"),
+        // A vector without values, as TensorFlow takes it.
+        (&[0], &[0], "[]", &[0], "[]", "(0,) []"),
+        (&[0, 3], &[0], "[]", &[0, 3], "[]", "(0,3) []"),
     ]);
 }
 
@@ -131,6 +134,17 @@ fn the_first_broken_rule_is_reported() {
             "[1,2]",
             "updates_shape: Dimensions [2,1) of input[shape=[4]] must match dimensions [0,1) of \
              updates[shape=[2]]",
+        ),
+        // The two checks of a vector: for one tuple, and for tuples of one integer each.
+        (&[2, 0, 3], &[2], "[0,0]", &[3], "[1,2,3]", empty),
+        (
+            &[3, 0],
+            &[0],
+            "[]",
+            &[3, 0],
+            "[]",
+            "updates_shape: Dimensions [0,1) of indices[shape=[0]] = 0 must match dimensions [0,1) \
+             of updates[shape=[3,0]] = 3",
         ),
         (
             &[3],

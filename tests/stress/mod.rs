@@ -4,7 +4,7 @@
 
 mod worker;
 
-use crate::harness::gpu::{adapters, request_device};
+use crate::harness::gpu::{adapters, request_device, strict_options};
 use std::{
     env,
     sync::mpsc::channel,
@@ -37,7 +37,7 @@ fn devices() -> Vec<(Gpu, usize)> {
         devices
             .extend([own(&adapter), own(&adapter), default.as_hardware()].map(|gpu| (gpu, MOST)));
     }
-    let mut options = strict_gpu::Options::default();
+    let mut options = strict_options();
     options.limits.max_compute_invocations_per_workgroup = 64;
     devices.push((own(&strict_gpu::StrictGpu::new(options).adapter()), 1 << 10));
     devices

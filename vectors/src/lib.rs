@@ -26,6 +26,7 @@
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
 //! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |
+//! | `combine` | how a scatter of the oracle combines two values |
 //! | `step` | the steps of a view |
 //! | `oracle` | the answer of the naive reference |
 //! | `variant` | the ways in which a call can be run |
@@ -36,6 +37,7 @@
 
 mod arguments;
 mod case;
+mod combine;
 mod elements;
 mod judge;
 mod kind;

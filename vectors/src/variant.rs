@@ -16,7 +16,7 @@ use wgslice::{
 /// One way to run a case: the type of its elements, and for a gather, crop or scatter the index type and a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The type of the elements: one type stands for each element size.
+    /// The type of the elements: one type stands for each element size, except in a case of floating-point elements.
     pub dtype: DType,
     /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
     /// operations.
@@ -35,8 +35,8 @@ pub struct Outcome {
 }
 
 /// Returns every way to run a case, which combines three choices: an element width that holds the values (not 16 bytes
-/// if values are added), an index type that holds the indices, and a policy for out-of-range indices that the case
-/// allows.
+/// if the operation computes with them), or the case's floating-point type; an index type that holds the indices; and a
+/// policy for out-of-range indices that the case allows.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -48,16 +48,19 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
     let holds = |dtype: &DType| {
         let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
-        // Elements of 16 bytes are added as complex numbers, but these values are encoded as integers.
-        tensors.iter().all(fits) && !(call.adds() && *dtype == DType::Complex128)
+        // Elements of 16 bytes are computed with as complex numbers, but these values are encoded as integers.
+        tensors.iter().all(fits) && !(call.computes() && *dtype == DType::Complex128)
     };
-    let dtypes = WIDTHS.into_iter().filter(holds);
+    let dtypes: Vec<DType> = match call.float() {
+        Some(float) => vec![float],
+        None => WIDTHS.into_iter().filter(holds).collect(),
+    };
     let Some((indices, indexing)) = call.tuples() else {
         let variant = |dtype| Variant {
             dtype,
             indices: None,
         };
-        return dtypes.map(variant).collect();
+        return dtypes.into_iter().map(variant).collect();
     };
     let policies: &[OutOfRange] = match indexing.clamp {
         true => &[OutOfRange::Clamp],
@@ -74,7 +77,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             indices: Some(kind),
         })
     };
-    dtypes.flat_map(each).collect()
+    dtypes.into_iter().flat_map(each).collect()
 }
 
 /// A call that has been given to a device. The device may not have run it yet.
@@ -229,7 +232,12 @@ fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-byte elements", self.dtype.size())?;
+        match self.dtype {
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+                write!(f, "{} elements", self.dtype)?;
+            }
+            _ => write!(f, "{}-byte elements", self.dtype.size())?,
+        }
         if let Some((kind, policy)) = self.indices {
             let policy = match policy {
                 OutOfRange::Zero => "zero",

@@ -32,9 +32,9 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// Run golden vectors or random cases, and compare every bit
 ///
 /// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size
-/// (1 to 16 bytes) that can hold its values; gathers and scatters also with every index type that
-/// holds their indices, and under both policies for indices out of range. A line on a device
-/// counts as one, and passes if all of these pass.
+/// (1 to 16 bytes) that can hold its values, or in its floating-point type; gathers and scatters
+/// also with every index type that holds their indices, and under both policies for indices out
+/// of range. A line on a device counts as one, and passes if all of these pass.
 ///
 /// With --random, cases of all operations are generated and answered by a naive reference. Each
 /// runs on each device in one way. A failing case is reduced as long as it still fails, and
@@ -57,8 +57,16 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N")]
     pub(crate) random: Option<NonZero<usize>>,
     /// The seed: equal seeds generate equal cases
+    #[cfg(not(feature = "strict"))]
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
+    /// The seed: equal seeds generate equal cases, which --strict runs in an equal order
+    #[cfg(feature = "strict")]
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Stop at the first failure, and do not reduce it
+    #[arg(long)]
+    pub(crate) first: bool,
     /// Verify the shaders in an interpreter that reports every fault, instead of on the devices
     /// of the machine; not with --device, --adapter or --backend
     #[cfg(feature = "strict")]
@@ -75,7 +83,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let devices = devices(global)?;
     #[cfg(feature = "strict")]
     let devices = if args.strict {
-        strict::devices(global)?
+        strict::devices(global, args.seed)?
     } else {
         devices(global)?
     };
@@ -87,11 +95,14 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     progress::counted(cases * devices.len(), |progress| {
         for (path, cases) in &files {
             for case in cases {
+                if args.first && !summary.all_passed() {
+                    return;
+                }
                 check(path, case, &devices, &mut summary);
                 progress.advance(devices.len());
             }
         }
-        random::run(args.seed, random, &devices, &mut summary, progress);
+        random::run(args, random, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;

@@ -1,7 +1,10 @@
 //! `wgslice verify --random`: runs random cases on every device. A failing case is reduced as long as it still
 //! fails, and printed as a line that `verify` reads.
 
-use super::summary::{Failed, Summary};
+use super::{
+    Verify,
+    summary::{Failed, Summary},
+};
 use crate::progress::Counter;
 use wgslice::Backend;
 use wgslice_vectors::{
@@ -18,7 +21,7 @@ const TRIES: usize = 4000;
 
 /// Runs `count` cases. Each runs in one of its ways, the same on every device.
 pub(super) fn run(
-    seed: u64,
+    &Verify { seed, first, .. }: &Verify,
     count: usize,
     devices: &[Backend],
     summary: &mut Summary,
@@ -34,6 +37,9 @@ pub(super) fn run(
             continue;
         };
         for device in devices {
+            if first && !summary.all_passed() {
+                return;
+            }
             progress.advance(1);
             let Some(problem) = wrong(&case, device, &variant) else {
                 summary.passed += 1;
@@ -41,7 +47,7 @@ pub(super) fn run(
             };
             reduced += 1;
             let (problem, smallest) = match reduced {
-                ..=REDUCED => {
+                ..=REDUCED if !first => {
                     let (smallest, problem) = smallest(&case, device, &variant, problem);
                     (problem, Some(smallest.to_line()))
                 }

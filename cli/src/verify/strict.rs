@@ -6,11 +6,14 @@ use crate::{args::Global, device, failure::Failure};
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// Returns the options that the devices have in common. Workgroups are limited to 64 invocations, because every
-/// invocation is interpreted.
-fn options(name: &str) -> Options {
-    let mut options = Options::default();
-    options.info.name = format!("strict, {name}");
+/// Returns the options that the devices have in common. Invocations run in the random order of this seed, which the
+/// name tells. Workgroups are limited to 64 invocations, because every invocation is interpreted.
+fn options(name: &str, seed: u64) -> Options {
+    let mut options = Options {
+        shuffle: Some(seed),
+        ..Options::default()
+    };
+    options.info.name = format!("strict, {name}, seed {seed}");
     options.limits.max_compute_invocations_per_workgroup = 64;
     options
 }
@@ -20,8 +23,8 @@ fn open(options: Options) -> Result<Gpu, Failure> {
     pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
-/// Opens the devices. Refuses options that choose others.
-pub(super) fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
+/// Opens the devices, which run invocations in the random order of `seed`. Refuses options that choose others.
+pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
     let device = global.device.map(|_| "--device");
     if let Some(option) = device.or(device::named(global)) {
         return Err(Failure::usage(format_args!(
@@ -31,9 +34,9 @@ pub(super) fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
     }
     let plain = |name| Options {
         features: wgpu::Features::empty(),
-        ..options(name)
+        ..options(name, seed)
     };
-    let mut tiny = options("tiny windows");
+    let mut tiny = options("tiny windows", seed);
     // A gather may take a dispatch for each pair of a window of params and a window of the result, so smaller windows
     // would take too long.
     tiny.limits.max_storage_buffer_binding_size = 4096;
@@ -47,7 +50,7 @@ pub(super) fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
         ..plain(name)
     };
     Ok([
-        open(options("as software"))?,
+        open(options("as software", seed))?,
         open(plain("as a GPU"))?.as_hardware(),
         open(tiny)?
             .with_dispatch_bytes(16 << 10)

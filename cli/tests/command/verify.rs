@@ -84,6 +84,22 @@ fn an_altered_value_is_seen() {
 }
 
 #[test]
+fn it_can_stop_at_the_first_failure() {
+    let folder = Folder::new();
+    let good = find(|case| case["op"] == "slice" && case["expected"]["shape"] == json!([2]));
+    let mut bad = good.clone();
+    bad["expected"]["data"][1] = json!(12345);
+    let cases = [&good, &bad, &bad, &good].map(|case| json!(case));
+    let last = |options: &[&str]| {
+        let ran = verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        last_line(&ran).to_owned()
+    };
+    assert_eq!(last(&["--random", "5"]), "7 passed, 2 failed");
+    assert_eq!(last(&["--random", "5", "--first"]), "1 passed, 1 failed");
+}
+
+#[test]
 fn altered_shapes_kinds_and_fillings_are_seen() {
     let folder = Folder::new();
     let out_of_range =

@@ -7,6 +7,10 @@
 //! are considered exceptions (words that contain several rows), and do not count in this choice. The same holds for
 //! loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
 //!
+//! So the path can be too short, where loops run often or lanes also execute code beside it, and too long, where the
+//! compiler has unrolled an exception: its stores are then outside of loops, and the path leads through all of them.
+//! `estimate` therefore also uses the operations that the interpreter ran.
+//!
 //! The path is that of one lane, in a wave whose other lanes all take it too. Where the code has two sides for lanes
 //! that diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from
 //! the mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at the

@@ -70,16 +70,18 @@ fn installed() -> Option<PathBuf> {
 pub(crate) const NOT_INSTALLED: &str =
     "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
 
-/// Compiles kernels for a family, in another process. `kernels` is `cases` or `vectors`, as on the command line.
+/// Compiles kernels for a family, in another process. `kernels` is `cases` or `vectors`, as on the command line, and
+/// `names` are those of the cases, or empty for all.
 ///
 /// # Errors
 ///
 /// The error is the reason why there is no report.
-pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
+pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<Report, String> {
     let driver = installed().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
         .args(["compile", kernels])
+        .args(names)
         .env("VK_ICD_FILENAMES", &driver)
         .env("VK_DRIVER_FILES", &driver)
         .env("RADV_FORCE_FAMILY", family.name)

@@ -4,7 +4,9 @@ use super::{Case, Indices, Work};
 use wgslice::{
     DType::{self, Complex128, F16, F32, F64, I32, U8},
     Plan, SliceSpec, View,
-    options::{Combine, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+    },
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -13,6 +15,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(gathers());
     cases.extend(updates());
     cases.extend(scatters());
+    cases.extend(crops());
     cases
 }
 
@@ -48,6 +51,27 @@ fn slices() -> Vec<Case> {
             U8,
             square,
             "1:4095, 1:4001",
+        ),
+        slice(
+            "u8crop3999",
+            "u8 crop at offset 1, rows of 3999 bytes",
+            U8,
+            square,
+            "1:4095, 1:4000",
+        ),
+        slice(
+            "u8crop501",
+            "u8 crop at offset 1, rows of 501 bytes",
+            U8,
+            square,
+            "1:4095, 1:502",
+        ),
+        slice(
+            "W6odd",
+            "u8 crop and flip of 481 pixels",
+            U8,
+            image,
+            ":, 16:497, 496:15:-1, :",
         ),
         slice("rgbflip", "u8 RGB, x flipped", U8, image, ":, :, ::-1, :"),
         slice("u8rev", "u8, last axis reversed", U8, square, ":, ::-1"),
@@ -223,6 +247,8 @@ fn scatters() -> Vec<Case> {
         Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
     };
     let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
+    // Rows of many bytes are fewer, so that the interpreter runs them in a minute.
+    let few = m / 8;
     vec![
         scatter("su1", "scatter of single f32", update, F32, m, 1, 2 * m),
         scatter(
@@ -230,9 +256,29 @@ fn scatters() -> Vec<Case> {
             "scatter of rows of 64 f32",
             update,
             F32,
-            m / 8,
+            few,
             64,
-            m / 4,
+            2 * few,
+        ),
+        scatter("su8", "scatter of rows of 3 u8", update, U8, m, 3, 2 * m),
+        scatter(
+            "su100",
+            "scatter of rows of 100 u8",
+            update,
+            U8,
+            few,
+            100,
+            2 * few,
+        ),
+        // Rows that are few for the tensor that they go to, which has 1 GiB.
+        scatter(
+            "su64few",
+            "scatter of 64 rows of 256 bytes into 1 GiB",
+            update,
+            F32,
+            64,
+            64,
+            4 * m,
         ),
         scatter("sa1", "scatter-add of single f32", add, F32, m, 1, 2 * m),
         scatter(
@@ -240,9 +286,9 @@ fn scatters() -> Vec<Case> {
             "scatter-add of rows of 64 f32",
             add,
             F32,
-            m / 8,
+            few,
             64,
-            m / 4,
+            2 * few,
         ),
         scatter(
             "saf",
@@ -253,6 +299,80 @@ fn scatters() -> Vec<Case> {
             1,
             64,
         ),
+        scatter(
+            "sa1k",
+            "scatter-add of single f32 to 1024 slices",
+            add,
+            F32,
+            m,
+            1,
+            1024,
+        ),
         scatter("sai1", "scatter-add of single i32", add, I32, m, 1, 2 * m),
+        scatter(
+            "sai64",
+            "scatter-add of rows of 64 i32",
+            add,
+            I32,
+            few,
+            64,
+            2 * few,
+        ),
+        scatter("sa8", "scatter-add of rows of 3 u8", add, U8, m, 3, 2 * m),
+        scatter(
+            "sah64",
+            "scatter-add of rows of 64 f16",
+            add,
+            F16,
+            few,
+            64,
+            2 * few,
+        ),
+    ]
+}
+
+/// Returns the crops of W15 with rows of an odd number of bytes, pixels of one byte, and pixels of 12 bytes.
+fn crops() -> Vec<Case> {
+    let crop = |name: &str, what: &str, dtype, shape: &[usize], size: usize| {
+        let options = CropOptions {
+            sizes: vec![size; 2],
+            ..CropOptions::default()
+        };
+        let boxes = Boxes {
+            count: shape[0],
+            box_indices: false,
+            flips: true,
+        };
+        let begins = shape[1..3].iter().map(|dim| dim - size + 1);
+        let indices = Indices {
+            rows: boxes.count,
+            sizes: begins.chain([2, 2]).collect(),
+            is_64_bit: false,
+        };
+        let plan = Plan::crop(shape, boxes, &options, dtype).expect("a crop");
+        Case::new(name, what, Work::Gather(plan, indices))
+    };
+    vec![
+        crop(
+            "W15odd",
+            "random crop and flip, 223 pixels",
+            U8,
+            &[256, 256, 256, 3],
+            223,
+        ),
+        crop(
+            "W15gray",
+            "random crop and flip, gray",
+            U8,
+            &[256, 256, 256, 1],
+            224,
+        ),
+        crop(
+            "W15f32",
+            "random crop and flip, f32 RGB",
+            F32,
+            &[64, 256, 256, 3],
+            224,
+        ),
     ]
 }

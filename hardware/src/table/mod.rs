@@ -8,7 +8,7 @@ use crate::{
     count::{Counts, Traffic},
     estimate::{self, Times},
 };
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 /// A kernel of a case, and its results.
 #[derive(Debug)]
@@ -30,6 +30,20 @@ pub(crate) struct Origin {
     pub(crate) date: String,
     pub(crate) wgpu: String,
     pub(crate) reports: Vec<Report>,
+}
+
+impl Origin {
+    /// Returns the line that names the date, the versions and the compiler, and introduces the command.
+    pub(crate) fn line(&self) -> String {
+        let compiler = match &self.reports[..] {
+            [] => "without AMD's compiler: RADV is not installed here".into(),
+            [first, ..] => {
+                let families = FAMILIES.map(|family| format!("{} ({})", family.what, family.name));
+                format!("{} for {}", first.driver, families.join(", "))
+            }
+        };
+        format!("{}, {}, {compiler}. Written by\n\n", self.date, self.wgpu)
+    }
 }
 
 impl<'a> Kernel<'a> {
@@ -58,12 +72,8 @@ impl<'a> Kernel<'a> {
         kernels
     }
 
-    /// Returns the kernel's name, which is part of the pipeline's label. The label of a peer's kernel is the peer's
-    /// name.
     fn kernel_name(&self) -> &str {
-        let label = &self.counts.label;
-        let (_, kernel) = label.split_once(": ").unwrap_or(("", label));
-        kernel.split(" (").next().unwrap_or(kernel)
+        kernel_name(&self.counts.label)
     }
 
     fn times(&self) -> Option<Times> {
@@ -92,10 +102,17 @@ impl<'a> Kernel<'a> {
     }
 }
 
+/// Returns a kernel's name, which is part of the pipeline's label. The label of a peer's kernel is the peer's name.
+pub(crate) fn kernel_name(label: &str) -> &str {
+    let (_, kernel) = label.split_once(": ").unwrap_or(("", label));
+    kernel.split(" (").next().unwrap_or(kernel)
+}
+
 const LEGEND: &str = include_str!("legend.md");
 const COUNTED: &str = include_str!("counted.md");
 const COMPILED: &str = include_str!("compiled.md");
 const ESTIMATED: &str = include_str!("estimated.md");
+const TIMES: &str = include_str!("times.md");
 
 const NOT_RUN: &str = "not run";
 
@@ -191,7 +208,7 @@ fn estimated(kernel: &Kernel<'_>) -> String {
         return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
     // A kernel that returns at once accesses no memory to compare with.
-    if estimate::memory_bytes(&kernel.counts) < 1.0 {
+    if !estimate::accesses_memory(&kernel.counts) {
         return row(kernel, &vec!["–".to_owned(); 6]);
     }
     let (unit, _) = times.h100_bound();
@@ -207,18 +224,65 @@ fn estimated(kernel: &Kernel<'_>) -> String {
     row(kernel, &cells)
 }
 
+/// Returns the kernels of each case. Those of a case follow one another.
+fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
+    kernels.chunk_by(|a, b| a.case.name == b.case.name)
+}
+
+/// Returns the time in microseconds that each GPU takes for these kernels, one after the other. `None` if they were not
+/// compiled.
+pub(crate) fn microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
+    let mut sum = [0.0; 3];
+    for kernel in kernels {
+        let of_kernel = kernel.times()?.microseconds(&kernel.counts);
+        sum = [0, 1, 2].map(|gpu| sum[gpu] + of_kernel[gpu]);
+    }
+    Some(sum)
+}
+
+/// Formats three digits, or all those before the point.
+fn digits(value: f64) -> String {
+    match value {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn time(kernels: &[Kernel<'_>]) -> String {
+    let case = kernels[0].case;
+    let megabytes = kernels
+        .iter()
+        .map(|kernel| estimate::megabytes(&kernel.counts));
+    let mut cells = vec![kernels.len().to_string(), digits(megabytes.sum())];
+    match microseconds(kernels) {
+        Some(times) => {
+            let busy = kernels
+                .iter()
+                .filter(|kernel| estimate::accesses_memory(&kernel.counts));
+            let instructions = busy.filter_map(|kernel| {
+                let rdna2 = kernel.compiled.first()?;
+                let of_each = estimate::vector_instructions(&rdna2.path, &kernel.counts);
+                Some(of_each * kernel.counts.invocations / 1e6)
+            });
+            cells.push(digits(instructions.sum()));
+            cells.extend(times.map(digits));
+        }
+        None => cells.extend(vec![NOT_RUN.to_owned(); 4]),
+    }
+    format!(
+        "| {} | {} | {} |\n",
+        case.name,
+        case.what,
+        cells.join(" | ")
+    )
+}
+
 /// Returns the text of the whole file.
 pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = String::from("# What the shaders ask of GPUs, without one\n\n");
-    let _ = write!(text, "{}, {}, ", origin.date, origin.wgpu);
-    match &origin.reports[..] {
-        [] => text += "without AMD's compiler: RADV is not installed here",
-        [first, ..] => {
-            let families = FAMILIES.map(|family| format!("{} ({})", family.what, family.name));
-            let _ = write!(text, "{} for {}", first.driver, families.join(", "));
-        }
-    }
-    text += ". Written by\n\n```sh\nbash tests/run-hardware\n```\n\n";
+    text += &origin.line();
     text += LEGEND;
     for (head, line) in [
         (COUNTED, counted as fn(&Kernel<'_>) -> String),
@@ -229,27 +293,29 @@ pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>
         text.extend(library.iter().map(line));
     }
     text += &fitted(library);
+    text += TIMES;
+    text.extend(by_case(library).map(time));
     text + &peers::tables(library, peers)
 }
 
 /// Says how well operations predict instructions in the kernels without loops, for which both are known.
 fn fitted(library: &[Kernel<'_>]) -> String {
-    let ratio = |kernel: &Kernel<'_>| {
+    let without_loops = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {
             return None;
         };
         let of_each = rdna2.path.vector as f64 / estimate::operations(&kernel.counts);
-        (!estimate::is_about(&rdna2.path, &kernel.counts)).then_some(of_each)
+        (!rdna2.path.loops).then_some(of_each)
     };
-    let mut ratios: Vec<f64> = library.iter().filter_map(ratio).collect();
+    let mut ratios: Vec<f64> = library.iter().filter_map(without_loops).collect();
     ratios.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
         return String::new();
     };
     format!(
-        "\nFor kernels with loops, {} vector instructions are assumed for each operation that the interpreter ran, and {} more \
-         operations for each division. The {} kernels without loops have {least:.2} to {most:.2} instructions for each \
-         operation, with a median of {:.2}.\n",
+        "\nEstimates from operations assume {} vector instructions for each operation that the interpreter ran, and {} more \
+         operations for each division. On the paths of the {} kernels without loops, there are {least:.2} to {most:.2} \
+         instructions for each operation, with a median of {:.2}.\n",
         estimate::INSTRUCTIONS_PER_OPERATION,
         estimate::OPERATIONS_PER_DIVISION,
         ratios.len(),
@@ -281,29 +347,16 @@ mod tests {
 
     #[test]
     fn kernel_names_are_found_in_labels() {
-        let case = Case {
-            name: "W1".into(),
-            what: "a crop".into(),
-            work: crate::cases::library().remove(0).work,
-        };
-        let kernel = |label: &str| {
-            let counts = Counts {
-                label: label.into(),
-                ..Counts::default()
-            };
-            let kernels = Kernel::of(&case, vec![counts], &[], &[]);
-            kernels[0].kernel_name().to_owned()
-        };
         assert_eq!(
-            kernel("wgslice scatter_nd, resolve: resolve (CHAINS 1)"),
+            kernel_name("wgslice scatter_nd, resolve: resolve (CHAINS 1)"),
             "resolve"
         );
-        assert_eq!(kernel("wgslice scatter_nd, sort: sort"), "sort");
+        assert_eq!(kernel_name("wgslice scatter_nd, sort: sort"), "sort");
         assert_eq!(
-            kernel("wgslice gather: packed bytes (ROW_BYTES 3, UNIT_BYTES 1)"),
+            kernel_name("wgslice gather: packed bytes (ROW_BYTES 3, UNIT_BYTES 1)"),
             "packed bytes"
         );
-        assert_eq!(kernel("tfjs"), "tfjs");
+        assert_eq!(kernel_name("tfjs"), "tfjs");
     }
 
     #[test]

@@ -145,7 +145,9 @@ impl Shared {
     /// Panics with the faults if there are any and [`Options::panics`] is on. Otherwise stores them.
     fn found(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
-            let all: Vec<_> = faults.iter().map(Fault::to_string).collect();
+            let mut all: Vec<_> = faults.iter().map(Fault::to_string).collect();
+            let order = self.options.shuffle;
+            all.extend(order.map(|seed| format!("in the random order of the seed {seed}")));
             panic!("{}", all.join("\n"));
         }
         locked(&self.log.faults).extend(faults);

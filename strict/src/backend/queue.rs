@@ -9,7 +9,7 @@ use super::{
 use crate::{
     DispatchCounts,
     counts::sample,
-    machine::{Bound, Machine},
+    machine::{Bound, Machine, Random},
     memory::{Memory, WORD, index},
 };
 use naga::{AddressSpace, StorageAccess};
@@ -208,6 +208,15 @@ impl StrictQueue {
             }
         }
 
+        // Counts are those of subgroups, whose invocations are neighbours only in ascending order.
+        let seed = options.shuffle.filter(|_| options.counting.is_none());
+        // Neither the dispatches before nor other threads decide the order, so that it can be repeated.
+        let random = seed.map(|seed| {
+            let sizes = bound.iter().flatten().map(|place| place.bytes);
+            let numbers = workgroups.iter().copied().map(u64::from).chain(sizes);
+            let bytes = numbers.flat_map(u64::to_le_bytes);
+            Random::of(seed, bytes.chain(immediates.iter().copied()))
+        });
         let number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
         let (faults, counts) = {
             let mut guards: Vec<MutexGuard<'_, Memory>> = in_order(&buffers);
@@ -220,7 +229,10 @@ impl StrictQueue {
             let most = options
                 .counting
                 .map_or(u64::MAX, |counting| counting.most_workgroups);
-            let chosen = sample(width * height * depth, most);
+            let mut chosen = sample(width * height * depth, most);
+            if let Some(mut random) = random.clone() {
+                random.shuffle(&mut chosen);
+            }
             let mut run = 0;
             for &group in &chosen {
                 run += 1;
@@ -229,7 +241,8 @@ impl StrictQueue {
                     group / width % height,
                     group / (width * height),
                 ];
-                machine.run(id.map(|n| u32::try_from(n).expect("a workgroup's number")));
+                let id = id.map(|n| u32::try_from(n).expect("a workgroup's number"));
+                machine.run(id, random.as_ref().map(|random| random.fork(group)));
                 if !machine.faults.is_empty() {
                     break;
                 }

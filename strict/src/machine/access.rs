@@ -237,7 +237,7 @@ impl<'a> Machine<'a> {
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
                 .collect();
-            counter.access(name, access, bytes, &lanes);
+            counter.access((name, room), access, bytes, &lanes);
         }
         places
     }

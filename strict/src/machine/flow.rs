@@ -3,6 +3,7 @@
 
 use super::{
     Frame, Machine, Mask,
+    order::Random,
     value::{Data, Value, low},
     variable::Variable,
 };
@@ -95,8 +96,13 @@ impl<'a> Machine<'a> {
                             .collect()
                     };
                     let (mut yes, mut no) = (side(1), side(0));
-                    self.block(frame, accept, &mut yes, left.as_deref_mut());
-                    self.block(frame, reject, &mut no, left.as_deref_mut());
+                    let mut sides = [(accept, &mut yes), (reject, &mut no)];
+                    if self.random.as_mut().is_some_and(Random::coin) {
+                        sides.reverse();
+                    }
+                    for (side, mask) in sides {
+                        self.block(frame, side, mask, left.as_deref_mut());
+                    }
                     join(&mut yes, &no);
                     *mask = yes;
                 }

@@ -2,6 +2,10 @@
 //! called lanes, take one step of the program together. The sides of a branch run one after the other, each with the
 //! lanes of the other side masked out. A loop runs until its last lane has left.
 //!
+//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then lanes are invocations in
+//! another order, so that a step, which goes through the lanes in ascending order, goes through the invocations in that
+//! order.
+//!
 //! | file | decides |
 //! |---|---|
 //! | `value` | how values are stored |
@@ -11,6 +15,7 @@
 //! | `flow` | control flow |
 //! | `pointer` | where pointers point |
 //! | `access`, `atomic` | loads, stores and atomic operations, and their faults |
+//! | `order` | the order of workgroups and invocations |
 //! | `support` | which shaders can be run |
 
 mod access;
@@ -18,11 +23,13 @@ mod arithmetic;
 mod atomic;
 mod expression;
 mod flow;
+mod order;
 mod pointer;
 mod support;
 mod value;
 mod variable;
 
+pub(crate) use order::Random;
 pub(crate) use support::check as check_supported;
 
 use crate::{
@@ -97,6 +104,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) groups: [u32; 3],
     lanes: usize,
     group: [u32; 3],
+    /// The number of each lane's invocation in the workgroup.
+    invocations: Vec<u32>,
+    /// Decides the order of the invocations. `None` for ascending order.
+    random: Option<Random>,
     /// The number of barriers for buffers that the workgroup has passed, and below it the number of barriers for
     /// workgroup memory.
     storage_phase: u32,
@@ -106,6 +117,7 @@ pub(crate) struct Machine<'a> {
     private: HashMap<Handle<GlobalVariable>, usize>,
     shared: HashMap<Handle<GlobalVariable>, Memory>,
 }
+
 /// The state of a call of a function.
 struct Frame<'a> {
     function: &'a Function,
@@ -127,7 +139,8 @@ impl<'a> Machine<'a> {
         bound: Vec<Option<Bound>>,
         (number, groups): (u64, [u32; 3]),
     ) -> Self {
-        let lanes = program.entry_point().workgroup_size.iter().product::<u32>() as usize;
+        let invocations = program.entry_point().workgroup_size.iter().product::<u32>();
+        let lanes = invocations as usize;
         Self {
             program,
             options,
@@ -139,6 +152,8 @@ impl<'a> Machine<'a> {
             groups,
             lanes,
             group: [0; 3],
+            invocations: (0..invocations).collect(),
+            random: None,
             storage_phase: 0,
             workgroup_phase: 0,
             stack: Vec::new(),
@@ -147,8 +162,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a workgroup.
-    pub(crate) fn run(&mut self, group: [u32; 3]) {
+    /// Runs a workgroup. `random` decides the order of its invocations, which is ascending without it.
+    pub(crate) fn run(&mut self, group: [u32; 3], random: Option<Random>) {
         let program = self.program;
         let (module, entry) = (&program.module, program.entry_point());
         self.group = group;
@@ -156,6 +171,10 @@ impl<'a> Machine<'a> {
         self.stack.clear();
         self.private.clear();
         self.shared.clear();
+        self.random = random;
+        if let Some(random) = &mut self.random {
+            random.shuffle(&mut self.invocations);
+        }
         for (handle, variable) in module.global_variables.iter() {
             match variable.space {
                 AddressSpace::WorkGroup => {
@@ -183,12 +202,30 @@ impl<'a> Machine<'a> {
         let arguments = entry.function.arguments.iter();
         let arguments = arguments
             .map(|argument| Value::Data(self.input(argument.ty, argument.binding.as_ref())));
-        let arguments = arguments.collect();
+        let arguments: Vec<_> = arguments.collect();
         let info = program.info.get_entry_point(program.entry);
-        self.call(&entry.function, info, arguments, &vec![true; self.lanes]);
+        for part in self.parts() {
+            self.call(&entry.function, info, arguments.clone(), &part);
+        }
         if let Some(counter) = &mut self.counter {
             counter.end_workgroup();
         }
+    }
+
+    /// The parts of the workgroup that run one after the other, as masks: all lanes at once or, for every second
+    /// workgroup in random order, two parts. Barriers need all lanes at once.
+    fn parts(&mut self) -> Vec<Mask> {
+        let lanes = self.lanes;
+        let module = &self.program.module;
+        let mut random = self.random.as_mut();
+        let random = random.take_if(|random| random.coin() && !order::has_barriers(module));
+        let cut = random.map_or(0, |random| random.below(lanes));
+        let masks =
+            [0..cut, cut..lanes].map(|part| (0..lanes).map(|n| part.contains(&n)).collect());
+        masks
+            .into_iter()
+            .filter(|mask: &Mask| mask.contains(&true))
+            .collect()
     }
 
     /// The value of an argument of the entry point, or of a member of such an argument.
@@ -209,13 +246,13 @@ impl<'a> Machine<'a> {
     fn built_in(&self, built_in: BuiltIn) -> Data {
         let [x, y, _] = self.program.entry_point().workgroup_size;
         let size = self.program.entry_point().workgroup_size;
-        let local = |lane: u32| [lane % x, lane / x % y, lane / (x * y)];
-        let lanes = || 0..u32::try_from(self.lanes).expect("a workgroup's invocations");
+        let local = |number: u32| [number % x, number / x % y, number / (x * y)];
+        let invocations = || self.invocations.iter().copied();
         let three = |of: &dyn Fn(usize, u32) -> u32| {
-            let words = (0..3).flat_map(|c| lanes().map(move |lane| (c, lane)));
+            let words = (0..3).flat_map(|c| invocations().map(move |number| (c, number)));
             Data::varying(
                 words
-                    .map(|(c, lane)| i64::from(of(c, lane)))
+                    .map(|(c, number)| i64::from(of(c, number)))
                     .collect::<Vec<_>>(),
             )
         };
@@ -223,12 +260,12 @@ impl<'a> Machine<'a> {
         match built_in {
             BuiltIn::WorkGroupId => numbers(self.group),
             BuiltIn::NumWorkGroups => numbers(self.groups),
-            BuiltIn::LocalInvocationId => three(&|c, lane| local(lane)[c]),
+            BuiltIn::LocalInvocationId => three(&|c, number| local(number)[c]),
             BuiltIn::GlobalInvocationId => {
-                three(&|c, lane| self.group[c] * size[c] + local(lane)[c])
+                three(&|c, number| self.group[c] * size[c] + local(number)[c])
             }
             BuiltIn::LocalInvocationIndex => {
-                Data::varying(lanes().map(i64::from).collect::<Vec<_>>())
+                Data::varying(invocations().map(i64::from).collect::<Vec<_>>())
             }
             other => unreachable!("a shader with {other:?} is not supported"),
         }
@@ -279,16 +316,17 @@ impl<'a> Machine<'a> {
             pipeline: program.label.clone(),
             variable: variable.to_owned(),
             workgroup: self.group,
-            invocation: lane,
+            invocation: self.invocations[lane] as usize,
             line,
         });
     }
+
     /// The invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if `shared` is
     /// true, otherwise those for buffers.
     fn invocation(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;
-        let local = u32::try_from(lane).expect("a workgroup's invocation");
+        let local = self.invocations[lane];
         let phase = if shared {
             self.workgroup_phase
         } else {

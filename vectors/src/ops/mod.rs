@@ -10,8 +10,9 @@
 //! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
-//! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop`,
-//! `scatter_elements` and `tensor_scatter_nd_add`.
+//! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
+//! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
+//! elements.
 
 mod batch_gather;
 mod crop;
@@ -43,7 +44,7 @@ use crate::{
 };
 use std::fmt;
 use wgslice::{
-    Error,
+    DType, Error,
     reference::{Indexing, ReferenceError},
 };
 
@@ -74,9 +75,15 @@ pub(crate) trait Op<'a>: Sized {
         None
     }
 
-    /// Returns whether the operation adds values. Elements must then be of a type that has addition.
-    fn adds(&self) -> bool {
+    /// Returns whether the operation computes with values, rather than moving them. Elements must then be of a type that
+    /// has the computation.
+    fn computes(&self) -> bool {
         false
+    }
+
+    /// Returns the floating-point type of the values, whose bits the case holds. `None` if they are integers.
+    fn float(&self) -> Option<DType> {
+        None
     }
 }
 
@@ -162,10 +169,18 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns whether the operation adds values. Elements must then be of a type that has addition.
-            pub(crate) fn adds(&self) -> bool {
+            /// Returns whether the operation computes with values. Elements must then be of a type that has the
+            /// computation.
+            pub(crate) fn computes(&self) -> bool {
                 match self {
-                    $(Self::$operation(op) => op.adds()),*
+                    $(Self::$operation(op) => op.computes()),*
+                }
+            }
+
+            /// Returns the floating-point type of the values. `None` if they are integers.
+            pub(crate) fn float(&self) -> Option<DType> {
+                match self {
+                    $(Self::$operation(op) => op.float()),*
                 }
             }
         }
@@ -187,6 +202,9 @@ operations! {
     ScatterElements(ScatterElements) = "scatter_elements",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",
     TensorScatterNdAdd(TensorScatterNd) = "tensor_scatter_nd_add",
+    TensorScatterNdSub(TensorScatterNd) = "tensor_scatter_nd_sub",
+    TensorScatterNdMin(TensorScatterNd) = "tensor_scatter_nd_min",
+    TensorScatterNdMax(TensorScatterNd) = "tensor_scatter_nd_max",
 }
 
 impl Operation {

@@ -122,7 +122,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         Some((self.indices, self.indexing))
     }
 
-    fn adds(&self) -> bool {
+    fn computes(&self) -> bool {
         self.adds
     }
 }

@@ -1,16 +1,17 @@
 use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
-    oracle::{Answer, add, scattered},
+    combine::{combine, float},
+    oracle::{Answer, scattered},
     random::{
         Rng,
-        draw::{MOST, disturb, few, policy, shape, tensor, tuples},
+        draw::{MOST, disturb, few, policy, shape, sometimes_floats, tensor, tuples},
     },
     variant::{Run, Started},
 };
 use serde_json::{Map, Value};
 use wgslice::{
-    Error,
+    DType, Error,
     options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
@@ -26,6 +27,8 @@ pub struct ScatterNd<'a> {
     pub shape: Vec<usize>,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
+    /// The floating-point type of the updates, whose bits the tensor holds. `None` if they are integers.
+    pub float: Option<DType>,
 }
 
 impl<'a> Op<'a> for ScatterNd<'a> {
@@ -37,6 +40,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             updates: case.tensor("updates")?,
             shape: case.arguments().sizes("shape")?,
             indexing: case.arguments().indexing()?,
+            float: float(&case.dtype),
         })
     }
 
@@ -49,7 +53,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             &updates.shape,
             &self.shape,
             self.indexing,
-            add,
+            |sum, value| *sum = combine(Combine::Add, self.float, *sum, *value),
         )?;
         Ok(scattered(scattered_rows, &self.shape))
     }
@@ -62,32 +66,42 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 4, 1);
+        let mut shape = shape(rng, 4, 1);
         let mut args = Map::new();
-        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         args.insert("shape".into(), shape.into());
-        Case::new(
-            operation,
-            [("indices", indices), ("updates", updates)],
-            args,
-        )
+        let tensors = [("indices", indices), ("updates", updates)];
+        sometimes_floats(rng, Case::new(operation, tensors, args))
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
     }
 
-    fn adds(&self) -> bool {
+    fn computes(&self) -> bool {
         true
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.float
     }
 }
 
-/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal.
+/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal. In some cases the
+/// indices are an empty vector, and the first size of the shape becomes 0 in half of these.
 pub(super) fn random_rows(
     rng: &mut Rng,
-    shape: &[usize],
+    shape: &mut [usize],
     args: &mut Map<String, Value>,
 ) -> (Tensor, Tensor) {
+    if rng.u8(..24) == 0 {
+        if rng.bool() {
+            shape[0] = 0;
+        }
+        let mut updates = shape.to_vec();
+        disturb(rng, &mut updates);
+        return (tuples(rng, &[], &[]), tensor(rng, &updates));
+    }
     let depth = 1 + rng.usize(..shape.len());
     let lead = match rng.bool() {
         true => vec![rng.usize(..40)],

@@ -1,33 +1,36 @@
 use super::{Op, Operation, scatter_nd::random_rows};
 use crate::{
     case::{BadLine, Case, Tensor},
-    oracle::{Answer, add, put, scattered},
+    combine::{combine, float},
+    oracle::{Answer, scattered},
     random::{
         Rng,
-        draw::{shape, tensor},
+        draw::{shape, sometimes_floats, tensor},
     },
     variant::{Run, Started},
 };
 use serde_json::Map;
 use wgslice::{
-    Error,
+    DType, Error,
     options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
 
-/// `tensor` with the rows of `updates` written or added to the slices that index tuples point at.
+/// `tensor` with the rows of `updates` combined into the slices that index tuples point at.
 #[derive(Clone, Debug)]
 pub struct TensorScatterNd<'a> {
     /// The array that is changed.
     pub tensor: &'a Tensor,
     /// The index tuples, in the last dimension.
     pub indices: &'a Tensor,
-    /// The rows to write or add, one for each tuple.
+    /// The rows to combine, one for each tuple.
     pub updates: &'a Tensor,
-    /// Whether updates are added rather than written.
-    pub adds: bool,
+    /// How a row is combined with its slice.
+    pub combine: Combine,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
+    /// The floating-point type of the values, whose bits the tensors hold. `None` if they are integers.
+    pub float: Option<DType>,
 }
 
 impl<'a> Op<'a> for TensorScatterNd<'a> {
@@ -38,8 +41,15 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             tensor: case.tensor("tensor")?,
             indices: case.tensor("indices")?,
             updates: case.tensor("updates")?,
-            adds: case.op == Operation::TensorScatterNdAdd,
+            combine: match case.op {
+                Operation::TensorScatterNdAdd => Combine::Add,
+                Operation::TensorScatterNdSub => Combine::Sub,
+                Operation::TensorScatterNdMin => Combine::Min,
+                Operation::TensorScatterNdMax => Combine::Max,
+                _ => Combine::Update,
+            },
             indexing: case.arguments().indexing()?,
+            float: float(&case.dtype),
         })
     }
 
@@ -53,18 +63,13 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             &updates.data,
             &updates.shape,
             self.indexing,
-            if self.adds { add } else { put },
+            |old, new| *old = combine(self.combine, self.float, *old, *new),
         )?;
         Ok(scattered(scattered_rows, &tensor.shape))
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let combine = if self.adds {
-            Combine::Add
-        } else {
-            Combine::Update
-        };
-        let options = run.scatter(combine, self.indexing);
+        let options = run.scatter(self.combine, self.indexing);
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
         let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
@@ -72,23 +77,27 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 4, 1);
+        let mut shape = shape(rng, 4, 1);
         let mut args = Map::new();
-        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         let tensor = tensor(rng, &shape);
         let tensors = [
             ("tensor", tensor),
             ("indices", indices),
             ("updates", updates),
         ];
-        Case::new(operation, tensors, args)
+        sometimes_floats(rng, Case::new(operation, tensors, args))
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
     }
 
-    fn adds(&self) -> bool {
-        self.adds
+    fn computes(&self) -> bool {
+        self.combine != Combine::Update
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.float
     }
 }

@@ -4,12 +4,19 @@
 //! |---|---|
 //! | shapes | at most 3000 elements; sizes are mostly below 9, 1 is frequent, and some last dimensions are long |
 //! | values | from -127 to 127, which fits every element size; never 0, the value of an out-of-range row |
+//! | values of a scatter | in a quarter of the cases, floating-point numbers whose sums depend on the order of the rows |
 //! | begin, end | inside the dimension, up to 2 beyond either end, or the lowest or highest 64-bit integer |
 //! | indices | mostly inside the dimension; some are negative, too large or beyond 32 bits |
 
 use super::Rng;
-use crate::{arguments::Arguments, case::Tensor, oracle};
+use crate::{
+    arguments::Arguments,
+    case::{Case, Tensor},
+    combine::bits,
+    oracle,
+};
 use serde_json::{Map, Value, json};
+use wgslice::DType;
 
 /// The largest number of elements of a drawn shape, in which sizes of 0 count as 1.
 pub(crate) const MOST: usize = 3000;
@@ -108,6 +115,27 @@ pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     let data = (0..shape.iter().product::<usize>()).map(value).collect();
     let shape = shape.to_vec();
     Tensor { shape, data }
+}
+
+/// Makes the values of a quarter of the scatters floating-point numbers. Devices may differ in subnormal numbers and in
+/// infinities, so the numbers are neither so small that a sum could be subnormal, nor so large that one could overflow.
+pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
+    let dtype = match rng.u8(..16) {
+        0 | 1 => DType::F32,
+        2 => DType::F16,
+        3 => DType::BF16,
+        _ => return case,
+    };
+    dtype.name().clone_into(&mut case.dtype);
+    let values = case
+        .tensors
+        .iter_mut()
+        .filter(|(name, _)| *name != "indices");
+    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
+        let scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
+        *value = bits(dtype, *value as f64 * scale);
+    }
+    case
 }
 
 /// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to `MOST`, because

@@ -1,0 +1,707 @@
+//! What the CPU path costs beside the machine's own limit: `memcpy`, plain loops and ndarray.
+//!
+//! | argument | times |
+//! |---|---|
+//! | `loader` | batches of rows of a memory-mapped `.npy` file, for one epoch |
+//! | `small` | slices of 512 bytes to 64 KiB |
+//! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
+//! | `crop` | 64 random crops of images |
+//!
+//! Without an argument it times all of them. `README.md` says how to run it.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "sizes and positions are small"
+)]
+
+use ndarray::{Array3, ArrayView2, ArrayView3, Axis, s};
+use rayon::prelude::*;
+use std::{
+    cell::RefCell,
+    error::Error,
+    fs::File,
+    hint::black_box,
+    io::{BufWriter, Write},
+    time::{Duration, Instant},
+};
+use wgslice::{
+    Backend, DType, Indices, Plan, SliceSpec, Tensor, View,
+    options::{Boxes, CropOptions, GatherOptions, OutOfRange},
+    slice,
+};
+
+/// The least time of `n` calls.
+fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..n {
+        let start = Instant::now();
+        let result = f();
+        best = best.min(start.elapsed());
+        drop(black_box(result));
+    }
+    best
+}
+
+/// The time of a short call in nanoseconds: the least mean of 200 calls.
+fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
+    let mut best = f64::MAX;
+    for _ in 0..300 {
+        let start = Instant::now();
+        for _ in 0..200 {
+            black_box(f());
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / 200.0);
+    }
+    best
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A generator of numbers that look random.
+struct Mixed(u32);
+
+impl Mixed {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1664525).wrapping_add(1013904223);
+        self.0
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let which = arguments.next().unwrap_or("all".into());
+    let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
+    let wanted = |name: &str| which == "all" || which == name;
+    if wanted("loader") {
+        loader()?;
+    }
+    if wanted("small") {
+        small()?;
+    }
+    if wanted("large") {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        pool.install(|| large(threads)).expect("large results");
+    }
+    if wanted("crop") {
+        crop()?;
+    }
+    Ok(())
+}
+
+fn crop() -> Result<(), Box<dyn Error>> {
+    const IMAGE: usize = 224 * 224 * 3;
+    println!("-- 64 random crops [64,256,256,3] u8 -> 224 x 224, one thread, reused output, ms");
+    let images: Vec<u8> = (0..64usize * 256 * 256 * 3)
+        .map(|i| (i * 31 % 251) as u8)
+        .collect();
+    let mut out = vec![0u8; 64 * IMAGE];
+    let mut mixed = Mixed(3);
+    let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
+    // The row and the column at which each crop begins, and whether it is flipped.
+    let crops: Vec<[i32; 3]> = (0..64)
+        .map(|_| [random(33), random(33), random(2)])
+        .collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    pool.install(|| {
+        for policy in [OutOfRange::Zero, OutOfRange::Clamp, OutOfRange::Error] {
+            for flips in [false, true] {
+                for chw in [false, true] {
+                    let (plan, ids) = crop_plan(&crops, policy, flips, chw);
+                    let time = best(5, || {
+                        let ids = Indices::I32(&ids);
+                        plan.run_cpu_with(&images, ids, &mut out).expect("crops")
+                    });
+                    let time = ms(time);
+                    println!("{policy:?} flips {flips} CHW {chw}: {time:.2} ms   ({plan})");
+                }
+            }
+        }
+    });
+    let crops: Vec<[usize; 3]> = crops.iter().map(|at| at.map(|v| v as usize)).collect();
+    // Row `row` of crop `n` in its image.
+    let row_of = |n: usize, row: usize| {
+        let [y, x, _] = crops[n];
+        &images[((n * 256 + y + row) * 256 + x) * 3..][..672]
+    };
+    let time = best(9, || {
+        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
+            for (row, out) in out.chunks_exact_mut(672).enumerate() {
+                out.copy_from_slice(row_of(n, row));
+            }
+        }
+    });
+    println!("hand loop, no flips, HWC {:.2} ms", ms(time));
+    let time = best(9, || {
+        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
+            for (row, out) in out.chunks_exact_mut(672).enumerate() {
+                let row = row_of(n, row);
+                if crops[n][2] == 0 {
+                    out.copy_from_slice(row);
+                } else {
+                    let pixels = row.as_chunks::<3>().0.iter().rev();
+                    for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                        *out = *pixel;
+                    }
+                }
+            }
+        }
+    });
+    println!("hand loop, flips, HWC {:.2} ms", ms(time));
+    let time = best(9, || {
+        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
+            for c in 0..3 {
+                for row in 0..224 {
+                    let out = &mut out[(c * 224 + row) * 224..][..224];
+                    let pixels = row_of(n, row).as_chunks::<3>().0.iter();
+                    if crops[n][2] == 0 {
+                        for (out, pixel) in out.iter_mut().zip(pixels) {
+                            *out = pixel[c];
+                        }
+                    } else {
+                        for (out, pixel) in out.iter_mut().zip(pixels.rev()) {
+                            *out = pixel[c];
+                        }
+                    }
+                }
+            }
+        }
+    });
+    println!("hand loop, flips, CHW {:.2} ms", ms(time));
+    Ok(())
+}
+
+/// The plan of 64 crops, with channels first or last, and its indices.
+fn crop_plan(crops: &[[i32; 3]], policy: OutOfRange, flips: bool, chw: bool) -> (Plan, Vec<i32>) {
+    let sizes = if chw {
+        vec![3, 224, 224]
+    } else {
+        vec![224, 224]
+    };
+    let options = CropOptions {
+        sizes,
+        out_of_range: policy,
+        ..CropOptions::default()
+    };
+    let images = View::new(&[64, 256, 256, 3]).expect("images");
+    let images = match chw {
+        true => images.transpose(&[0, 3, 1, 2]).expect("channels first"),
+        false => images,
+    };
+    let boxes = Boxes {
+        count: 64,
+        box_indices: false,
+        flips,
+    };
+    let plan = images.crop(boxes, &options, DType::U8).expect("crops");
+    let mut ids = vec![];
+    let channel: &[i32] = if chw { &[0] } else { &[] };
+    for &[y, x, flip] in crops {
+        ids.extend(channel);
+        ids.extend([y, x]);
+        if flips {
+            ids.extend(channel);
+            ids.extend([0, flip]);
+        }
+    }
+    (plan, ids)
+}
+
+const ROWS: usize = 100_000;
+const COLS: usize = 256;
+
+/// A memory-mapped file without its header.
+struct Tail(memmap2::Mmap, usize);
+
+impl AsRef<[u8]> for Tail {
+    fn as_ref(&self) -> &[u8] {
+        &self.0[self.1..]
+    }
+}
+
+/// Writes a table as a `.npy` file, and maps it.
+fn table() -> Result<Tail, Box<dyn Error>> {
+    let path = &std::env::temp_dir().join("wgslice_loader.npy");
+    let mut header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {COLS}), }}");
+    while !(10 + header.len() + 1).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut file = BufWriter::new(File::create(path)?);
+    file.write_all(b"\x93NUMPY\x01\x00")?;
+    file.write_all(&(header.len() as u16).to_le_bytes())?;
+    file.write_all(header.as_bytes())?;
+    for i in 0..ROWS * COLS {
+        file.write_all(&((i % 16777213) as f32).to_le_bytes())?;
+    }
+    file.flush()?;
+    // SAFETY: only this program knows the file, and it does not write to it again.
+    let map = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
+    let head = 10 + usize::from(u16::from_le_bytes([map[8], map[9]]));
+    Ok(Tail(map, head))
+}
+
+thread_local! {
+    static OUT: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
+}
+
+/// Calls `f` with memory for a batch, which is used again by the next batch on this thread.
+fn reused<R>(rows: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+    OUT.with_borrow_mut(|out| {
+        out.resize(rows * COLS, 0.0);
+        f(out)
+    })
+}
+
+fn loader() -> Result<(), Box<dyn Error>> {
+    let mapped = table()?;
+    let values: &[f32] = bytemuck::cast_slice(mapped.as_ref());
+    let backend = Backend::cpu();
+    let tensor = Tensor::from_bytes(&backend, table()?, DType::F32, &[ROWS, COLS])?;
+
+    let mut order: Vec<u32> = (0..ROWS as u32).collect();
+    let mut mixed = Mixed(9);
+    for i in (1..ROWS).rev() {
+        order.swap(i, (mixed.next() >> 4) as usize % (i + 1));
+    }
+    let strict = GatherOptions {
+        axis: Some(0),
+        out_of_range: OutOfRange::Error,
+        ..GatherOptions::default()
+    };
+    let row = |id: u32| &values[id as usize * COLS..][..COLS];
+    // Touches the batch, so that no compiler leaves the work out.
+    let sum = |batch: &[f32]| f64::from(batch[0]) + f64::from(batch[batch.len() - 1]);
+    let one = backend.clone().with_threads(1);
+    for batch in [256usize, 4096] {
+        println!("-- batches of {batch} rows of {COLS} f32, one epoch");
+        let array = ArrayView2::from_shape((ROWS, COLS), values)?;
+        for ids in order.chunks(batch) {
+            let (rows, _) = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict)?;
+            assert_eq!(rows.data.len(), ids.len() * COLS);
+            for (found, &id) in rows.data.chunks_exact(COLS).zip(ids) {
+                assert_eq!(found, row(id));
+            }
+        }
+        let plan = Plan::gather(&[ROWS, COLS], &[batch], strict, DType::F32)?;
+        for parallel in [false, true] {
+            let run = |f: &(dyn Fn(&[u32]) -> f64 + Sync)| {
+                best(7, || match parallel {
+                    true => order.par_chunks(batch).map(f).sum::<f64>(),
+                    false => order.chunks(batch).map(f).sum(),
+                })
+            };
+            let by = |backend: &Backend, ids: &[u32]| {
+                let rows = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict);
+                sum(&rows.expect("a batch").0.data)
+            };
+            let called = run(&|ids| by(&backend, ids));
+            let one_thread = run(&|ids| by(&one, ids));
+            let of_tensor = run(&|ids| {
+                let ids = backend.upload((ids, &[ids.len()])).expect("indices");
+                let (rows, _) = tensor.gather(&ids, strict).expect("a batch");
+                sum(bytemuck::cast_slice(&rows.bytes().expect("bytes")))
+            });
+            let planned = run(&|ids| {
+                reused(ids.len(), |out| {
+                    let last;
+                    let plan = if ids.len() == batch {
+                        &plan
+                    } else {
+                        last = Plan::gather(&[ROWS, COLS], &[ids.len()], strict, DType::F32)
+                            .expect("a plan");
+                        &last
+                    };
+                    let (source, dest) =
+                        (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
+                    plan.run_cpu_with(source, Indices::U32(ids), dest)
+                        .expect("a batch");
+                    sum(out)
+                })
+            });
+            let selected = run(&|ids| {
+                let ids: Vec<usize> = ids.iter().map(|id| *id as usize).collect();
+                sum(array
+                    .select(Axis(0), &ids)
+                    .as_slice()
+                    .expect("contiguous rows"))
+            });
+            let looped = run(&|ids| {
+                let mut out = Vec::with_capacity(ids.len() * COLS);
+                for &id in ids {
+                    out.extend_from_slice(row(id));
+                }
+                sum(&out)
+            });
+            let looped_reused = run(&|ids| {
+                reused(ids.len(), |out| {
+                    for (out, &id) in out.chunks_exact_mut(COLS).zip(ids) {
+                        out.copy_from_slice(row(id));
+                    }
+                    sum(out)
+                })
+            });
+            println!(
+                "rayon par_chunks {parallel}: Backend::gather {called:.2?}, with_threads(1) {one_thread:.2?}, \
+                 Tensor(mmap)::gather {of_tensor:.2?}, Plan::run_cpu_with reused out {planned:.2?}, \
+                 ndarray select {selected:.2?}, loop {looped:.2?}, loop reused out {looped_reused:.2?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn small() -> Result<(), Box<dyn Error>> {
+    println!("-- small slices, ns, minimum of 300 x 200 calls");
+    let backend = Backend::cpu();
+    for (r, c) in [(16usize, 8usize), (16, 16), (128, 128)] {
+        let (h, w) = (r * 2, c * 3);
+        let x: Vec<f32> = (0..h * w).map(|i| i as f32).collect();
+        let array = ArrayView2::from_shape((h, w), &x)?;
+        let (rows, cols) = (r as i64, c as i64);
+        let crop = slice![4..4 + rows, 3..3 + cols];
+        let reversed = slice![4..4 + rows, 2 + cols..2; -1];
+        let second = slice![4..4 + rows, 0..2 * cols; 2];
+        for (name, spec) in [("crop", crop), ("reversed", reversed), ("::2", second)] {
+            let plan = Plan::slice(&[h, w], &spec, DType::F32)?;
+            let mut out = vec![0f32; r * c];
+            let (row, long_row) = (
+                |y: usize| &x[y * w + 3..][..c],
+                |y: usize| &x[y * w..][..2 * c],
+            );
+            let called = latency(|| backend.slice((&x, &[h, w]), &spec).expect("a slice"));
+            let with_macro = match name {
+                "crop" => latency(|| {
+                    let spec = slice![4..4 + rows, 3..3 + cols];
+                    backend.slice((&x, &[h, w]), &spec).expect("a slice")
+                }),
+                _ => f64::NAN,
+            };
+            let reused = latency(|| {
+                let out = bytemuck::cast_slice_mut(&mut out);
+                plan.run_cpu(bytemuck::cast_slice(&x), out)
+                    .expect("a slice");
+            });
+            let planned = latency(|| Plan::slice(&[h, w], &spec, DType::F32).expect("a plan"));
+            let of_ndarray = match name {
+                "crop" => latency(|| array.slice(s![4..4 + r, 3..3 + c]).to_owned()),
+                "reversed" => latency(|| array.slice(s![4..4 + r, 3..3 + c; -1]).to_owned()),
+                _ => latency(|| array.slice(s![4..4 + r, 0..2 * c; 2]).to_owned()),
+            };
+            let rows_of_crop = 4..4 + r;
+            let new_loop = match name {
+                "crop" => latency(|| {
+                    let mut out: Vec<f32> = Vec::with_capacity(r * c);
+                    for y in rows_of_crop.clone() {
+                        out.extend_from_slice(row(y));
+                    }
+                    out
+                }),
+                "reversed" => latency(|| {
+                    let mut out: Vec<f32> = Vec::with_capacity(r * c);
+                    for y in rows_of_crop.clone() {
+                        out.extend(row(y).iter().rev());
+                    }
+                    out
+                }),
+                _ => latency(|| {
+                    let mut out: Vec<f32> = Vec::with_capacity(r * c);
+                    for y in rows_of_crop.clone() {
+                        out.extend(long_row(y).iter().step_by(2));
+                    }
+                    out
+                }),
+            };
+            let reused_loop = match name {
+                "crop" => latency(|| {
+                    for (out, y) in out.chunks_exact_mut(c).zip(4..) {
+                        out.copy_from_slice(row(y));
+                    }
+                    out[0]
+                }),
+                "reversed" => latency(|| {
+                    for (out, y) in out.chunks_exact_mut(c).zip(4..) {
+                        fill(out, row(y).iter().rev());
+                    }
+                    out[0]
+                }),
+                _ => latency(|| {
+                    for (out, y) in out.chunks_exact_mut(c).zip(4..) {
+                        fill(out, long_row(y).iter().step_by(2));
+                    }
+                    out[0]
+                }),
+            };
+            let bytes = r * c * 4;
+            println!(
+                "{r}x{c} f32 ({bytes} B) {name:9}: Backend::slice {called:.0} (slice! each call \
+                 {with_macro:.0}), Plan::slice alone {planned:.0}, plan.run_cpu reused {reused:.0} | \
+                 ndarray to_owned {of_ndarray:.0}, loop new Vec {new_loop:.0}, loop reused \
+                 {reused_loop:.0}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn fill<'a>(out: &mut [f32], values: impl Iterator<Item = &'a f32>) {
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = *value;
+    }
+}
+
+/// The number of `f32` of a large result, about.
+const LARGE: usize = 16 * 1024 * 1024;
+
+fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+    println!(
+        "-- large, results of about 64 MiB, warm output, rayon pool of {threads}; percent of copy_from_slice \
+         (of as many result bytes)"
+    );
+    let src: Vec<f32> = (0..LARGE * 2).map(|i| i as f32).collect();
+    let mut out = vec![0f32; LARGE];
+    // Copies as many bytes as the result has, by as many threads.
+    let copy = |out: &mut [u8], src: &[u8]| match threads {
+        1 => out.copy_from_slice(src),
+        _ => {
+            let part = out.len().div_ceil(threads);
+            let parts = out.par_chunks_mut(part).zip(src.par_chunks(part));
+            parts.for_each(|(out, src)| out.copy_from_slice(src));
+        }
+    };
+    let one = best(40, || out.copy_from_slice(&src[..LARGE]));
+    let all = match threads {
+        1 => one,
+        _ => best(40, || {
+            let src = bytemuck::cast_slice(&src[..LARGE]);
+            copy(bytemuck::cast_slice_mut(&mut out), src);
+        }),
+    };
+    let rate = |time: Duration| LARGE as f64 * 4.0 / time.as_nanos() as f64;
+    println!(
+        "memcpy 1 thread {:.1} GB/s; {threads} threads {:.1} GB/s (result bytes)",
+        rate(one),
+        rate(all)
+    );
+    let k = LARGE / 128;
+    let mut mixed = Mixed(1);
+    let ids: Vec<u32> = (0..k)
+        .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
+        .collect();
+    let mut show = |name: &str, plan: Plan, ids: Option<&[u32]>| {
+        let bytes = plan.result_bytes();
+        let src: &[u8] = &bytemuck::cast_slice(&src)[..plan.source_bytes()];
+        let out = &mut bytemuck::cast_slice_mut::<f32, u8>(&mut out)[..bytes];
+        let (mut time, mut copied) = (Duration::MAX, Duration::MAX);
+        for _ in 0..15 {
+            time = time.min(best(1, || match ids {
+                Some(ids) => {
+                    let report = plan.run_cpu_with(src, Indices::U32(ids), out);
+                    report.map(drop).expect("a gather");
+                }
+                None => plan.run_cpu(src, out).expect("a slice"),
+            }));
+            copied = copied.min(best(1, || copy(out, &src[..bytes])));
+        }
+        println!(
+            "{name:44} {:7.2} ms {:5.1} GB/s, {:4.0} % of memcpy",
+            ms(time),
+            bytes as f64 / time.as_nanos() as f64,
+            100.0 * copied.as_secs_f64() / time.as_secs_f64()
+        );
+    };
+    let sliced = |shape: &[usize], spec: SliceSpec, dtype| Plan::slice(shape, &spec, dtype);
+    let transposed = |shape: &[usize], axes: &[usize], dtype| -> Result<Plan, wgslice::Error> {
+        Ok(View::new(shape)?.transpose(axes)?.plan(dtype))
+    };
+    let of_rows = GatherOptions {
+        axis: Some(0),
+        ..GatherOptions::default()
+    };
+    let rows = Plan::gather(&[2 * k, 128], &[k], of_rows, DType::F32)?;
+    let (f32, u8) = (DType::F32, DType::U8);
+    let images = [64, 480, 640, 3];
+    for (name, plan) in [
+        (
+            "identity copy [..]",
+            sliced(&[4096, 4096], slice![..], f32)?,
+        ),
+        (
+            "crop of long rows 4096 x (4000 of 8192)",
+            sliced(&[4096, 8192], slice![.., 64..4064], f32)?,
+        ),
+        (
+            "crop of 3D, rows of 200 f32",
+            sliced(&[320, 256, 256], slice![8..312, 20..236, 28..228], f32)?,
+        ),
+        ("gather of rows of 128 f32, random", rows),
+        (
+            "::2 of the last axis",
+            sliced(&[4096, 8192], slice![.., ..; 2], f32)?,
+        ),
+        (
+            "::2 of both axes",
+            sliced(&[4096, 8192], slice![..; 2, ..; 2], f32)?,
+        ),
+        (
+            "last axis reversed",
+            sliced(&[4096, 4096], slice![.., ..; -1], f32)?,
+        ),
+        (
+            "transpose 4096 x 4096 f32",
+            transposed(&[4096, 4096], &[1, 0], f32)?,
+        ),
+        (
+            "transpose 4096 x 4096 f32 -> 3D [0,2,1]",
+            transposed(&[64, 512, 512], &[0, 2, 1], f32)?,
+        ),
+        (
+            "NHWC -> NCHW u8 [64,480,640,3]",
+            transposed(&images, &[0, 3, 1, 2], u8)?,
+        ),
+        (
+            "NCHW -> NHWC u8",
+            transposed(&[64, 3, 480, 640], &[0, 2, 3, 1], u8)?,
+        ),
+        (
+            "heads swapped [32,128,16,64] f32",
+            transposed(&[32, 128, 16, 64], &[0, 2, 1, 3], f32)?,
+        ),
+        (
+            "flip of pixels u8 [64,480,640,3]",
+            sliced(&images, slice![.., .., ..; -1], u8)?,
+        ),
+    ] {
+        let ids = name.starts_with("gather").then_some(&ids[..]);
+        show(name, plan, ids);
+    }
+    if threads == 1 {
+        by_hand(&src, &mut out, &ids);
+    }
+    let array = ArrayView3::from_shape((4, 2048, 2048), &src[..LARGE])?;
+    let mut assigned = Array3::<f32>::zeros((4, 2048, 2048));
+    let time = best(9, || assigned.assign(&array.slice(s![.., .., ..; -1])));
+    println!("(ndarray assign reversed {:.2} ms)", ms(time));
+    Ok(())
+}
+
+/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows of the result and `WIDTH` of its columns.
+fn transpose_by_hand<const SIZE: usize, const WIDTH: usize>(out: &mut [f32], src: &[f32]) {
+    for y in (0..SIZE).step_by(16) {
+        for x in (0..SIZE).step_by(WIDTH) {
+            for i in y..y + 16 {
+                let row = &mut out[i * SIZE + x..][..WIDTH];
+                for (j, out) in row.iter_mut().enumerate() {
+                    *out = src[(x + j) * SIZE + i];
+                }
+            }
+        }
+    }
+}
+
+/// The same as plain loops.
+fn by_hand(src: &[f32], out: &mut [f32], ids: &[u32]) {
+    println!("-- the same by hand, one thread, reused output, ms");
+    let mut hand = |name: &str, f: &mut dyn FnMut(&[f32], &mut [f32])| {
+        let time = best(9, || f(src, out));
+        println!("{name:44} {:7.2} ms", ms(time));
+    };
+    hand("crop of long rows", &mut |src, out| {
+        for (out, src) in out.chunks_exact_mut(4000).zip(src.chunks_exact(8192)) {
+            out.copy_from_slice(&src[64..4064]);
+        }
+    });
+    hand("gather of rows of 128, checked", &mut |src, out| {
+        for (out, id) in out.chunks_exact_mut(128).zip(ids) {
+            out.copy_from_slice(&src[*id as usize * 128..][..128]);
+        }
+    });
+    hand("::2 of the last axis", &mut |src, out| {
+        for (out, src) in out.iter_mut().zip(src.as_chunks::<2>().0) {
+            *out = src[0];
+        }
+    });
+    hand("::2 of both axes", &mut |src, out| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(16384)) {
+            for (out, src) in out.iter_mut().zip(src[..8192].as_chunks::<2>().0) {
+                *out = src[0];
+            }
+        }
+    });
+    hand("last axis reversed", &mut |src, out| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(4096)) {
+            fill(out, src.iter().rev());
+        }
+    });
+    hand("transpose 4096 x 4096, tiles of 16", &mut |src, out| {
+        transpose_by_hand::<4096, 16>(out, src);
+    });
+    hand(
+        "transpose 4096 x 4096, tiles of 8 x 128",
+        &mut |src, out| {
+            transpose_by_hand::<4096, 128>(out, src);
+        },
+    );
+    hand(
+        "transpose 64 x (512 x 512), tiles of 16",
+        &mut |src, out| {
+            for (out, src) in out.chunks_exact_mut(1 << 18).zip(src.chunks_exact(1 << 18)) {
+                transpose_by_hand::<512, 16>(out, src);
+            }
+        },
+    );
+    const PLANE: usize = 480 * 640;
+    hand("NHWC -> NCHW u8", &mut |src, out| {
+        let (src, out): (&[u8], &mut [u8]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
+        let images = src.chunks_exact(3 * PLANE).take(64);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = out.split_at_mut(PLANE);
+            let (green, blue) = others.split_at_mut(PLANE);
+            let pixels = src.as_chunks::<3>().0.iter();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                (*red, *green, *blue) = (pixel[0], pixel[1], pixel[2]);
+            }
+        }
+    });
+    hand("NCHW -> NHWC u8", &mut |src, out| {
+        let (src, out): (&[u8], &mut [u8]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
+        let images = src.chunks_exact(3 * PLANE).take(64);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = src.split_at(PLANE);
+            let (green, blue) = others.split_at(PLANE);
+            let pixels = out.as_chunks_mut::<3>().0.iter_mut();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                *pixel = [*red, *green, *blue];
+            }
+        }
+    });
+    hand("heads swapped [32,128,16,64]", &mut |src, out| {
+        for b in 0..32 {
+            for token in 0..128 {
+                for head in 0..16 {
+                    out[((b * 16 + head) * 128 + token) * 64..][..64]
+                        .copy_from_slice(&src[((b * 128 + token) * 16 + head) * 64..][..64]);
+                }
+            }
+        }
+    });
+    hand("flip of pixels u8", &mut |src, out| {
+        let (src, out): (&[u8], &mut [u8]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
+        let rows = out[..192 * PLANE].chunks_exact_mut(1920);
+        for (out, src) in rows.zip(src.chunks_exact(1920)) {
+            let pixels = src.as_chunks::<3>().0.iter().rev();
+            for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                *out = *pixel;
+            }
+        }
+    });
+}

@@ -1,0 +1,455 @@
+//! A paged cache of keys and values, as a language model has one: for each token of each sequence it appends a row to a
+//! block of the cache, and gathers the blocks of all sequences by a table.
+//!
+//! It runs 1,000 steps on plans that are prepared once and recorded into the program's own commands, prints the host's
+//! times and wgpu's counters, and compares the cache and the gathered blocks with a model in memory. Then it does the
+//! same by calls on tensors. All of it runs twice, on a device without immediates and on one with them. `README.md`
+//! says how to run it.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "sizes and positions are small, and values are cut to 16 bits"
+)]
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    error::Error,
+    time::{Duration, Instant},
+};
+use wgpu::{
+    Adapter, Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor,
+    ComputePassDescriptor, Device, DeviceDescriptor, Features, Instance, InstanceDescriptor,
+    Limits, MapMode, PollType, Queue, RequestAdapterOptions,
+};
+use wgslice::{
+    Backend, DType, Gpu, Plan, SliceSpec, Tensor, View,
+    gpu::DeviceIndices,
+    options::{Combine, GatherOptions, ScatterOptions},
+    slice,
+};
+
+/// The number of blocks of the cache.
+const BLOCKS: usize = 256;
+/// The number of tokens of a block.
+const BS: usize = 16;
+const HEADS: usize = 4;
+/// The number of elements of a head.
+const D: usize = 64;
+/// The number of sequences.
+const SEQS: usize = 8;
+/// The most blocks of a sequence.
+const MAXB: usize = 16;
+/// The bytes of a token, whose elements are `f16`.
+const ROW: usize = HEADS * D * 2;
+const STEPS: usize = 1000;
+
+/// An element of a token.
+fn bits(seq: usize, pos: usize, h: usize, d: usize) -> u16 {
+    (seq * 7919 + pos * 131 + h * 17 + d) as u16
+}
+
+fn counters(device: &Device) -> String {
+    let c = device.get_internal_counters().hal;
+    format!(
+        "buffers {} textures {} bind groups {} layouts {} pipelines {} modules {} encoders {} fences {} qsets {} \
+         mem {} allocs {}",
+        c.buffers.read(),
+        c.textures.read(),
+        c.bind_groups.read(),
+        c.bind_group_layouts.read(),
+        c.compute_pipelines.read(),
+        c.shader_modules.read(),
+        c.command_encoders.read(),
+        c.fences.read(),
+        c.query_sets.read(),
+        c.buffer_memory.read(),
+        c.memory_allocations.read()
+    )
+}
+
+fn stat(mut times: Vec<Duration>) -> String {
+    times.sort();
+    format!(
+        "min {:?} median {:?} p99 {:?} max {:?}",
+        times[0],
+        times[times.len() / 2],
+        times[times.len() * 99 / 100],
+        times[times.len() - 1]
+    )
+}
+
+fn update() -> ScatterOptions {
+    ScatterOptions {
+        combine: Combine::Update,
+        ..ScatterOptions::default()
+    }
+}
+
+fn along(axis: isize) -> GatherOptions {
+    GatherOptions {
+        axis: Some(axis),
+        ..GatherOptions::default()
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
+    let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
+    for immediates in [false, true] {
+        let (device, queue) = open(&adapter, immediates)?;
+        println!("== immediates {immediates}");
+        run(&device, &queue)?;
+    }
+    Ok(())
+}
+
+fn open(adapter: &Adapter, immediates: bool) -> Result<(Device, Queue), Box<dyn Error>> {
+    let (required_features, required_limits) = match immediates {
+        true => (Gpu::wanted_features(adapter), Gpu::wanted_limits(adapter)),
+        false => (Features::empty(), Limits::default()),
+    };
+    Ok(pollster::block_on(adapter.request_device(
+        &DeviceDescriptor {
+            required_features,
+            required_limits,
+            ..DeviceDescriptor::default()
+        },
+    ))?)
+}
+
+/// The blocks of the sequences, and what the cache should hold.
+struct Model {
+    /// The block of each part of each sequence; -1 where it has none.
+    tables: Vec<i32>,
+    free: Vec<i32>,
+    lens: [usize; SEQS],
+    cache: Vec<u16>,
+}
+
+impl Model {
+    fn new() -> Self {
+        let mut free: Vec<i32> = (0..BLOCKS as i32).collect();
+        let mut state = 12345u32;
+        for i in (1..free.len()).rev() {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            free.swap(i, (state >> 8) as usize % (i + 1));
+        }
+        Self {
+            tables: vec![-1; SEQS * MAXB],
+            free,
+            lens: [0; SEQS],
+            cache: vec![0; BLOCKS * BS * HEADS * D],
+        }
+    }
+
+    /// Appends a token to each sequence. Returns the tokens and their rows of the cache.
+    fn step(&mut self, step: usize) -> (Vec<u16>, [u32; SEQS]) {
+        let mut rows = vec![0u16; SEQS * HEADS * D];
+        let mut slots = [0u32; SEQS];
+        for q in 0..SEQS {
+            let table = &mut self.tables[q * MAXB..(q + 1) * MAXB];
+            // Sequences end at different lengths, and their blocks are used again.
+            if self.lens[q] == MAXB * BS - q * 13 {
+                for block in table.iter_mut().filter(|block| **block >= 0) {
+                    self.free.push(*block);
+                    *block = -1;
+                }
+                self.lens[q] = 0;
+            }
+            let p = self.lens[q];
+            if p.is_multiple_of(BS) {
+                table[p / BS] = self.free.pop().expect("a free block");
+            }
+            slots[q] = table[p / BS] as u32 * BS as u32 + (p % BS) as u32;
+            for h in 0..HEADS {
+                for d in 0..D {
+                    let value = bits(q, p + step, h, d);
+                    rows[(q * HEADS + h) * D + d] = value;
+                    self.cache[(slots[q] as usize * HEADS + h) * D + d] = value;
+                }
+            }
+            self.lens[q] += 1;
+        }
+        (rows, slots)
+    }
+}
+
+fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
+    let gpu = Gpu::new(device, queue);
+    let buffer = |label, size: usize, usage| {
+        device.create_buffer(&BufferDescriptor {
+            label: Some(label),
+            size: size as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let made = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let written = made | BufferUsages::COPY_DST;
+    let all = SEQS * MAXB * BS * ROW;
+    let cache = buffer("cache", BLOCKS * BS * ROW, written);
+    let rows = buffer("new rows", SEQS * ROW, written);
+    let slots = buffer("slots", SEQS * 4, written);
+    let table = buffer("block tables", SEQS * MAXB * 4, written);
+    let gathered = buffer("gathered, padded", all, made);
+    let heads = buffer("heads first", all, made);
+    let ragged = buffer("ragged", all, made);
+    let ragged_ids = buffer("ragged ids", SEQS * MAXB * 4, written);
+
+    let append = Plan::tensor_scatter_nd(
+        &[BLOCKS * BS, HEADS * D],
+        &[SEQS, 1],
+        &[SEQS, HEADS * D],
+        update(),
+        DType::F16,
+    )?;
+    // Where a table has -1, which is out of range, the result is padded with zeros.
+    let paged = Plan::gather(&[BLOCKS, BS, HEADS, D], &[SEQS, MAXB], along(0), DType::F16)?;
+    // The same of a view of shape [HEADS, BLOCKS, BS, D].
+    let heads_first = View::new(&[BLOCKS, BS, HEADS, D])?
+        .transpose(&[2, 0, 1, 3])?
+        .gather(&[SEQS, MAXB], along(1), DType::F16)?;
+    println!(
+        "{}\n{}\n{}",
+        gpu.explain(&append),
+        gpu.explain(&paged),
+        gpu.explain(&heads_first)
+    );
+    println!("heads first {:?}", heads_first.shape());
+    let t = Instant::now();
+    let append = gpu.prepare(&append)?;
+    let (paged, heads_first) = (gpu.prepare(&paged)?, gpu.prepare(&heads_first)?);
+    println!("prepare of three {:?}", t.elapsed());
+
+    let mut model = Model::new();
+    println!("before: {}", counters(device));
+    let (mut append_times, mut gather_times, mut plan_times) = (vec![], vec![], vec![]);
+    let (mut ragged_times, mut submit_times, mut write_times) = (vec![], vec![], vec![]);
+    let (mut seen, mut first_of_shape) = (HashSet::new(), vec![]);
+    let mut pending = vec![];
+    for step in 0..STEPS {
+        let (new_rows, new_slots) = model.step(step);
+        let tables = model.tables.iter().copied();
+        let ids: Vec<i32> = tables.filter(|block| *block >= 0).collect();
+        let t = Instant::now();
+        queue.write_buffer(&rows, 0, bytemuck::cast_slice(&new_rows));
+        queue.write_buffer(&slots, 0, bytemuck::cast_slice(&new_slots));
+        queue.write_buffer(&table, 0, bytemuck::cast_slice(&model.tables));
+        queue.write_buffer(&ragged_ids, 0, bytemuck::cast_slice(&ids));
+        write_times.push(t.elapsed());
+        let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+        let t = Instant::now();
+        let appended = append.encode_scatter(
+            &mut encoder,
+            rows.slice(..),
+            DeviceIndices::U32(slots.slice(..)),
+            cache.slice(..),
+        )?;
+        append_times.push(t.elapsed());
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+        let t = Instant::now();
+        let of_table = DeviceIndices::I32(table.slice(..));
+        let dest = gathered.slice(..);
+        let padded = paged.encode_gather_in_pass(&mut pass, cache.slice(..), of_table, dest)?;
+        let of_table = DeviceIndices::I32(table.slice(..));
+        let dest = heads.slice(..);
+        let by_head =
+            heads_first.encode_gather_in_pass(&mut pass, cache.slice(..), of_table, dest)?;
+        gather_times.push(t.elapsed());
+        // Without padding, the shape changes whenever a sequence gets a block.
+        let t = Instant::now();
+        let plan = Plan::gather(&[BLOCKS, BS, HEADS, D], &[ids.len()], along(0), DType::F16)?;
+        plan_times.push(t.elapsed());
+        let t = Instant::now();
+        let of_ids = DeviceIndices::I32(ragged_ids.slice(..));
+        let (source, dest) = (cache.slice(..), ragged.slice(..));
+        drop(gpu.encode_gather_in_pass(&mut pass, &plan, source, of_ids, dest)?);
+        let time = t.elapsed();
+        ragged_times.push(time);
+        if seen.insert(ids.len()) {
+            first_of_shape.push(time);
+        }
+        drop(pass);
+        let t = Instant::now();
+        queue.submit([encoder.finish()]);
+        submit_times.push(t.elapsed());
+        pending.push((appended, padded, by_head));
+        if step % 16 == 15 {
+            device.poll(PollType::wait_indefinitely())?;
+            pending.clear();
+        }
+        if [0, 9, 99, 999].contains(&step) {
+            println!("after step {step}: {}", counters(device));
+        }
+    }
+    println!("write_buffer x4   {}", stat(write_times));
+    println!("append record     {}", stat(append_times));
+    println!("2 gathers record  {}", stat(gather_times));
+    println!("Plan::gather      {}", stat(plan_times));
+    println!("ragged record     {}", stat(ragged_times));
+    println!(
+        "  new shapes      {} ({} shapes)",
+        stat(first_of_shape.clone()),
+        first_of_shape.len()
+    );
+    println!("finish + submit   {}", stat(submit_times));
+
+    if !check(device, queue, &model, [&cache, &gathered, &heads])? {
+        return Ok(());
+    }
+    println!(
+        "right; the reports of the last: {:?}",
+        pending.last().map(|(_, padded, _)| padded.wait())
+    );
+    by_tensors(device, queue, &gpu, [&cache, &slots, &rows, &table])
+}
+
+fn read(device: &Device, queue: &Queue, buffer: &Buffer) -> Result<Vec<u16>, Box<dyn Error>> {
+    let staging = device.create_buffer(&BufferDescriptor {
+        label: None,
+        size: buffer.size(),
+        usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    queue.submit([encoder.finish()]);
+    staging.map_async(MapMode::Read, .., |mapped| mapped.expect("mapped"));
+    device.poll(PollType::wait_indefinitely())?;
+    Ok(bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..)?))
+}
+
+/// Compares the cache and what was gathered with the model. Returns whether the cache is right.
+fn check(
+    device: &Device,
+    queue: &Queue,
+    model: &Model,
+    [cache, gathered, heads]: [&Buffer; 3],
+) -> Result<bool, Box<dyn Error>> {
+    let (found, wanted) = (read(device, queue, cache)?, &model.cache);
+    let differing = (0..found.len()).filter(|&i| found[i] != wanted[i]);
+    let bad: BTreeSet<usize> = differing.map(|i| i / (HEADS * D)).collect();
+    let ends = |row: &usize| {
+        let (first, last) = (row * 256, row * 256 + 255);
+        (*row, found[first], wanted[first], found[last], wanted[last])
+    };
+    println!(
+        "rows of the cache that differ: {} of {}; the first {:?}",
+        bad.len(),
+        BLOCKS * BS,
+        bad.iter().take(6).map(ends).collect::<Vec<_>>()
+    );
+    if !bad.is_empty() {
+        return Ok(false);
+    }
+    let (gathered, heads) = (read(device, queue, gathered)?, read(device, queue, heads)?);
+    for (place, &block) in model.tables.iter().enumerate() {
+        for token in 0..BS {
+            for h in 0..HEADS {
+                for d in 0..D {
+                    let want = match usize::try_from(block) {
+                        Ok(block) => wanted[((block * BS + token) * HEADS + h) * D + d],
+                        Err(_) => 0,
+                    };
+                    assert_eq!(gathered[((place * BS + token) * HEADS + h) * D + d], want);
+                    let by_head = (h * SEQS * MAXB + place) * BS + token;
+                    assert_eq!(heads[by_head * D + d], want);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The same by calls on tensors, which share the buffers.
+fn by_tensors(
+    device: &Device,
+    queue: &Queue,
+    gpu: &Gpu,
+    [cache, slots, rows, table]: [&Buffer; 4],
+) -> Result<(), Box<dyn Error>> {
+    let backend = Backend::from(gpu.clone());
+    let tensor = |buffer: &Buffer, dtype, shape: &[usize]| {
+        Tensor::from_buffer(&backend, buffer.clone(), dtype, shape)
+    };
+    let mut cache = tensor(cache, DType::F16, &[BLOCKS * BS, HEADS * D])?;
+    let slots = tensor(slots, DType::U32, &[SEQS, 1])?;
+    let rows = tensor(rows, DType::F16, &[SEQS, HEADS * D])?;
+    let table = tensor(table, DType::I32, &[SEQS, MAXB])?;
+    println!("tensors before: {}", counters(device));
+    let (mut scatters, mut gathers, mut updates) = (vec![], vec![], vec![]);
+    for step in 0..300 {
+        let t = Instant::now();
+        cache.tensor_scatter_nd(&slots, &rows, update())?;
+        scatters.push(t.elapsed());
+        let t = Instant::now();
+        let blocks = cache.reshape(&[BLOCKS, BS, HEADS, D])?;
+        let (gathered, _) = blocks.gather(&table, along(0))?;
+        gathers.push(t.elapsed());
+        // Tensors that share the cache's memory would make the next change copy it.
+        drop((gathered, blocks));
+        let t = Instant::now();
+        let at = (step % (BLOCKS * BS)) as i64;
+        let one = rows.slice(&slice![0..1])?;
+        let block = SliceSpec::block(&[BLOCKS * BS, HEADS * D], &[at, 0], &[1, -1])?;
+        cache.slice_update(&block, &one)?;
+        updates.push(t.elapsed());
+        if step % 16 == 15 {
+            backend.wait()?;
+        }
+        if [0, 99, 299].contains(&step) {
+            println!("tensors after {step}: {}", counters(device));
+        }
+    }
+    println!(
+        "t: scatter call {}\nt: gather call {}\nslice+slice_update call {}",
+        stat(scatters),
+        stat(gathers),
+        stat(updates)
+    );
+
+    let one = rows.slice(&slice![0..1])?;
+    backend.wait()?;
+    for what in [
+        "slice_update, positions vary, same value",
+        "slice_update, one position",
+        "slice only",
+        "slice_update after slice, waited between",
+        "tensor_scatter_nd, waited between",
+        "empty submit",
+    ] {
+        let mut times = vec![];
+        for step in 0..200usize {
+            let at = match what {
+                "slice_update, one position" => 7,
+                _ => (step % 4096) as i64,
+            };
+            let spec = slice![at..at + 1];
+            let t = Instant::now();
+            match what {
+                "slice only" => drop(rows.slice(&slice![0..1])?),
+                "slice_update after slice, waited between" => {
+                    let other = rows.slice(&slice![1..2])?;
+                    cache.slice_update(&spec, &other)?;
+                }
+                "tensor_scatter_nd, waited between" => {
+                    cache.tensor_scatter_nd(&slots, &rows, update())?;
+                }
+                "empty submit" => {
+                    let encoder =
+                        device.create_command_encoder(&CommandEncoderDescriptor::default());
+                    queue.submit([encoder.finish()]);
+                }
+                _ => cache.slice_update(&spec, &one)?,
+            }
+            times.push(t.elapsed());
+            if what.contains("waited") || step % 16 == 15 {
+                backend.wait()?;
+            }
+        }
+        println!("{what}: {}", stat(times));
+    }
+    Ok(())
+}

@@ -1,0 +1,394 @@
+//! A program that prepares images for a network: it crops each of 64 images at a random place, flips half of them, puts
+//! the channels first, and makes normalised floats of the bytes.
+//!
+//! wgslice crops, and a shader of the program normalises, in one compute pass. Beside this it times one shader that
+//! does all of it, parts of the work, a slice for each image, and a plain loop, and compares the results with those of
+//! the loop. `README.md` says how to run it.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "sizes and positions are small"
+)]
+
+use std::{
+    borrow::Cow,
+    error::Error,
+    time::{Duration, Instant},
+};
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
+    CommandEncoderDescriptor, ComputePass, ComputePassDescriptor, ComputePipeline,
+    ComputePipelineDescriptor, Device, DeviceDescriptor, Instance, InstanceDescriptor, MapMode,
+    PipelineCompilationOptions, PollType, Queue, RequestAdapterOptions, ShaderModuleDescriptor,
+    ShaderSource,
+    util::{BufferInitDescriptor, DeviceExt},
+};
+use wgslice::{
+    DType, Gpu, Plan, View,
+    gpu::DeviceIndices,
+    options::{Boxes, CropOptions, OutOfRange},
+    slice,
+};
+
+/// The number of images, their sizes and channels, and the size of a crop.
+const N: usize = 64;
+const H: usize = 256;
+const W: usize = 256;
+const C: usize = 3;
+const S: usize = 224;
+
+/// Normalises bytes whose channels come first. A plane has a multiple of 4 bytes, so a word has one channel.
+const NORM: &str = "
+@group(0) @binding(0) var<storage, read> src: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dst: array<vec4<f32>>;
+const MEAN = array<f32,3>(0.485, 0.456, 0.406);
+const STD = array<f32,3>(0.229, 0.224, 0.225);
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 64u;
+    if (i >= arrayLength(&src)) { return; }
+    let c = (i / 12544u) % 3u;
+    var m = MEAN; var s = STD;
+    dst[i] = (unpack4x8unorm(src[i]) - m[c]) / s[c];
+}";
+
+/// Reads bytes whose channels come last, and writes floats whose channels come first.
+const NORM_NHWC: &str = "
+@group(0) @binding(0) var<storage, read> src: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dst: array<f32>;
+const MEAN = array<f32,3>(0.485, 0.456, 0.406);
+const STD = array<f32,3>(0.229, 0.224, 0.225);
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 64u;
+    if (i >= arrayLength(&dst)) { return; }
+    let p = i % 50176u; let c = (i / 50176u) % 3u; let b = i / 150528u;
+    let at = (b * 50176u + p) * 3u + c;
+    let v = f32((src[at / 4u] >> (8u * (at % 4u))) & 255u) / 255.0;
+    var m = MEAN; var s = STD;
+    dst[i] = (v - m[c]) / s[c];
+}";
+
+/// All of the work in one shader, as one writes it without wgslice.
+const FUSED: &str = "
+@group(0) @binding(0) var<storage, read> src: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dst: array<f32>;
+@group(0) @binding(2) var<storage, read> boxes: array<array<i32, 6>>;
+const MEAN = array<f32,3>(0.485, 0.456, 0.406);
+const STD = array<f32,3>(0.229, 0.224, 0.225);
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 64u;
+    if (i >= arrayLength(&dst)) { return; }
+    let x = i % 224u; let y = (i / 224u) % 224u; let c = (i / 50176u) % 3u; let b = i / 150528u;
+    let sx = u32(boxes[b][2]) + select(x, 223u - x, boxes[b][5] != 0);
+    let sy = u32(boxes[b][1]) + y;
+    let at = ((b * 256u + sy) * 256u + sx) * 3u + c;
+    let v = f32((src[at / 4u] >> (8u * (at % 4u))) & 255u) / 255.0;
+    var m = MEAN; var s = STD;
+    dst[i] = (v - m[c]) / s[c];
+}";
+
+/// The program's own device.
+struct Own {
+    device: Device,
+    queue: Queue,
+}
+
+impl Own {
+    fn buffer(&self, label: &str, size: usize, usage: BufferUsages) -> Buffer {
+        self.device.create_buffer(&BufferDescriptor {
+            label: Some(label),
+            size: size as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    }
+
+    fn filled(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Buffer {
+        self.device.create_buffer_init(&BufferInitDescriptor {
+            label: Some(label),
+            contents,
+            usage,
+        })
+    }
+
+    fn shader(&self, text: &str, buffers: &[&Buffer], invocations: usize) -> Shader {
+        let module = self.device.create_shader_module(ShaderModuleDescriptor {
+            label: None,
+            source: ShaderSource::Wgsl(Cow::Borrowed(text)),
+        });
+        let pipeline = self
+            .device
+            .create_compute_pipeline(&ComputePipelineDescriptor {
+                label: None,
+                layout: None,
+                module: &module,
+                entry_point: None,
+                compilation_options: PipelineCompilationOptions::default(),
+                cache: None,
+            });
+        let numbered = (0..).zip(buffers);
+        let entries: Vec<_> = numbered
+            .map(|(binding, buffer)| BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        let group = self.device.create_bind_group(&BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &entries,
+        });
+        Shader {
+            pipeline,
+            group,
+            groups: invocations.div_ceil(64) as u32,
+        }
+    }
+
+    /// Records a compute pass, runs it and waits. Returns the time of all that, and of the recording.
+    fn pass(
+        &self,
+        record: impl FnOnce(&mut ComputePass<'_>) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(Duration, Duration), Box<dyn Error>> {
+        let start = Instant::now();
+        let mut encoder = self
+            .device
+            .create_command_encoder(&CommandEncoderDescriptor::default());
+        record(&mut encoder.begin_compute_pass(&ComputePassDescriptor::default()))?;
+        let recording = start.elapsed();
+        self.queue.submit([encoder.finish()]);
+        self.device.poll(PollType::wait_indefinitely())?;
+        Ok((start.elapsed(), recording))
+    }
+}
+
+/// One of the program's shaders with its buffers.
+struct Shader {
+    pipeline: ComputePipeline,
+    group: BindGroup,
+    groups: u32,
+}
+
+impl Shader {
+    fn dispatch(&self, pass: &mut ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.groups.min(1024), self.groups.div_ceil(1024), 1);
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
+    let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor::default()))?;
+    println!("{}", adapter.get_info().name);
+    let own = Own { device, queue };
+
+    let mut state = 7u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 8) % below
+    };
+    let images: Vec<u8> = (0..N * H * W * C).map(|_| random(256) as u8).collect();
+    let storage = BufferUsages::STORAGE;
+    let result = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let bytes = N * C * S * S;
+    let src = own.filled("images", &images, storage);
+    let chw = own.buffer("chw u8", bytes, storage);
+    let hwc = own.buffer("hwc u8", bytes, storage);
+    let out = own.buffer("out f32", bytes * 4, result);
+    let out_fused = own.buffer("out f32 fused", bytes * 4, result);
+    let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result);
+
+    // Of each box: the channel, the row and the column that it begins at, and whether each of these is flipped.
+    let mut boxes: Vec<i32> = vec![];
+    for _ in 0..N {
+        let [row, column] = [H, W].map(|size| random((size - S + 1) as u32) as i32);
+        boxes.extend([0, row, column, 0, 0, random(2) as i32]);
+    }
+    let of_boxes = |label, entries: &[usize]| {
+        let entry = |of: &[i32]| entries.iter().map(|&entry| of[entry]).collect::<Vec<_>>();
+        let chosen: Vec<i32> = boxes.chunks(6).flat_map(entry).collect();
+        own.filled(label, bytemuck::cast_slice(&chosen), result)
+    };
+    let boxes_chw = of_boxes("boxes", &[0, 1, 2, 3, 4, 5]);
+    let boxes_hwc = of_boxes("boxes2", &[1, 2, 4, 5]);
+    let boxes_plain = of_boxes("boxes3", &[1, 2]);
+
+    let gpu = Gpu::new(&own.device, &own.queue);
+    let to_chw_crop = CropOptions {
+        sizes: vec![C, S, S],
+        out_of_range: OutOfRange::Clamp,
+        ..CropOptions::default()
+    };
+    let flipped = Boxes {
+        count: N,
+        box_indices: false,
+        flips: true,
+    };
+    let plan: Plan = View::new(&[N, H, W, C])?.transpose(&[0, 3, 1, 2])?.crop(
+        flipped,
+        &to_chw_crop,
+        DType::U8,
+    )?;
+    println!("{plan}\n{}", gpu.explain(&plan));
+    assert_eq!(plan.shape(), [N, C, S, S]);
+    let start = Instant::now();
+    let crop_chw = gpu.prepare(&plan)?;
+    println!("prepare {:?}", start.elapsed());
+
+    let as_it_lies = CropOptions {
+        sizes: vec![S, S],
+        ..to_chw_crop.clone()
+    };
+    let plan = Plan::crop(&[N, H, W, C], flipped, &as_it_lies, DType::U8)?;
+    println!("{}", gpu.explain(&plan));
+    let crop_hwc = gpu.prepare(&plan)?;
+    let plain = Boxes {
+        flips: false,
+        ..flipped
+    };
+    let plain = Plan::crop(&[N, H, W, C], plain, &as_it_lies, DType::U8)?;
+    println!("{}", gpu.explain(&plain));
+    let to_chw = View::new(&[N, S, S, C])?
+        .transpose(&[0, 3, 1, 2])?
+        .plan(DType::U8);
+    println!("{}", gpu.explain(&to_chw));
+    let norm = own.shader(NORM, &[&chw, &out], bytes / 4);
+    let norm_hwc = own.shader(NORM_NHWC, &[&hwc, &out_hwc], bytes);
+    let fused = own.shader(FUSED, &[&src, &out_fused, &boxes_chw], bytes);
+
+    for round in 0..4 {
+        let mut report = None;
+        let (whole, recording) = own.pass(|pass| {
+            let indices = DeviceIndices::I32(boxes_chw.slice(..));
+            let (src, chw) = (src.slice(..), chw.slice(..));
+            report = Some(crop_chw.encode_gather_in_pass(pass, src, indices, chw)?);
+            norm.dispatch(pass);
+            Ok(())
+        })?;
+        let (by_hand, _) = own.pass(|pass| {
+            fused.dispatch(pass);
+            Ok(())
+        })?;
+        let (plain_crop, _) = own.pass(|pass| {
+            let indices = DeviceIndices::I32(boxes_plain.slice(..));
+            gpu.encode_gather_in_pass(pass, &plain, src.slice(..), indices, hwc.slice(..))?;
+            Ok(())
+        })?;
+        let (flipped_crop, _) = own.pass(|pass| {
+            let indices = DeviceIndices::I32(boxes_hwc.slice(..));
+            crop_hwc.encode_gather_in_pass(pass, src.slice(..), indices, hwc.slice(..))?;
+            Ok(())
+        })?;
+        let (normalised, _) = own.pass(|pass| {
+            norm_hwc.dispatch(pass);
+            Ok(())
+        })?;
+        let (transposed, _) = own.pass(|pass| {
+            gpu.encode_in_pass(pass, &to_chw, hwc.slice(..), chw.slice(..))?;
+            Ok(())
+        })?;
+        let (crop_alone, _) = own.pass(|pass| {
+            let indices = DeviceIndices::I32(boxes_chw.slice(..));
+            crop_chw.encode_gather_in_pass(pass, src.slice(..), indices, chw.slice(..))?;
+            Ok(())
+        })?;
+        println!(
+            "   HWC crop without flips {plain_crop:?}, with flips {flipped_crop:?}, CHW crop with flips \
+             {crop_alone:?}, my norm + CHW {normalised:?}, transpose to CHW by wgslice {transposed:?}"
+        );
+        for chw_first in [false, true] {
+            let (time, recording) = own.pass(|pass| {
+                for (n, of) in boxes.chunks(6).enumerate() {
+                    let view = View::new(&[N, H, W, C])?.slice(&one_crop(n, of))?;
+                    let view = match chw_first {
+                        true => view.transpose(&[2, 0, 1])?,
+                        false => view,
+                    };
+                    assert_eq!(view.len(), S * S * C, "{of:?} {:?}", view.shape());
+                    let image = (S * S * C) as u64;
+                    let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
+                    gpu.encode_in_pass(pass, &view.plan(DType::U8), src.slice(..), dest)?;
+                }
+                // The check at the end then sees what the slices gave.
+                if chw_first && round == 3 {
+                    norm.dispatch(pass);
+                }
+                Ok(())
+            })?;
+            println!("   64 slices instead, CHW {chw_first}: {time:?} (recording {recording:?})");
+        }
+        let out_of_range = match &report {
+            Some(report) => report.wait()?.out_of_range,
+            None => 0,
+        };
+        println!(
+            "round {round}: wgslice crop + my norm {whole:?} (recording {recording:?}), hand-fused \
+             {by_hand:?}; report {out_of_range:?}"
+        );
+    }
+
+    let start = Instant::now();
+    let wanted = plain_loop(&images, &boxes);
+    println!("naive CPU loop, 1 thread {:?}", start.elapsed());
+    for buffer in [&out, &out_fused, &out_hwc] {
+        let worst = worst_difference(&own, buffer, &wanted)?;
+        println!("worst difference {worst:e}");
+        assert!(worst < 1e-5);
+    }
+    Ok(())
+}
+
+/// The slice that crops image `n`, and flips it if its box says so.
+fn one_crop(n: usize, of: &[i32]) -> wgslice::SliceSpec {
+    let (n, row, column, size) = (n as i64, i64::from(of[1]), i64::from(of[2]), S as i64);
+    if of[5] == 0 {
+        return slice![n, row..row + size, column..column + size];
+    }
+    // A reversed range that goes down to column 0 ends below it, and -1 would mean the last column.
+    let end = column - 1 - if column == 0 { W as i64 } else { 0 };
+    slice![n, row..row + size, column + size - 1..end; -1]
+}
+
+fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
+    let mean = [0.485f32, 0.456, 0.406];
+    let deviation = [0.229f32, 0.224, 0.225];
+    let mut wanted = vec![0f32; N * C * S * S];
+    let mut i = 0;
+    for (n, of) in boxes.chunks(6).enumerate() {
+        let (row, column) = (of[1] as usize, of[2] as usize);
+        for c in 0..C {
+            for y in 0..S {
+                for x in 0..S {
+                    let x = column + if of[5] != 0 { S - 1 - x } else { x };
+                    let byte = images[((n * H + row + y) * W + x) * C + c];
+                    wanted[i] = (f32::from(byte) / 255.0 - mean[c]) / deviation[c];
+                    i += 1;
+                }
+            }
+        }
+    }
+    wanted
+}
+
+fn worst_difference(own: &Own, buffer: &Buffer, wanted: &[f32]) -> Result<f32, Box<dyn Error>> {
+    let usage = BufferUsages::COPY_DST | BufferUsages::MAP_READ;
+    let size = usize::try_from(buffer.size())?;
+    let staging = own.buffer("staging", size, usage);
+    let mut encoder = own
+        .device
+        .create_command_encoder(&CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, staging.size());
+    own.queue.submit([encoder.finish()]);
+    staging.map_async(MapMode::Read, .., |mapped| mapped.expect("mapped"));
+    own.device.poll(PollType::wait_indefinitely())?;
+    let mapped = staging.get_mapped_range(..)?;
+    let found: &[f32] = bytemuck::cast_slice(&mapped);
+    let differences = found.iter().zip(wanted).map(|(a, b)| (a - b).abs());
+    Ok(differences.fold(0f32, f32::max))
+}

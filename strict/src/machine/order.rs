@@ -1,0 +1,91 @@
+//! The order in which the workgroups of a dispatch and the invocations of a workgroup run.
+
+use naga::{Block, Module, Statement};
+
+/// Random numbers that only a seed decides, by the generator splitmix64.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The numbers for this seed and these bytes.
+    pub(crate) fn of(seed: u64, bytes: impl IntoIterator<Item = u8>) -> Self {
+        let mut random = Self(seed);
+        for byte in bytes {
+            random.0 = random.next() ^ u64::from(byte);
+        }
+        random
+    }
+
+    /// The numbers for one of several purposes.
+    pub(crate) fn fork(&self, purpose: u64) -> Self {
+        let mut random = Self(self.0 ^ purpose);
+        Self(random.next())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number less than `limit`.
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        let scaled = (u128::from(self.next()) * limit as u128) >> 64;
+        usize::try_from(scaled).expect("less than the limit")
+    }
+
+    pub(super) fn coin(&mut self) -> bool {
+        self.next() & 1 == 1
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            all.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+/// Whether any function of a module waits at a barrier.
+pub(super) fn has_barriers(module: &Module) -> bool {
+    let entries = module.entry_points.iter().map(|entry| &entry.function);
+    let functions = module.functions.iter().map(|(_, function)| function);
+    entries
+        .chain(functions)
+        .any(|function| waits(&function.body))
+}
+
+fn waits(block: &Block) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
+        Statement::Block(inner) => waits(inner),
+        Statement::If { accept, reject, .. } => waits(accept) || waits(reject),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| waits(&case.body)),
+        Statement::Loop {
+            body, continuing, ..
+        } => waits(body) || waits(continuing),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shuffle_is_a_permutation_that_only_the_seed_and_the_bytes_decide() {
+        let shuffled = |seed, bytes: &[u8]| {
+            let mut all: Vec<usize> = (0..100).collect();
+            Random::of(seed, bytes.iter().copied()).shuffle(&mut all);
+            all
+        };
+        let once = shuffled(1, &[2]);
+        assert_eq!(once, shuffled(1, &[2]));
+        assert_ne!(once, shuffled(2, &[2]));
+        assert_ne!(once, shuffled(1, &[3]));
+        let mut sorted = once;
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,171 @@
+//! Shaders whose result depends on the order of invocations, or must not, run in ascending and in random order.
+
+use std::collections::BTreeSet;
+use strict_gpu::{Options, StrictGpu};
+
+/// The most words that a shader writes.
+const WORDS: u32 = 1024;
+
+/// Runs a shader with this body in `groups` workgroups of 64 invocations, in the order of this seed. The shader may
+/// write to `dest`, a buffer of [`WORDS`] zeros. Returns the words of `dest`.
+fn run(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
+    let gpu = StrictGpu::new(Options {
+        shuffle,
+        ..Options::default()
+    });
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read_write> dest: array<atomic<u32>, {WORDS}>;
+         var<workgroup> words: array<u32, 64>;
+         @compute @workgroup_size(8, 4, 2)
+         fn main(
+             @builtin(local_invocation_index) lane: u32,
+             @builtin(local_invocation_id) local: vec3<u32>,
+             @builtin(workgroup_id) group: vec3<u32>,
+         ) {{
+             let id = group.x * 64u + lane;
+             _ = &words;
+             {body}
+         }}"
+    );
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let dest = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: u64::from(WORDS) * 4,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::MAP_READ
+            | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    queue.write_buffer(&dest, 0, &[0; WORDS as usize * 4]);
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: dest.as_entire_binding(),
+        }],
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups(groups, 1, 1);
+    drop(pass);
+    queue.submit([encoder.finish()]);
+    dest.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let bytes = dest.get_mapped_range(..).unwrap();
+    let (words, _) = bytes.as_chunks::<4>();
+    words.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+const SEEDS: std::ops::Range<u64> = 0..8;
+
+/// The results in ascending order and, for all seeds, in random order.
+fn results(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let shuffled = SEEDS.map(|seed| run(Some(seed), groups, body));
+    (run(None, groups, body), shuffled.collect())
+}
+
+/// Checks that ascending order hides a bug, by which the result differs from that of the right shader, and that every
+/// seed shows it.
+#[track_caller]
+fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
+    let (expected, same) = results(groups, right);
+    for shuffled in &same {
+        assert_eq!(shuffled, &expected, "{right}");
+    }
+    let (hidden, shown) = results(groups, bug);
+    assert_eq!(hidden, expected, "{bug}");
+    for (seed, shuffled) in SEEDS.zip(&shown) {
+        assert_ne!(shuffled, &expected, "{bug}, seed {seed}");
+    }
+}
+
+#[test]
+fn a_store_in_place_of_a_maximum_is_right_in_ascending_order_only() {
+    let right = "atomicMax(&dest[id % 8u], id + 1u);";
+    let bug = "atomicStore(&dest[id % 8u], id + 1u);";
+    // One workgroup, whose invocations come in another order, and workgroups in another order.
+    only_the_shuffle_shows(1, bug, right);
+    let (right, bug) = (
+        "atomicMax(&dest[0], group.x + 1u);",
+        "atomicStore(&dest[0], group.x + 1u);",
+    );
+    only_the_shuffle_shows(16, bug, right);
+}
+
+#[test]
+fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
+    // Each invocation takes the next free place, as if it had counted the smaller keys.
+    let right = "atomicAdd(&dest[1023], 1u); atomicStore(&dest[id], id);";
+    let bug = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id);";
+    only_the_shuffle_shows(1, bug, right);
+    only_the_shuffle_shows(4, bug, right);
+}
+
+#[test]
+fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
+    // Every invocation reads what another wrote before the barrier, and writes to its own word.
+    let body = "words[lane] = id * 3u;
+                workgroupBarrier();
+                let other = local.x + 8u * (local.y + 4u * (1u - local.z));
+                atomicStore(&dest[id], words[other] + 1000u * other);";
+    let (ascending, shuffled) = results(16, body);
+    for (id, word) in (0..).zip(&ascending) {
+        let (lane, group): (u32, u32) = (id % 64, id / 64);
+        let other = lane ^ 32;
+        assert_eq!(*word, (group * 64 + other) * 3 + 1000 * other);
+    }
+    for words in shuffled {
+        assert_eq!(words, ascending);
+    }
+}
+
+#[test]
+fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
+    // Word 0 counts those that have begun, and word 1 + `lane` says how many an invocation has seen when it ends.
+    let body = "atomicAdd(&dest[0], 1u); atomicStore(&dest[1u + id], atomicLoad(&dest[0]));";
+    let seen = |words: &[u32]| words[1..65].iter().copied().collect::<BTreeSet<_>>();
+    let (ascending, shuffled) = results(1, body);
+    assert_eq!(seen(&ascending), BTreeSet::from([64]));
+    let parts: BTreeSet<usize> = shuffled.iter().map(|words| seen(words).len()).collect();
+    assert_eq!(parts, BTreeSet::from([1, 2]));
+    let (_, shuffled) = results(1, &format!("{body} storageBarrier();"));
+    for words in shuffled {
+        assert_eq!(seen(&words), BTreeSet::from([64]));
+    }
+}
+
+#[test]
+fn either_side_of_a_branch_may_run_first() {
+    let body = "if lane < 32u { atomicStore(&dest[0], 1u); } else { atomicStore(&dest[0], 2u); }
+                storageBarrier();";
+    let (ascending, shuffled) = results(1, body);
+    assert_eq!(ascending[0], 2);
+    let last: BTreeSet<u32> = shuffled.iter().map(|words| words[0]).collect();
+    assert_eq!(last, BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn an_order_is_repeated_by_its_seed_and_differs_between_dispatches() {
+    let body = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id + 1u);";
+    assert_eq!(run(Some(5), 4, body), run(Some(5), 4, body));
+    assert_ne!(run(Some(5), 4, body), run(Some(6), 4, body));
+    // With another number of workgroups, those that both dispatches have come in another order.
+    let first = |groups| run(Some(5), groups, body)[0];
+    let firsts: BTreeSet<u32> = (1..9).map(|groups| first(groups) % 64).collect();
+    assert!(firsts.len() > 1, "{firsts:?}");
+}

@@ -1,0 +1,287 @@
+"""Makes mutants of the shaders and runs judges on them. tests/run-mutants builds the command and calls this.
+
+A mutant is a shader with one small fault, in one line. The command holds the texts of the shaders, so a mutant is a copy
+of the executable in which the text of one shader is replaced by another text of equal length; nothing is compiled
+again. Comments are cut where a text becomes longer. The faults are drawn from the text of each shader by a seed.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import queue
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXPLAINED = ROOT / "tests/mutants.txt"
+VECTORS = ["tests/vectors/seed1.jsonl", "tests/vectors/scatter_floats.jsonl"]
+
+# Kinds of faults: a pattern in a line of code, and what replaces it. A replacement that the compiler rejects does no
+# harm: the mutant is not counted.
+FAULTS = {
+    "bound": [
+        (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "),
+        (r" == ", " != "), (r" != ", " == "), (r"\bmin\(", "max("), (r"\bmax\(", "min("),
+    ],
+    "number": [
+        (r"(?<![\w.])(\d+)(?=[ui]?\b)(?![.\w]*[fh])", lambda match: str(int(match[1]) + 1)),
+        (r"\.x\b", ".y"), (r"\.y\b", ".x"), (r"\.z\b", ".y"), (r"\.w\b", ".x"),
+    ],
+    "sign": [
+        (r" \+ ", " - "), (r" - ", " + "), (r" \+= ", " -= "), (r" -= ", " += "),
+        (r"(?<=[=(,])( ?)-(?=[\w(])", r"\1"), (r"(?<=[ (])!(?=[\w(])", ""),
+    ],
+    "operator": [
+        (r" \* ", " + "), (r" / ", " % "), (r" % ", " / "), (r" << ", " >> "), (r" >> ", " << "),
+        (r" & ", " | "), (r" \| ", " & "), (r" && ", " || "), (r" \|\| ", " && "), (r" \^ ", " | "),
+    ],
+    "guard": [
+        (r"\bif .*(?= \{)", "if true"), (r"\bif .*(?= \{)", "if false"),
+        (r"^\s*(break|continue|return)( [^;]*)?;", ""),
+    ],
+    "statement": [(r"^\s*(?!let|var|const|break|continue|return|override)[\w.\[\]*(].*;\s*$", "")],
+    "barrier": [(r"^\s*\w*[bB]arrier\(\);", "")],
+    "atomic": [
+        (r"\batomicAdd\(", "atomicMax("), (r"\batomicMax\(", "atomicAdd("), (r"\batomicMin\(", "atomicMax("),
+        (r"\batomicOr\(", "atomicAnd("), (r"\batomicAnd\(", "atomicOr("), (r"\batomicSub\(", "atomicAdd("),
+        (r"(?<=\s)atomic(Add|Sub|Max|Min|Or|And|Xor)\(", "atomicStore("),
+        (r"\batomicAdd\(([^,]*), [^,;]*\)", r"atomicLoad(\1)"), (r"\batomicExchange\(", "atomicAdd("),
+    ],
+}
+
+Mutant = collections.namedtuple("Mutant", "file kind line old new")
+
+
+def code_of(line):
+    return line.split("//")[0]
+
+
+def mutants_of(file, text, seed):
+    """Every mutant of a shader, in an order that the seed decides and in which all kinds are near the beginning."""
+    kinds = collections.defaultdict(dict)
+    for number, line in enumerate(text.splitlines()):
+        code = code_of(line)
+        if code.lstrip().startswith(("#", "@", "enable")):
+            continue
+        for kind, faults in FAULTS.items():
+            for pattern, replacement in faults:
+                for match in re.finditer(pattern, code):
+                    new = code[: match.start()] + match.expand(replacement) if isinstance(replacement, str) else (
+                        code[: match.start()] + replacement(match))
+                    new += code[match.end() :]
+                    kinds[kind][number, new] = Mutant(file, kind, number, line, new)
+    draw = random.Random(f"{seed} {file}")
+    lists = [list(kinds[kind].values()) for kind in FAULTS]
+    for mutants in lists:
+        draw.shuffle(mutants)
+    drawn = []
+    while any(lists):
+        drawn += [mutants.pop() for mutants in lists if mutants]
+    return drawn
+
+
+def mutated(text, mutant):
+    """The text with the fault, as long as before. None if there are too few comments to cut."""
+    lines = text.splitlines(keepends=True)
+    lines[mutant.line] = lines[mutant.line].replace(mutant.old, mutant.new)
+    excess = len("".join(lines).encode()) - len(text.encode())
+    for number, line in enumerate(lines):
+        comment = line.rstrip("\n")[len(code_of(line)) + 2 :]
+        if excess > 0 and comment.isascii():
+            cut = min(excess, len(comment))
+            lines[number] = line[: len(line.rstrip("\n")) - cut] + line[len(line.rstrip("\n")) :]
+            excess -= cut
+    if excess > 0:
+        return None
+    return ("".join(lines) + " " * -excess).encode()
+
+
+def explained():
+    """The mutants in EXPLAINED: a set of (file, old line, new line)."""
+    found = set()
+    for block in EXPLAINED.read_text().split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if lines:
+            file, old, new = lines
+            found.add((file, old.removeprefix("-").strip(), new.removeprefix("+").strip()))
+    return found
+
+
+def key(mutant):
+    return (f"shaders/{mutant.file}", mutant.old.strip(), mutant.new.strip())
+
+
+def judges(quick, seed):
+    """The judges: a name, and the arguments of `wgslice`."""
+    lavapipe, strict = (100, 150) if quick else (400, 600)
+    on_lavapipe = ["--device", "gpu", "--adapter", "llvmpipe", "--backend", "vulkan"]
+    return {
+        "golden": ["verify", *VECTORS, *on_lavapipe, "--first"],
+        "lavapipe": ["verify", "--random", str(lavapipe), "--seed", str(seed), *on_lavapipe, "--first"],
+        "strict": ["verify", "--random", str(strict), "--seed", str(seed), "--strict", "--first"],
+    }
+
+
+# A process that is being started briefly holds every open file, and a file that is open for writing cannot be run.
+STARTING = threading.Lock()
+
+
+def judge(program, arguments, limit):
+    """Runs a judge. Returns "passed", "killed" or "rejected", and the seconds it took."""
+    start = time.monotonic()
+    with STARTING:
+        process = subprocess.Popen(
+            [program, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+        )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        # A loop that does not end is a fault that is noticed.
+        process.kill()
+        output, _ = process.communicate()
+    seconds = time.monotonic() - start
+    if process.returncode == 0:
+        return "passed", seconds
+    return ("rejected" if REJECTED.search(output) else "killed"), seconds
+
+
+# What a run prints if naga refuses a shader.
+REJECTED = re.compile(r"refuses the shader|parsing error|Validation Error")
+
+
+class Run:
+    def __init__(self, program, options):
+        self.options = options
+        self.original = program.read_bytes()
+        self.folder = program.resolve().parent.parent / "mutants"
+        self.folder.mkdir(exist_ok=True)
+        # What shaders compile to is kept, so that a run compiles only what the mutant has changed.
+        os.environ["MESA_SHADER_CACHE_DIR"] = str(self.folder / "cache")
+        self.judges = judges(options.quick, options.seed)
+        self.end = time.monotonic() + 60 * options.minutes
+        # Each worker has its own copy of the program.
+        self.copies = queue.Queue()
+        for number in range(options.jobs):
+            self.copies.put(self.folder / f"wgslice-{number}")
+
+    def measure(self, program):
+        """Runs every judge on the shaders as they are. Their times become the limits for mutants."""
+        self.limits = {}
+        for name, arguments in self.judges.items():
+            outcome, seconds = judge(program, arguments, 1200)
+            if outcome != "passed":
+                sys.exit(f"the judge {name} does not pass the shaders as they are: wgslice {' '.join(arguments)}")
+            # The runs side by side take longer.
+            self.limits[name] = 10 + 4 * seconds
+            print(f"{name}: {seconds:.0f} s", flush=True)
+
+    def outcomes(self, mutant, text):
+        """What each judge says. None if there is no time left, or the mutant is not valid."""
+        new = mutated(text, mutant)
+        if new is None or time.monotonic() > self.end:
+            return None
+        program = self.copies.get()
+        try:
+            with STARTING:
+                program.write_bytes(self.original.replace(text.encode(), new))
+                program.chmod(0o755)
+            said = {}
+            for name, arguments in self.judges.items():
+                said[name], _ = judge(program, arguments, self.limits[name])
+                if said[name] == "rejected":
+                    return None
+            return said
+        finally:
+            self.copies.put(program)
+
+    def next_of(self, drawn):
+        """Runs the mutants of a file, which `drawn` iterates over, until one of them is valid."""
+        for mutant, text in drawn:
+            said = self.outcomes(mutant, text)
+            if said is not None:
+                if self.options.verbose:
+                    print(mutant.file, mutant.line + 1, mutant.kind, said, mutant.new.strip(), flush=True)
+                return mutant, said
+
+    def all(self, files):
+        """Returns the valid mutants of each file with what the judges say. They are run in turn, so that each file has
+        as many if there is too little time."""
+        drawn = {}
+        for file in files:
+            text = (ROOT / "shaders" / file).read_text()
+            if text.encode() not in self.original:
+                sys.exit(f"{file} is not in the program as it is in the folder")
+            drawn[file] = iter([(mutant, text) for mutant in mutants_of(file, text, self.options.seed)])
+        made = {file: [] for file in files}
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for _ in range(self.options.mutants):
+                for file, mutant in zip(files, pool.map(self.next_of, drawn.values())):
+                    made[file] += [mutant] if mutant else []
+        return made
+
+
+def report(made, names, known):
+    width = max(len(file) for file in made)
+    print(f"\n{'':{width}}  made  killed  " + "  ".join(f"{name:>8}" for name in names))
+    totals = collections.Counter()
+    survivors = []
+    for file, mutants in sorted(made.items()):
+        counts = collections.Counter(made=len(mutants))
+        for mutant, said in mutants:
+            killers = [name for name in names if said[name] == "killed"]
+            counts.update(killers)
+            counts["any"] += bool(killers)
+            if not killers:
+                survivors.append(mutant)
+        totals += counts
+        row(file, width, counts, names)
+    row("all", width, totals, names)
+    new = [mutant for mutant in survivors if key(mutant) not in known]
+    print(f"\n{len(survivors)} survive, of which {len(survivors) - len(new)} are explained")
+    for mutant in new:
+        file, old, changed = key(mutant)
+        print(f"\n{file}\n- {old}\n+ {changed}\n  (line {mutant.line + 1}, {mutant.kind})")
+    return new
+
+
+def row(name, width, counts, names):
+    judged = "  ".join(f"{counts[name]:8}" for name in names)
+    print(f"{name:{width}}  {counts['made']:4}  {counts['any']:6}  {judged}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/run-mutants")
+    parser.add_argument("program", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("files", nargs="*", help="shaders, such as combine.wgsl; all by default")
+    parser.add_argument("--quick", action="store_true", help="2 mutants of each shader, and fewer cases")
+    parser.add_argument("--mutants", type=int, help="mutants of each shader (10; 2 with --quick)")
+    parser.add_argument("--seed", type=int, default=1, help="draws the faults and the cases (1)")
+    parser.add_argument("--minutes", type=float, default=55, help="begins no mutant after this time (55)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time (one for each processor)")
+    parser.add_argument("--verbose", action="store_true", help="print each mutant")
+    options = parser.parse_args()
+    options.mutants = options.mutants or (2 if options.quick else 10)
+    files = options.files or sorted(path.name for path in (ROOT / "shaders").glob("*.wgsl"))
+    run = Run(options.program, options)
+    run.measure(options.program)
+    made = run.all(files)
+    known = explained()
+    new = report(made, list(run.judges), known)
+    for file, old, _ in sorted(known):
+        if pathlib.Path(file).name in files and old not in map(str.strip, (ROOT / file).read_text().splitlines()):
+            print(f"\n{EXPLAINED.name} explains a line that {file} lacks: {old}")
+    few = [file for file, mutants in made.items() if len(mutants) < options.mutants]
+    if few:
+        print(f"\nfewer than {options.mutants} mutants of {', '.join(few)}: no time, or no more faults")
+    sys.exit(1 if new else 0)
+
+
+if __name__ == "__main__":
+    main()
