@@ -98,7 +98,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if slice == NONE { return; }
     }
     let first = first_of(slice);
-    if BY_ROWS && first != walk.first_row + owner + 1u || !FRESH && first == 0u { return; }
+    if (BY_ROWS && first != walk.first_row + owner + 1u) || (!FRESH && first == 0u) { return; }
     let to = walk.to_base + slice * walk.pitch;
     let begin = (id - owner * walk.segments) * walk.segment;
     for (var j = begin; j < min(begin + walk.segment, walk.run); j++) {

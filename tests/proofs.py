@@ -1,4 +1,4 @@
-"""Proves what the shaders compute with indices, addresses and masks, for all inputs, with z3.
+"""Proves what functions of the shaders compute with indices, bytes and numbers, for all inputs, with z3.
 
     python tests/proofs.py FOLDER
 
@@ -13,7 +13,7 @@ import time
 from multiprocessing import Pool
 
 from lemmas import bytes as of_bytes
-from lemmas import indices, integers, numbers, rows
+from lemmas import integers, numbers, tuples
 from lemmas.core import Lemmas
 
 WORKERS = os.cpu_count() or 1
@@ -22,7 +22,7 @@ WORKERS = os.cpu_count() or 1
 def prove(worker):
     """Proves a part of the lemmas, in a process of its own, because z3 uses one processor."""
     lemmas = Lemmas(sys.argv[1], worker, WORKERS)
-    for part in (integers, rows, indices, of_bytes, numbers):
+    for part in (integers, tuples, of_bytes, numbers):
         part.prove_all(lemmas)
     return lemmas
 

@@ -115,7 +115,7 @@ impl Shader {
     /// holds names of overrides and their values, and `fixed` the values of arguments and uniforms that are known, by
     /// their names in the formula.
     ///
-    /// The formula names the arguments `in.NAME`, the members of the variable `uniforms` `uniforms.NAME`, and the
+    /// The formula names the arguments `in.NAME`, the members of a uniform variable `VARIABLE.NAME`, and the
     /// result `out`. The final value of a variable that the pointer argument `NAME` points at is `out.NAME`. The names
     /// of members, components and elements follow these names. Buffers, operations on floats, quotients by unknown
     /// numbers and products of two unknown numbers are functions about which nothing is known.

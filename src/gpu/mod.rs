@@ -39,6 +39,8 @@ mod encode;
 mod explain;
 mod failure;
 mod fill;
+#[cfg(test)]
+mod formula_tests;
 mod groups;
 #[cfg(test)]
 mod kernel_tests;
@@ -58,6 +60,8 @@ mod run;
 mod scatter;
 mod scope;
 mod scratch;
+#[cfg(test)]
+mod shader_formats;
 #[cfg(test)]
 mod shader_tests;
 mod slots;

@@ -1,112 +1,165 @@
 //! Tests that every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
 //!
 //! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
-//! is written with all settings that the library uses, and the files are kept in that folder for other compilers: see
+//! is written with all of its [`settings`], and the files are kept in that folder for other compilers: see
 //! `bash tests/run-compilers`.
 
 use super::{
-    caps::Kind,
-    program::{Program, UniformSpace},
-    shader_texts::{programs, spaces},
+    caps::Tuning,
+    program::{Kernel, Program, UniformSpace},
+    shader_tests::{SPACES, programs},
 };
 use shader_formats::{Format, Shader};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     env, fs,
     path::{Path, PathBuf},
 };
 
-/// A text, and every program of the library that has this text.
+/// Values of override constants, by name.
+type Setting = Vec<(String, u32)>;
+
 struct Text {
-    source: String,
+    /// The kernel and the prelude. Its constants are not used.
+    program: Program,
     space: UniformSpace,
-    programs: Vec<Program>,
+    source: String,
+    settings: Vec<Setting>,
 }
 
-/// All texts, with the size of workgroups that a device of each kind gets if its limits are WebGPU's.
 fn texts() -> Vec<Text> {
-    let mut texts: BTreeMap<String, Text> = BTreeMap::new();
-    for kind in [Kind::Hardware, Kind::Software] {
-        let workgroup = kind.workgroup(&wgpu::Limits::default());
-        for program in programs(kind) {
-            let program = Program {
-                workgroup,
-                ..program
-            };
-            for &space in spaces(kind) {
-                let source = program.text(space);
-                let text = texts.entry(source.clone()).or_insert_with(|| Text {
-                    source,
-                    space,
-                    programs: Vec::new(),
-                });
-                text.programs.push(program);
+    let of = |program: Program| {
+        SPACES.map(|space| {
+            let source = program.text(space);
+            Text {
+                program,
+                space,
+                settings: settings(program.kernel, &source, space),
+                source,
+            }
+        })
+    };
+    programs().into_iter().flat_map(of).collect()
+}
+
+/// For each tuning all combinations of [`values`] of the constants that the text declares, but not those that the
+/// library never has.
+fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
+    let mut all = Vec::new();
+    for is_software in [false, true] {
+        // Only software adapters read the walk from storage.
+        if space == UniformSpace::Storage && !is_software {
+            continue;
+        }
+        let tuning = Tuning::of(is_software, &wgpu::Limits::default());
+        let mut settings = vec![Setting::new()];
+        let overrides = source
+            .lines()
+            .filter_map(|line| line.strip_prefix("override "));
+        for (name, _) in overrides.filter_map(|line| line.split_once(':')) {
+            if let Some(values) = values(kernel, name, &tuning) {
+                let with = |setting: &Setting| {
+                    let with = |&value: &u32| [&setting[..], &[(name.to_owned(), value)]].concat();
+                    values.iter().map(with).collect::<Vec<_>>()
+                };
+                settings = settings.iter().flat_map(with).collect();
             }
         }
+        all.extend(settings);
     }
-    texts.into_values().collect()
+    all.retain(|setting| !is_unused(kernel, setting));
+    all
 }
 
-/// The different settings of override constants that programs compile a text with.
-fn constants(text: &Text) -> Vec<Vec<(&'static str, f64)>> {
-    let each = text.programs.iter().map(Program::constants);
-    // Floats have no order, but their bits do.
-    let different: BTreeSet<Vec<_>> = each
-        .map(|constants| {
-            let bits = constants.into_iter();
-            bits.map(|(name, value)| (name, value.to_bits())).collect()
-        })
-        .collect();
-    let float = |(name, bits)| (name, f64::from_bits(bits));
-    let each = different.into_iter();
-    each.map(|constants| constants.into_iter().map(float).collect())
-        .collect()
+/// The values that the library gives a constant or, of many, some, among them the least and the greatest. `None` if it
+/// gives none.
+fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
+    let finds_rows = !matches!(
+        kernel,
+        Kernel::Order | Kernel::Combine | Kernel::CombineParts
+    );
+    Some(match name {
+        "CHUNK" => return None,
+        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" if !finds_rows => return None,
+        "WORKGROUP" => vec![tuning.workgroup],
+        "LOOPS" => vec![tuning.loops.into()],
+        "DIMS" => vec![0, 8],
+        "COORDINATES" => vec![0, 1, 8],
+        "ROWS" => vec![1, 4],
+        "ELEMENT" => vec![1, 2, 3],
+        "RUN_TO" => vec![0, 1, 4],
+        "NUMBERS" => vec![0, 1, 2, 3],
+        "COMBINE" | "RULE" => vec![0, 1, 2, 3, 4],
+        "CROPS" | "SCATTERS" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "CHOOSES" | "ORDERED" | "BY_ROWS" | "FRESH" => vec![0, 1],
+        _ => panic!("no values of {name}"),
+    })
+}
+
+/// Whether the library never has this combination of values.
+fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
+    let is = |name, value| {
+        setting
+            .iter()
+            .any(|known| known.0 == name && known.1 == value)
+    };
+    let without_tuples = is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1));
+    without_tuples
+        || match kernel {
+            Kernel::CopyWords => {
+                is("SHORT", 1) && is("ROWS", 4)
+                    || is("ELEMENT", 1) && is("STRADDLES", 1)
+                    || is("ELEMENT", 3) && is("STRADDLES", 0)
+            }
+            // Rows of a scatter have tuples, which point at slices. Atomics do not multiply.
+            Kernel::Last | Kernel::Link | Kernel::Atomic => {
+                is("COORDINATES", 0) || is("CROPS", 1) || is("SCATTERS", 1) || is("COMBINE", 2)
+            }
+            Kernel::CombineParts => is("ELEMENT", 3),
+            _ => false,
+        }
 }
 
 /// The line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn line(number: usize, text: &Text) -> serde_json::Value {
-    let constants = constants(text);
-    let constants: Vec<serde_json::Map<_, _>> = constants
-        .into_iter()
-        .map(|all| {
-            all.into_iter()
-                .map(|(name, value)| (name.to_owned(), value.into()))
-                .collect()
-        })
-        .collect();
+    let constants = |setting: &Setting| -> serde_json::Map<_, _> {
+        let each = setting.iter().cloned();
+        each.map(|(name, value)| (name, value.into())).collect()
+    };
     serde_json::json!({
         "text": number,
-        "name": text.programs[0].to_string(),
+        "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
-        "constants": constants,
+        "constants": text.settings.iter().map(constants).collect::<Vec<_>>(),
         "source": text.source,
     })
 }
 
 /// Writes one text in all formats, and returns what could not be written.
 fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
-    let name = &text.programs[0];
-    let shader = Shader::parse(&text.source).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let shader = Shader::parse(&text.source);
+    let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));
     let mut refused = Vec::new();
-    let all = constants(text);
-    for (setting, constants) in all.iter().enumerate() {
-        if folder.is_none() && setting > 0 && setting + 1 < all.len() {
+    for (n, setting) in text.settings.iter().enumerate() {
+        if folder.is_none() && n > 0 && n + 1 < text.settings.len() {
             continue;
         }
+        let constants = setting.iter();
+        let constants: Vec<_> = constants
+            .map(|(name, value)| (&name[..], f64::from(*value)))
+            .collect();
         for format in Format::ALL {
-            match (shader.write(format, constants), folder) {
+            match (shader.write(format, &constants), folder) {
                 (Ok(bytes), Some(folder)) => {
-                    let file = format!("{number:04}-{setting:02}.{}", format.extension());
+                    let file = format!("{number:02}-{n:03}.{}", format.extension());
                     fs::write(folder.join(format.name()).join(file), bytes).unwrap();
                 }
                 (Ok(bytes), None) => assert!(!bytes.is_empty()),
-                (Err(error), _) => {
-                    refused.push(format!(
-                        "{} {name} {:?} {constants:?}: {error}",
-                        format.name(),
-                        text.space
-                    ));
-                }
+                (Err(error), _) => refused.push(format!(
+                    "{} {} {:?} {constants:?}: {error}",
+                    format.name(),
+                    text.program,
+                    text.space
+                )),
             }
         }
     }
@@ -114,7 +167,7 @@ fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
 }
 
 #[test]
-fn every_program_is_written_in_every_format() {
+fn every_shader_is_written_in_every_format() {
     let folder = env::var_os("WGSLICE_SHADERS").map(PathBuf::from);
     let texts = texts();
     if let Some(folder) = &folder {
@@ -127,7 +180,7 @@ fn every_program_is_written_in_every_format() {
             .collect();
         fs::write(folder.join("texts.jsonl"), lines).unwrap();
     }
-    let settings: usize = texts.iter().map(|text| constants(text).len()).sum();
+    let settings: usize = texts.iter().map(|text| text.settings.len()).sum();
     println!("{} texts, {settings} with their constants", texts.len());
     let each = texts.iter().enumerate();
     let refused: Vec<String> = each

@@ -13,7 +13,7 @@ use naga::{
 };
 use std::collections::BTreeSet;
 
-const SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
+pub(super) const SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
 
 /// A program of each text: every kernel, with every prelude that it takes.
 pub(super) fn programs() -> Vec<Program> {

@@ -25,8 +25,7 @@ const texts = fs.readFileSync(process.argv[2], 'utf8').trimEnd().split('\n').map
 let passed = 0;
 let failed = 0;
 
-// No browser gives immediates to programs.
-for (const text of texts.filter(({ space }) => space !== 'Immediate')) {
+for (const text of texts) {
   device.pushErrorScope('validation');
   const module = device.createShaderModule({ code: text.source });
   const { messages } = await module.getCompilationInfo();

@@ -16,8 +16,6 @@ TIMEOUT_MS = 300_000
 # The names of lemmas that take longer are printed.
 SLOW_S = 5
 
-FOUND, MISSING, ELSEWHERE = 0, 1, 2
-
 
 def word(name):
     """An input or an output of a formula."""
@@ -30,23 +28,13 @@ def words(name, parts):
 
 
 def memory(name, count=1):
-    """A function of `count` words with a word as its result: a buffer, by the index, or `quotient`."""
+    """A function of `count` words with a word as its result: a buffer, by the index, or an operation."""
     sorts = [z3.BitVecSort(32)] * (count + 1)
     return z3.Function(name, *sorts)
 
 
-quotient = memory("quotient", 2)
 product = memory("product", 2)
 first, second = (z3.Var(number, z3.BitVecSort(32)) for number in (0, 1))
-
-
-def times(a, b):
-    """A product of which only the values for factors 0 and 1 are known, so that a solver need not multiply. A lemma that
-    holds for any such function holds for the product."""
-    zero, one = (z3.BitVecVal(value, 32) for value in (0, 1))
-    unknown = product(a, b)
-    of_b = z3.If(b == zero, zero, z3.If(b == one, a, unknown))
-    return z3.If(a == zero, zero, z3.If(a == one, b, of_b))
 
 
 def wide(term, bits=64):
@@ -57,22 +45,6 @@ def wide(term, bits=64):
 def signed(term, bits=64):
     """A word as a longer signed number."""
     return z3.SignExt(bits - term.size(), term)
-
-
-def choose(index, values):
-    """The value at an index; the last value if the index is beyond it."""
-    found = values[-1]
-    for number in reversed(range(len(values) - 1)):
-        found = z3.If(index == number, values[number], found)
-    return found
-
-
-def flag(bit):
-    return (word("uniforms.map.flags") & bit) != 0
-
-
-def smaller(a, b):
-    return z3.If(z3.ULT(b, a), b, a)
 
 
 def solver_of(facts):
@@ -86,7 +58,7 @@ def solver_of(facts):
 
 def shown(model):
     """The inputs and outputs for which a lemma does not hold."""
-    names = ("in", "uniforms", "out")
+    names = ("in", "walk", "out")
     values = [entry for entry in model.decls() if entry.name().split(".")[0] in names]
     return ", ".join(f"{entry.name()} = {model[entry]}" for entry in values[:24]) or model
 
@@ -104,15 +76,15 @@ class Lemmas:
         self.failed = 0
         self.only = os.environ.get("WGSLICE_LEMMA", "")
 
-    def formula(self, name, multiply=lambda a, b: a * b):
-        """The facts that define the outputs of a function by its inputs. `multiply` gives the products in them."""
+    def formula(self, name):
+        """The facts that define the outputs of a function by its inputs. Products are numbers about which nothing is
+        known."""
         self.used.add(name)
-        facts = z3.parse_smt2_file(str(self.folder / f"{name}.smt2"))
-        return [z3.substitute_funs(fact, (product, multiply(first, second))) for fact in facts]
+        return list(z3.parse_smt2_file(str(self.folder / f"{name}.smt2")))
 
-    def prove(self, name, goal, given=(), formula=None, multiply=lambda a, b: a * b):
+    def prove(self, name, goal, given=(), formula=None):
         """Proves that the goal follows from what is given and from the formula."""
-        self.check(name, [*self.formula(formula, multiply), *given], goal)
+        self.check(name, [*self.formula(formula), *given], goal)
 
     def check(self, name, facts, goal):
         if self.only not in name:

@@ -1,17 +1,13 @@
-"""Lemmas on quotients. They are proved for integers, since no solver divides words by unknown words.
-
-The formulas of odometers and segments name these quotients; `rows` proves that they use them as here.
-"""
+"""Lemmas on quotients: digits of rows, tiles and grids. They are proved for integers, since no solver divides words by
+unknown words, and for the algorithm, not for the text of `locate` and the entry points, which have loops."""
 
 import z3
 
 
 def prove_all(lemmas):
     digits(lemmas)
-    four_rows(lemmas)
     segments(lemmas)
     grids(lemmas)
-    gradients(lemmas)
     offsets(lemmas)
 
 
@@ -46,19 +42,6 @@ def digits(lemmas):
         "a row has one innermost digit",
         [inner > 0, *of_rest, other * inner + digit == row, 0 <= digit, digit < inner],
         z3.And(digit == last, other == rest),
-    )
-
-
-def four_rows(lemmas):
-    """Four rows from a multiple of four on differ in the last digit only, if its dimension's size is a multiple of four."""
-    fours, each, n = z3.Ints("fours each n")
-    row, size = 4 * fours, 4 * each
-    first, of_first = divided(row, size)
-    next_, of_next = divided(row + n, size)
-    lemmas.check(
-        "four rows have one rest",
-        [fours >= 0, each > 0, 0 <= n, n < 4, *of_first, *of_next],
-        first == next_,
     )
 
 
@@ -112,17 +95,6 @@ def grids(lemmas):
         "every group has one number",
         [0 <= x, x < width, 0 <= y, y < height, width > 0],
         z3.And(0 <= y * width + x, y * width + x < width * height),
-    )
-
-
-def gradients(lemmas):
-    """A unit of a gradient has a source if a multiple of the spacing leads to it."""
-    distance, spacing, i = z3.Ints("distance spacing i")
-    quotient, of_quotient = divided(distance, spacing)
-    lemmas.check(
-        "a unit has at most one source",
-        [spacing > 0, distance >= 0, *of_quotient, i * spacing == distance],
-        quotient == i,
     )
 
 

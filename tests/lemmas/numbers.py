@@ -1,5 +1,7 @@
 """Arithmetic of scatters: f16 and bf16 in integers, and numbers that share a word or take two words."""
 
+import operator
+
 import z3
 
 from lemmas.core import first, memory, second, word, words
@@ -27,7 +29,11 @@ def halves(lemmas):
     # Every NaN becomes the same NaN, but for its sign.
     nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7E00, 15))
     expected = z3.If(z3.fpIsNaN(number), nan, rounded)
-    lemmas.prove("an f16 is the nearest to an f32", out == z3.ZeroExt(16, expected), formula="f16_of_f32")
+    lemmas.prove(
+        "an f16 is the nearest to an f32",
+        out == z3.ZeroExt(16, expected),
+        formula="combine_parts f16_of_f32 RULE=3",
+    )
 
     half = z3.Extract(15, 0, word("in.half"))
     converted = bits(z3.fpUnsignedToFP(nearest, first, SINGLE))
@@ -35,7 +41,7 @@ def halves(lemmas):
     multiplied = bits(z3.fpMul(nearest, *factors))
     facts = [
         z3.substitute_funs(fact, (memory("f32.of"), converted), (memory("f32.mul", 2), multiplied))
-        for fact in lemmas.formula("f32_of_f16")
+        for fact in lemmas.formula("combine_parts f32_of_f16 RULE=3")
     ]
     number = z3.fpBVToFP(half, HALF)
     lemmas.check(
@@ -56,7 +62,7 @@ def halves(lemmas):
         "a quotient rounded to the nearest, ties to even",
         out == whole + z3.If(up, z3.BitVecVal(1, 32), z3.BitVecVal(0, 32)),
         given=[z3.ULE(1, count), z3.ULE(count, 24), z3.ULT(number, 1 << 31)],
-        formula="rounded",
+        formula="combine_parts rounded RULE=3",
     )
 
 
@@ -70,50 +76,44 @@ def brains(lemmas):
     lemmas.prove(
         "the sum of two bf16 is the nearest to that of f32s",
         out == z3.ZeroExt(16, expected),
-        formula="add_bf16",
+        formula="combine_parts add_bf16 RULE=4",
     )
 
 
 def integers(lemmas):
     a, b, out = word("in.a"), word("in.b"), word("out")
-    for name, size in (("add_bytes", 8), ("add_halves", 16)):
+    for size in (8, 16):
         parts = [
             z3.Extract(at + size - 1, at, out)
             == z3.Extract(at + size - 1, at, a) + z3.Extract(at + size - 1, at, b)
             for at in range(0, 32, size)
         ]
-        lemmas.prove(f"sums of {size} bits in a word", z3.And(parts), formula=name)
-    for name, combine in (("add_pairs", lambda x, y: x + y), ("sub_pairs", lambda x, y: x - y)):
+        formula = f"combine_parts combined ELEMENT={size // 8}"
+        lemmas.prove(f"sums of {size} bits in a word", z3.And(parts), formula=formula)
+    for number, (name, combine) in enumerate([("sums", operator.add), ("differences", operator.sub)]):
         a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))
         goals = []
         for low, high in ((0, 1), (2, 3)):
             x, y, z = (z3.Concat(number[high], number[low]) for number in (a, b, out))
             goals.append(z == combine(x, y))
-        lemmas.prove(f"{name} of 64 bits", z3.And(goals), formula=name)
+        formula = f"combine combined COMBINE={number} NUMBERS=3"
+        lemmas.prove(f"{name} of 64 bits", z3.And(goals), formula=formula)
 
 
 def extremes(lemmas):
     a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))
     goals = [z == z3.If(y < x, y, x) for x, y, z in zip(a, b, out)]
-    lemmas.prove("the smaller of two signed numbers", z3.And(goals), formula="min_signed")
+    formula = "combine combined COMBINE=3 NUMBERS=1"
+    lemmas.prove("the smaller of two signed numbers", z3.And(goals), formula=formula)
     goals = []
     for x, y, z in zip(a, b, out):
         larger = z3.fpGT(z3.fpBVToFP(y, SINGLE), z3.fpBVToFP(x, SINGLE))
         goals.append(z == z3.If(larger, y, x))
-    lemmas.prove("the larger of two floats, or the first", z3.And(goals), formula="max_floats")
+    formula = "combine combined COMBINE=4 NUMBERS=2"
+    lemmas.prove("the larger of two floats, or the first", z3.And(goals), formula=formula)
 
 
 def reports(lemmas):
-    """Complements and negatives of numbers reverse their order, so that an atomic maximum of them finds the least number."""
+    """An atomic maximum of the complements of numbers finds the least number."""
     a, b = z3.BitVecs("a b", 32)
     lemmas.check("the first tuple has the largest complement", [], z3.ULT(a, b) == z3.UGT(~a, ~b))
-    lemmas.check(
-        "the least link has the largest negative", [a != 0, b != 0], z3.ULT(a, b) == z3.UGT(-a, -b)
-    )
-    # Entries of `head`: a number below 2^31 and a flag.
-    flag = z3.BitVecVal(1 << 31, 32)
-    lemmas.check(
-        "a flag leaves the number of a row",
-        [z3.ULT(a, (1 << 31) - 1)],
-        ((a + 1) | flag) & ~flag == a + 1,
-    )

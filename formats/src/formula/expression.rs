@@ -3,7 +3,8 @@
 use super::machine::{Frame, Machine, Place, Root, State, Unsupported, Value};
 use super::terms::Term;
 use naga::{
-    Expression, Handle, Literal, RelationalFunction, ScalarKind, Type, TypeInner, UnaryOperator,
+    AddressSpace, Expression, Handle, Literal, RelationalFunction, ScalarKind, Type, TypeInner,
+    UnaryOperator,
 };
 
 impl<'a> Machine<'a> {
@@ -126,10 +127,9 @@ impl<'a> Machine<'a> {
             Expression::FunctionArgument(number) => frame.arguments[*number as usize].clone(),
             Expression::GlobalVariable(variable) => {
                 let global = &self.module.global_variables[*variable];
-                let name = global.name.clone().unwrap_or_default();
-                let root = match name.as_str() {
-                    "uniforms" => Root::Known(*variable),
-                    _ => Root::Buffer(name, global.ty),
+                let root = match global.space {
+                    AddressSpace::Uniform => Root::Known(*variable),
+                    _ => Root::Buffer(global.name.clone().unwrap_or_default(), global.ty),
                 };
                 Value::Pointer(Place::of(root))
             }

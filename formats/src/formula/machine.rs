@@ -41,7 +41,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Root {
     Local(usize),
-    /// The uniforms.
+    /// A uniform variable.
     Known(Handle<naga::GlobalVariable>),
     /// A buffer, about whose content nothing is known.
     Buffer(String, Handle<Type>),
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         Ok(self.pool.formula(&outputs))
     }
 
-    /// The value of the uniforms: inputs, except for the members that are known.
+    /// The value of a uniform variable: inputs, except for the members that are known.
     pub(super) fn uniforms(
         &mut self,
         variable: Handle<naga::GlobalVariable>,
@@ -150,8 +150,9 @@ impl<'a> Machine<'a> {
         if let Some(value) = self.globals.get(&variable) {
             return Ok(value.clone());
         }
-        let ty = self.module.global_variables[variable].ty;
-        let value = self.inputs(ty, "uniforms")?;
+        let global = &self.module.global_variables[variable];
+        let name = global.name.as_deref().unwrap_or_default();
+        let value = self.inputs(global.ty, name)?;
         self.globals.insert(variable, value.clone());
         Ok(value)
     }

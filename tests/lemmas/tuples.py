@@ -1,0 +1,78 @@
+"""Positions that index tuples point at. Numbers are i32, u32, or i64 as two words; wrapped or clamped."""
+
+import z3
+
+from lemmas.core import memory, product, signed, wide, word
+
+SIGNED, WRAPS, CLAMPS = (z3.BitVecVal(bit, 32) for bit in (1, 2, 4))
+# More bits than any sum of two 64-bit numbers needs.
+BITS = 66
+
+
+def prove_all(lemmas):
+    sums(lemmas)
+    begins(lemmas)
+    cropped_runs(lemmas)
+    lemmas.prove("a hash is less than the size of a chunk", z3.ULT(word("out"), 4 * 256), formula="link hash")
+
+
+def pair(name):
+    """A number of two words, with its sign."""
+    return signed(z3.Concat(word(f"{name}.high"), word(f"{name}.low")), BITS)
+
+
+def sums(lemmas):
+    total = pair("in.a") + signed(word("in.b"), BITS)
+    lemmas.prove(
+        "a number plus a word",
+        pair("out") == total,
+        given=[total == signed(z3.Extract(63, 0, total), BITS)],
+        formula="copy plus",
+    )
+
+
+def begins(lemmas):
+    """Where a coordinate begins, under any policy. A box that is clamped lies inside, if it can."""
+    tuples = memory("tuples")
+    walk = lambda name: word(f"walk.{name}")
+    of = lambda name: walk(f"coordinates.0.{name}")
+    flag = lambda bit: walk("flags") & bit != 0
+    size, reach = wide(of("size"), BITS), signed(word("in.reach"), BITS)
+    at = word("in.tuple") + product(of("column"), walk("index_words"))
+    low = tuples(at) - walk("first_index")
+    one = z3.If(flag(SIGNED), signed(low, BITS), wide(low, BITS))
+    number = z3.If(walk("index_words") == 2, signed(z3.Concat(tuples(at + 1), low), BITS), one)
+    number = z3.If(z3.And(flag(WRAPS), number < 0), number + size, number)
+    lowest = z3.If(reach < 0, -reach, 0)
+    highest = size - 1 - z3.If(reach < 0, 0, reach)
+    clamped = z3.If(number < lowest, lowest, z3.If(number > highest, highest, number))
+    clamps = z3.And(flag(CLAMPS), size > 0)
+    number = z3.If(clamps, clamped, number)
+    fixed = of("column") == 0xFFFFFFFF
+    lemmas.prove(
+        "where a coordinate begins",
+        pair("out") == z3.If(fixed, signed(of("begin"), BITS), number),
+        given=[
+            z3.Implies(clamps, lowest <= highest),
+            z3.Or(walk("index_words") == 1, walk("index_words") == 2),
+        ],
+        formula="copy begin_of in.c=0",
+    )
+
+
+def cropped_runs(lemmas):
+    """Whether a unit of a cropped run lies inside, in numbers without bounds. The host keeps sizes and reaches below
+    2^30, and the shader moves a begin farther away than that to 2^31."""
+    distance = product(word("in.j"), word("in.row.place_step"))
+    place, places, far = word("in.row.place"), word("in.row.places"), 1 << 30
+    position = signed(place) + signed(distance)
+    lemmas.prove(
+        "a unit of a cropped run lies inside",
+        z3.Bool("out") == z3.And(position >= 0, position < wide(places)),
+        given=[
+            z3.And(-far < distance, distance < far),
+            z3.Or(z3.And(-far <= place, place < far), place == 1 << 31),
+            z3.ULT(places, far),
+        ],
+        formula="copy lies_inside",
+    )
