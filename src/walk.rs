@@ -137,9 +137,12 @@ pub(crate) struct Along {
 }
 
 impl Along {
-    /// The distance between the first and the last position of a box.
+    /// The distance between the first and the last position of a box, or the largest number if it is larger.
     pub(crate) fn reach(&self) -> isize {
-        self.extent.saturating_sub(1).cast_signed() * self.step
+        self.extent
+            .saturating_sub(1)
+            .cast_signed()
+            .saturating_mul(self.step)
     }
 }
 

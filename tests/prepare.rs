@@ -431,17 +431,18 @@ fn a_device_with_what_is_wanted() {
     }
 }
 
-/// Every object that the library makes on a device has a label. The labels of the objects that an operation makes
-/// contain the operation's name.
+/// Every object that the library makes on a device has a label. The labels of what an operation records contain the
+/// operation's name, and those of what a kernel needs contain the kernel's.
 #[test]
 fn everything_has_a_label() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());
-    for features in [wgpu::Features::IMMEDIATES, wgpu::Features::empty()] {
+    // The second device reads its walks from a uniform buffer.
+    for storage_buffers in [8, 4] {
         let limits = wgpu::Limits {
-            max_immediate_size: if features.is_empty() { 0 } else { 128 },
+            max_storage_buffers_per_shader_stage: storage_buffers,
             ..wgpu::Limits::default()
         };
-        let gpu = request_device(&strict.adapter(), features, limits).unwrap();
+        let gpu = request_device(&strict.adapter(), wgpu::Features::empty(), limits).unwrap();
         let backend = Backend::from(gpu.clone());
         let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
@@ -459,8 +460,17 @@ fn everything_has_a_label() {
             .unwrap_or_else(|| panic!("a {label} without a label"));
         assert!(name.starts_with("wgslice "), "{label}");
     }
-    for what in ["pass", "encoder", "group", "pipeline", "shader"] {
-        for name in ["strided_slice", "gather", "scatter_nd"] {
+    let operations = ["strided_slice", "gather", "scatter_nd"];
+    let kernels = ["kernel: copy", "kernel: last"];
+    for (objects, names) in [
+        (["pass", "encoder"], &operations[..]),
+        (["pipeline", "shader"], &kernels[..]),
+        (["group", "group"], &["copy", "last"][..]),
+    ] {
+        for (what, name) in objects
+            .iter()
+            .flat_map(|what| names.iter().map(move |name| (what, name)))
+        {
             let begins = format!("{what} wgslice {name}");
             assert!(
                 labels.iter().any(|label| label.starts_with(&begins)),

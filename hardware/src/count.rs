@@ -144,3 +144,40 @@ impl Traffic {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The workgroups that were run request more sectors each than the whole dispatch does.
+    #[test]
+    fn different_sectors_are_at_most_those_of_the_binding() {
+        let binding = |room| BindingCounts {
+            name: "source".into(),
+            access: Access::Read,
+            room,
+            accesses: 64,
+            bytes: 256,
+            instructions: 2,
+            sectors: 64,
+            lines: 64,
+            by_workgroup: 64,
+            distinct_sectors: 64,
+            useful_bytes: 256,
+        };
+        let sectors = |room| {
+            let counts = Counts::of_dispatch(&DispatchCounts {
+                workgroups: [10, 1, 1],
+                workgroup_size: [64, 1, 1],
+                invocations: 64,
+                subgroups: 2,
+                bindings: vec![binding(room)],
+                ..DispatchCounts::default()
+            });
+            assert_eq!(counts.invocations, 640.0);
+            counts.read.distinct_sectors * counts.invocations
+        };
+        assert_eq!(sectors(32 * 640), 640.0);
+        assert_eq!(sectors(32 * 99), 100.0);
+    }
+}

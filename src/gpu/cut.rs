@@ -17,7 +17,7 @@ use crate::{
     Error,
     layout::middle,
     ops::index::{IndexType, Policy},
-    walk::{Side, Walk},
+    walk::{Coordinate, Side, Walk},
 };
 use std::ops::Range;
 
@@ -234,12 +234,20 @@ pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
             allowed: MOST_COORDINATES as u64,
         });
     }
-    let sizes = walk.coordinates.iter().map(|coordinate| coordinate.size);
-    if let Some(size) = sizes
-        .max()
-        .filter(|&size| size as u64 > u64::from(u32::MAX))
-    {
-        return Err(too_long(size));
+    for Coordinate { size, along, .. } in &walk.coordinates {
+        // Boxes extend by signed numbers.
+        let most = if along.is_some() {
+            i32::MAX as usize
+        } else {
+            u32::MAX as usize
+        };
+        let reach = along
+            .as_ref()
+            .map_or(0, |along| along.reach().unsigned_abs());
+        let longest = reach.max(*size);
+        if longest > most {
+            return Err(too_long(longest));
+        }
     }
     Ok(())
 }

@@ -386,7 +386,7 @@ impl Gpu {
                 })
                 .collect();
             device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(kernel.name()),
+                label: Some(&format!("wgslice {}", kernel.name())),
                 layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
                 entries: &entries,
             })

@@ -121,6 +121,8 @@ impl Prelude {
     pub(crate) fn of(kernel: Kernel) -> Vec<Self> {
         match kernel {
             Kernel::Copy => [4, 8, 12, 16].map(Self::Unit).to_vec(),
+            Kernel::Combine => [4, 8, 16].map(Self::Words).to_vec(),
+            Kernel::Atomic => [true, false].map(Self::Integer).to_vec(),
             _ => vec![Self::None],
         }
     }
@@ -231,7 +233,7 @@ fn with_imports(text: &str) -> String {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}", self.kernel.name())?;
+        write!(f, "wgslice kernel: {}", self.kernel.name())?;
         let unit = match self.prelude {
             Prelude::None => None,
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
