@@ -26,17 +26,12 @@ fn links_of(number: u32) -> u32 {
 // list that is not empty has smaller numbers than the lists after it.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
     var first = NONE;
-    var n = list;
-    var number = 0u;
-    // A single loop, because Mesa's OpenGL on LLVM 15 leaves the outer one of two too early.
-    loop {
-        if number > walk.first_row {
-            if number > after { first = min(first, number); }
-            number = lists[links_of(number)];
-        } else {
-            if n >= walk.lists || first != NONE { break; }
-            number = lists[slice * walk.lists + n];
-            n++;
+    // The outer loop does not end where a number was found: if it does, the OpenGL of Mesa 22.3 gives wrong results.
+    for (var n = list; n < walk.lists; n++) {
+        if first == NONE {
+            for (var number = lists[slice * walk.lists + n]; number > walk.first_row; number = lists[links_of(number)]) {
+                if number > after { first = min(first, number); }
+            }
         }
     }
     return select(first, 0u, first == NONE);

@@ -26,10 +26,10 @@ pub(crate) enum UniformSpace {
 
 impl UniformSpace {
     pub(super) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // A storage buffer needs one more storage buffer than operations bind, and a second dynamic offset beside that
-        // of the report.
+        // A storage buffer needs one more storage buffer than operations bind, a second dynamic offset beside that of
+        // the report, and room for a slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
-            && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.into()
+            && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match is_software && storage {
             true => Self::Storage,
