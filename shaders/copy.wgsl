@@ -34,13 +34,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         // Invocations beyond the last row look it up, and write nothing.
         let at = locate(min(row, walk.rows - 1u));
         let exists = row < walk.rows;
-        report_row(at, row, exists && first + lane == 0u);
+        if exists && first + lane == 0u && may_report(at) { report_row(row); }
         var units = first + lane + lanes * FOUR;
-        move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
         if LOOPS {
-            for (units += 4u * lanes; units.x < end; units += 4u * lanes) {
-                move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
+            for (; units.x < end && exists; units += 4u * lanes) {
+                move_four(at, at, at, at, units, units < vec4(end));
             }
+        } else {
+            move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
         }
     } else {
         let block = number / walk.segments;
@@ -53,10 +54,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let c = locate(found.z);
         let d = locate(found.w);
         let speaks = exists & vec4(unit == 0u);
-        report_row(a, rows.x, speaks.x);
-        report_row(b, rows.y, speaks.y);
-        report_row(c, rows.z, speaks.z);
-        report_row(d, rows.w, speaks.w);
+        report_rows(rows, speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
         move_four(a, b, c, d, vec4(unit), exists & vec4(unit < walk.run));
     }
 }

@@ -73,13 +73,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;
     let row = locate(number);
-    report_row(row, number, part == 0u && lane == 0u);
+    if part == 0u && lane == 0u && may_report(row) { report_row(number); }
     let first = number * walk.run + walk.head;
     let begin = select((first + 15u) >> 4u, 0u, number == 0u);
     let vectors = begin + part * walk.segment + lane + lanes * FOUR;
-    make_four(row, first, vectors);
     if LOOPS {
-        for (var n = 4u * lanes; n < walk.segment; n += 4u * lanes) { make_four(row, first, vectors + n); }
+        for (var n = 0u; n < walk.segment; n += 4u * lanes) { make_four(row, first, vectors + n); }
+    } else {
+        make_four(row, first, vectors);
     }
 }
 

@@ -69,9 +69,9 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     }
 }
 
-// Makes a group whose elements may each lie in another row, or outside the result. If `speaks`, reports the rows whose
-// first element it makes.
-fn make_any(group: u32, speaks: bool) {
+// Makes a group whose elements may each lie in another row, or outside the result, and reports the rows whose first
+// element it makes.
+fn make_short(group: u32) {
     // The number of an element before the result wraps.
     let elements = group * 4u - walk.head + FOUR;
     let inside = elements < vec4(walk.rows * walk.run);
@@ -84,20 +84,31 @@ fn make_any(group: u32, speaks: bool) {
     let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
     let found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
     let fetched = fetch_four(at, found);
-    let states = vec4(a.state, b.state, c.state, d.state);
-    let written = inside & (states != vec4(ELSEWHERE));
+    let written = inside & (vec4(a.state, b.state, c.state, d.state) != vec4(ELSEWHERE));
     if all(written) {
         store(group, packed(fetched));
     } else {
         store_some(group, fetched, written);
     }
-    if speaks {
-        let first = inside & (j == vec4(0u));
-        report_row(a, rows.x, first.x);
-        report_row(b, rows.y, first.y);
-        report_row(c, rows.z, first.z);
-        report_row(d, rows.w, first.w);
+    let may = vec4(may_report(a), may_report(b), may_report(c), may_report(d));
+    report_rows(rows, may & inside & (j == vec4(0u)));
+}
+
+// Does the same for a group at the end of a row, one element after the other: such groups are few. Reports no row.
+fn make_edge(group: u32) {
+    var elements = vec4(0u);
+    var written = vec4(false);
+    for (var n = 0u; n < 4u; n++) {
+        let element = group * 4u - walk.head + n;
+        if element >= walk.rows * walk.run { continue; }
+        let number = element / walk.run;
+        let j = element - number * walk.run;
+        let row = locate(number);
+        if row.state == ELSEWHERE { continue; }
+        written |= FOUR == vec4(n);
+        if has_source(row, j) { elements = select(elements, vec4(fetch(row.base + j * row.step)), FOUR == vec4(n)); }
     }
+    store_some(group, elements, written);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -105,7 +116,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let number = workgroup_number(workgroup);
     if SHORT {
         let group = number * WORKGROUP + local;
-        if group * 4u < walk.rows * walk.run + walk.head { make_any(group, true); }
+        if group * 4u < walk.rows * walk.run + walk.head { make_short(group); }
         return;
     }
     let lanes = 1u << walk.lanes_log2;
@@ -118,13 +129,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let first = (tile - row * walk.segments) * walk.segment;
         let exists = row < walk.rows;
         let at = locate(min(row, walk.rows - 1u));
-        report_row(at, row, exists && first + lane == 0u);
+        if exists && first + lane == 0u && may_report(at) { report_row(row); }
         let groups = first + lane + lanes * FOUR;
-        make_four(vec4(min(row, walk.rows - 1u)), at, at, at, at, groups, vec4(exists));
         if LOOPS {
-            for (var n = 4u * lanes; n < walk.segment && exists; n += 4u * lanes) {
-                make_four(vec4(row), at, at, at, at, groups + n, vec4(exists));
+            for (var n = 0u; n < walk.segment && exists; n += 4u * lanes) {
+                make_four(vec4(row), at, at, at, at, groups + n, vec4(true));
             }
+        } else {
+            make_four(vec4(min(row, walk.rows - 1u)), at, at, at, at, groups, vec4(exists));
         }
     } else {
         let block = number / walk.segments;
@@ -137,10 +149,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let c = locate(rows.z);
         let d = locate(rows.w);
         let speaks = exists & (groups == vec4(0u));
-        report_row(a, rows.x, speaks.x);
-        report_row(b, rows.y, speaks.y);
-        report_row(c, rows.z, speaks.z);
-        report_row(d, rows.w, speaks.w);
+        report_rows(rows, speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
         make_four(rows, a, b, c, d, groups, exists);
     }
 }
@@ -183,7 +192,7 @@ fn make_four(rows: vec4<u32>, a: Row, b: Row, c: Row, d: Row, numbers: vec4<u32>
     // A row has at most two groups that it holds only in part.
     let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), inside & !whole);
     for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
-        make_any(groups[firstTrailingBit(left)], false);
+        make_edge(groups[firstTrailingBit(left)]);
     }
 }
 

@@ -49,15 +49,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;
     let row = locate(number);
-    report_row(row, number, part == 0u && lane == 0u);
+    if part == 0u && lane == 0u && may_report(row) { report_row(number); }
     let span = (walk.run - 1u) * walk.run_to + ELEMENT;
     let begin = (row.to >> 2u) + part * walk.segment;
     let end = min(begin + walk.segment, (row.to + span + 3u) >> 2u);
-    for (var n = 0u; n < 4u; n++) {
-        let word = begin + lane + n * lanes;
-        if word < end { make_word(row, word, span); }
-    }
     if LOOPS {
-        for (var word = begin + lane + 4u * lanes; word < end; word += lanes) { make_word(row, word, span); }
+        for (var word = begin + lane; word < end; word += lanes) { make_word(row, word, span); }
+    } else {
+        for (var n = 0u; n < 4u; n++) {
+            let word = begin + lane + n * lanes;
+            if word < end { make_word(row, word, span); }
+        }
     }
 }

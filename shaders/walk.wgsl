@@ -13,12 +13,13 @@
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/launch.rs; a test compares the two.
 //
-// Defines: walk, report, Row, locate, has_source, lies_inside, report_row, slice_of, workgroup_number. Needs: nothing.
+// Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
+// report_rows, report_row, slice_of, workgroup_number. Needs: nothing.
 
 // The number of `dims` that are looked at; those after the walk's own have one position. Loops over them unroll.
 override DIMS: u32 = 8u;
 // The number of coordinates that are looked at. At most `walk.columns` of them are the walk's own.
-override COORDINATES: u32 = 8u;
+override COORDINATES: u32 = 9u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
 // Whether index tuples point into the destination.
@@ -93,7 +94,7 @@ struct Walk {
     // What the number in a tuple of one-word numbers stands above its position: 1 for numbers of rows, or more.
     first_index: u32,
     dims: array<Dim, 8>,
-    coordinates: array<Coordinate, 8>,
+    coordinates: array<Coordinate, 9>,
 }
 
 // Index numbers have a sign.
@@ -290,11 +291,22 @@ fn lies_inside(row: Row, j: u32) -> bool {
     return !CROPS || row.place + j * row.place_step < row.places;
 }
 
-// Reports the tuple of a row, if it is out of range and the row is the first that has it. One invocation of a row
-// `speaks` for it.
-fn report_row(row: Row, number: u32, speaks: bool) {
-    if COORDINATES == 0u || !speaks || row.later != 0u || !flag(REPORTS) { return; }
-    if !CROPS && row.state == FOUND { return; }
+// Whether this dispatch reports tuples, and a row may be the one that reports its tuple: the first that has it.
+fn may_report(row: Row) -> bool {
+    return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
+}
+
+// Reports those of the tuples of four rows that are out of range, for rows that `may_report`.
+fn report_rows(numbers: vec4<u32>, may: vec4<bool>) {
+    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
+    for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
+        report_row(numbers[firstTrailingBit(left)]);
+    }
+}
+
+// Reports the tuple of a row if it is out of range.
+fn report_row(number: u32) {
+    if COORDINATES == 0u { return; }
     var tuple = 0u;
     var rest = number;
     for (var n = 0u; n < DIMS; n++) {
@@ -330,7 +342,7 @@ fn is_out_of_range(tuple: u32) -> bool {
 // them. One invocation of a row `speaks` for it.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
-    report_row(row, number, speaks);
+    if speaks && may_report(row) { report_row(number); }
     let slice = row.base - walk.first_slice;
     let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);

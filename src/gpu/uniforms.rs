@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 /// The most dimensions of a walk, beside its run, and the most coordinates.
 pub(crate) const MOST_DIMS: usize = 8;
-pub(crate) const MOST_COORDINATES: usize = 8;
+pub(crate) const MOST_COORDINATES: usize = 9;
 
 /// What stands for no column, and for no dimension.
 pub(crate) const NONE: u32 = u32::MAX;
