@@ -16,9 +16,10 @@
 // Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
 // report_rows, report_row, slice_of, workgroup_number. Needs: nothing.
 
-// The number of `dims` that are looked at; those after the walk's own have one position. Loops over them unroll.
+// The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
+// walk has the number.
 override DIMS: u32 = 8u;
-// The number of coordinates that are looked at. At most `walk.columns` of them are the walk's own.
+// The same for the number of coordinates. If it is 0, the dispatch has no tuples.
 override COORDINATES: u32 = 9u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
@@ -45,7 +46,7 @@ struct Coordinate {
     // The number of the tuple's column, or NONE: then the position is `begin`, a signed number.
     column: u32,
     begin: u32,
-    // The dimension along which boxes extend (DIMS stands for the run), or NONE. Neighbours in a box are `step`
+    // The dimension along which boxes extend, RUN or NONE. Neighbours in a box are `step`
     // positions apart, and a box has `extent` of them along the dimension, of which this dispatch takes those from
     // `digit` on. If column `flip` of the tuple, unless it is NONE, is not 0, the box is reversed.
     along: u32,
@@ -65,7 +66,8 @@ struct Walk {
     rows: u32,
     // Bits that the constants below name.
     flags: u32,
-    // The number of coordinates of the walk.
+    // The numbers of dimensions and coordinates.
+    dims_used: u32,
     coordinates_used: u32,
     // The word at which tuples begin, and the words of a tuple and of one of its numbers (2 for i64).
     tuples: u32,
@@ -93,6 +95,9 @@ struct Walk {
     updates: u32,
     // What the number in a tuple of one-word numbers stands above its position: 1 for numbers of rows, or more.
     first_index: u32,
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
     dims: array<Dim, 8>,
     coordinates: array<Coordinate, 9>,
 }
@@ -121,6 +126,11 @@ struct Report {
 @group(2) @binding(0) var<uniform> walk: Walk;
 
 const NONE: u32 = 0xffffffffu;
+// In place of a dimension: the run.
+const RUN: u32 = 0xfffffffeu;
+// From this many dimensions and coordinates on, their number is the walk's.
+const MANY_DIMS: u32 = 8u;
+const MANY_COORDINATES: u32 = 9u;
 const HIGH: u32 = 0x80000000u;
 
 // The row has a source; it has none and becomes zeros; another dispatch writes it, or none does.
@@ -141,6 +151,14 @@ struct Row {
     place: u32,
     place_step: u32,
     places: u32,
+}
+
+fn dims() -> u32 {
+    return select(DIMS, walk.dims_used, DIMS == MANY_DIMS);
+}
+
+fn coordinates() -> u32 {
+    return select(COORDINATES, walk.coordinates_used, COORDINATES == MANY_COORDINATES);
 }
 
 fn flag(bit: u32) -> bool {
@@ -211,8 +229,8 @@ fn locate(number: u32) -> Row {
     var rest = number;
     // The digits that a crop needs again.
     var digits: array<u32, 8>;
-    for (var n = 0u; n < DIMS; n++) {
-        let d = DIMS - 1u - n;
+    for (var n = 0u; n < dims(); n++) {
+        let d = dims() - 1u - n;
         var digit = rest;
         // What is left of the number is the digit of the outermost dimension.
         if d > 0u {
@@ -228,9 +246,7 @@ fn locate(number: u32) -> Row {
         if CROPS { digits[d] = digit; }
     }
     let begin = walk.tuples + tuple * walk.tuple_words;
-    for (var c = 0u; c < COORDINATES; c++) {
-        // Of up to three, all are the walk's own.
-        if COORDINATES > 3u && c >= walk.coordinates_used { break; }
+    for (var c = 0u; c < coordinates(); c++) {
         if CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
@@ -268,7 +284,7 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<fun
         step = 0u - step;
     }
     begin = plus(begin, walk.coordinates[c].digit * step);
-    if d < DIMS {
+    if d != RUN {
         add(c, plus(begin, (*digits)[d] * step), row);
         return;
     }
@@ -309,8 +325,8 @@ fn report_row(number: u32) {
     if COORDINATES == 0u { return; }
     var tuple = 0u;
     var rest = number;
-    for (var n = 0u; n < DIMS; n++) {
-        let d = DIMS - 1u - n;
+    for (var n = 0u; n < dims(); n++) {
+        let d = dims() - 1u - n;
         var digit = rest;
         if d > 0u {
             rest = rest / walk.dims[d].size;
@@ -326,8 +342,7 @@ fn report_row(number: u32) {
 
 // Whether a coordinate of the tuple at word `tuple`, or the box there, lies partly outside.
 fn is_out_of_range(tuple: u32) -> bool {
-    for (var c = 0u; c < COORDINATES; c++) {
-        if c >= walk.coordinates_used { break; }
+    for (var c = 0u; c < coordinates(); c++) {
         let size = walk.coordinates[c].size;
         var reach = 0u;
         if walk.coordinates[c].along != NONE { reach = reach_of(c); }

@@ -29,7 +29,7 @@ use super::{
     caps::{Parts, Reach},
     cut::{DEST, Dispatch, INDICES, Places, SOURCE},
     program::{Kernel, Prelude},
-    uniforms::{CoordinateWords, NONE},
+    uniforms::{CoordinateWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
     work::Pass,
 };
 use crate::Plan;
@@ -311,10 +311,16 @@ fn scatter(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
 /// What a dispatch accesses that looks up rows.
 fn of_walk(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let walk = &dispatch.uniforms;
-    let dims = &walk.dims[..dispatch.program.constant("DIMS").unwrap_or_default() as usize];
+    let dims = &walk.dims[..walk.dims_used as usize];
+    let known = constant(dispatch, "DIMS");
+    require(
+        known == MOST_DIMS as i128 || known == dims.len() as i128,
+        || format!("{} dimensions, {known} of which are looked at", dims.len()),
+    )?;
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
     let looked_at = constant(dispatch, "COORDINATES");
-    require(coordinates.len() as i128 <= looked_at, || {
+    let all = looked_at == MOST_COORDINATES as i128 || looked_at == coordinates.len() as i128;
+    require(all, || {
         format!("{} of {} coordinates", looked_at, coordinates.len())
     })?;
     let rows = dims
@@ -325,7 +331,7 @@ fn of_walk(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
         format!("{rows} rows of {} in {dims:?}", walk.run)
     })?;
     let last_of_run = i128::from(walk.run) - 1;
-    let along_run = |coordinate: &&CoordinateWords| coordinate.along as usize == dims.len();
+    let along_run = |coordinate: &&CoordinateWords| coordinate.along == RUN;
     let run_is_cropped = coordinates.iter().any(|coordinate| along_run(&coordinate));
     let (mut from, mut to) = (Hull::ZERO, Hull::ZERO);
     let mut last_tuple = 0;

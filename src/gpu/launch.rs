@@ -24,11 +24,11 @@
 //! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop.
 
 use super::{
-    caps::{Reach, Span, VECTOR},
+    caps::{Reach, Span, Tuning, VECTOR},
     program::{Kernel, Prelude, Program},
-    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, Uniforms, wrap},
+    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, wrap},
 };
-use crate::walk::{Along, Begin, Dim, Side, Walk};
+use crate::walk::{Along, Begin, Coordinate, Dim, Side, Walk};
 
 /// The bytes that memory transfers at least.
 const SECTOR: usize = 32;
@@ -345,7 +345,7 @@ impl Site<'_> {
         uniforms.groups_x = width;
         let program = Program::new(kernel, prelude, self.reach.tuning.workgroup)
             .with(constants)
-            .with(&of_walk(walk));
+            .with(&of_walk(walk, &self.reach.tuning));
         Some(Launch {
             program,
             uniforms,
@@ -356,33 +356,26 @@ impl Site<'_> {
     }
 }
 
-/// The constants that the walk's dimensions and coordinates set.
-pub(super) fn of_walk(walk: &Walk) -> [(&'static str, usize); 4] {
-    let crops = |coordinate: &crate::walk::Coordinate| {
+/// The constants that the walk's dimensions and coordinates set. Loops over few of them unroll; but not on adapters on
+/// which loops cost little, so that there are fewer pipelines.
+pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 4] {
+    let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
     };
+    let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
+        true if !tuning.loops => count,
+        _ => many,
+    };
+    let coordinates = match walk.coordinates.len() {
+        0 => 0,
+        some => known(some, 3, MOST_COORDINATES),
+    };
     [
-        ("DIMS", padded_dims(walk.dims.len())),
-        (
-            "COORDINATES",
-            match walk.coordinates.len() {
-                few @ 0..=3 => few,
-                _ => MOST_COORDINATES,
-            },
-        ),
+        ("DIMS", known(walk.dims.len(), 4, MOST_DIMS)),
+        ("COORDINATES", coordinates),
         ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
         ("SCATTERS", usize::from(walk.points == Side::Dest)),
     ]
-}
-
-/// The number of dimensions that the shader looks at: a few more than the walk's if it has many, so that there are
-/// fewer pipelines.
-fn padded_dims(dims: usize) -> usize {
-    match dims {
-        0..=4 => dims,
-        5 | 6 => 6,
-        _ => MOST_DIMS,
-    }
 }
 
 /// The run of a walk, taken out of its dimensions.
@@ -479,16 +472,14 @@ pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> 
         run_to: wrap(run.dim.to as i64),
         rows: u32::try_from(walk.units()).ok()?,
         head: u32::try_from(head).ok()?,
+        dims_used: u32::try_from(walk.dims.len()).ok()?,
         coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
         ..Uniforms::default()
     };
-    let dims = padded_dims(walk.dims.len());
-    // Further dimensions come first, so that the innermost one is the last.
-    let padding = dims - walk.dims.len().min(dims);
     if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
         return None;
     }
-    for (words, dim) in words.dims[padding..].iter_mut().zip(&walk.dims) {
+    for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
         *words = DimWords {
             size: u32::try_from(dim.size).ok()?,
             from_stride: wrap(dim.from as i64),
@@ -519,8 +510,8 @@ pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> 
             continue;
         };
         words.along = match run.cropped == Some(c) {
-            true => u32::try_from(dims).ok()?,
-            false => u32::try_from(along.dim + padding).ok()?,
+            true => RUN,
+            false => u32::try_from(along.dim).ok()?,
         };
         words.step = wrap(along.step as i64);
         words.extent = u32::try_from(along.extent).ok()?;

@@ -83,7 +83,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "WORKGROUP" => vec![tuning.workgroup],
         "LOOPS" => vec![tuning.loops.into()],
         "DIMS" => vec![0, 8],
-        "COORDINATES" => vec![0, 1, 8],
+        "COORDINATES" => vec![0, 1, 9],
         "ROWS" => vec![1, 4],
         "ELEMENT" => vec![1, 2, 3],
         "RUN_TO" => vec![0, 1, 4],

@@ -5,7 +5,9 @@ use super::{
     program::{
         BUFFERS_GROUP, Kernel, Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
-    uniforms::{CoordinateWords, DimWords, Uniforms, flags},
+    uniforms::{
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, flags,
+    },
 };
 use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
@@ -148,9 +150,10 @@ macro_rules! layout {
 #[test]
 fn the_walk_lies_where_the_host_writes_it() {
     let walk = layout!(Uniforms:
-        from_base, to_base, run, run_from, run_to, rows, flags, coordinates_used, tuples, tuple_words, index_words,
+        from_base, to_base, run, run_from, run_to, rows, flags, dims_used, coordinates_used, tuples, tuple_words, index_words,
         lanes_log2, segments, segment, groups_x, head, first_row, slices, first_slice, lists, list_shift, pitch,
-        updates, first_index, dims, coordinates,
+        updates, first_index, unused_a, unused_b,
+        unused_c, dims, coordinates,
     );
     let dim = layout!(DimWords: size, from_stride, to_stride, tuple_stride);
     let coordinate = layout!(CoordinateWords:
@@ -167,6 +170,10 @@ fn the_walk_lies_where_the_host_writes_it() {
             ("REPORTS", flags::REPORTS),
             ("KEEPS", flags::KEEPS),
             ("STRICT", flags::STRICT),
+            ("NONE", NONE),
+            ("RUN", RUN),
+            ("MANY_DIMS", MOST_DIMS as u32),
+            ("MANY_COORDINATES", MOST_COORDINATES as u32),
         ] {
             assert_eq!(number(&module, name), value, "{name}");
         }

@@ -432,7 +432,7 @@ impl Scatterer<'_> {
             block,
             uniforms: words,
             first_tuple: block.numbers().start - first_row,
-            of_walk: of_walk(&walk),
+            of_walk: of_walk(&walk, &self.reach.tuning),
             indices: Bound {
                 argument: INDICES,
                 span,

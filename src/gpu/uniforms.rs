@@ -11,6 +11,9 @@ pub(crate) const MOST_COORDINATES: usize = 9;
 /// What stands for no column, and for no dimension.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// What stands for the run in place of a dimension.
+pub(crate) const RUN: u32 = u32::MAX - 1;
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
 pub(crate) struct DimWords {
@@ -58,6 +61,7 @@ pub(crate) struct Uniforms {
     pub(crate) run_to: u32,
     pub(crate) rows: u32,
     pub(crate) flags: u32,
+    pub(crate) dims_used: u32,
     pub(crate) coordinates_used: u32,
     pub(crate) tuples: u32,
     pub(crate) tuple_words: u32,
@@ -75,6 +79,9 @@ pub(crate) struct Uniforms {
     pub(crate) pitch: u32,
     pub(crate) updates: u32,
     pub(crate) first_index: u32,
+    pub(crate) unused_a: u32,
+    pub(crate) unused_b: u32,
+    pub(crate) unused_c: u32,
     pub(crate) dims: [DimWords; MOST_DIMS],
     pub(crate) coordinates: [CoordinateWords; MOST_COORDINATES],
 }
