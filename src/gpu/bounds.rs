@@ -457,3 +457,153 @@ fn moved(dispatch: &Dispatch, from: Hull, to: Hull, reads: bool) -> Result<Vec<A
     }
     Ok(accesses)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        DType,
+        gpu::{Gpu, caps::Parts, kernel_tests::strict},
+        ops::index::IndexType,
+        options::{Boxes, Combine, CropOptions, GatherNdOptions, ScatterOptions},
+        slice,
+    };
+
+    fn plans() -> Vec<Plan> {
+        let add = ScatterOptions {
+            combine: Combine::Add,
+            ..ScatterOptions::default()
+        };
+        let update = ScatterOptions {
+            combine: Combine::Update,
+            ..ScatterOptions::default()
+        };
+        let boxes = Boxes {
+            count: 3,
+            box_indices: true,
+            flips: true,
+        };
+        let sizes = CropOptions {
+            sizes: vec![4, 5],
+            ..CropOptions::default()
+        };
+        let gather = GatherNdOptions::default();
+        vec![
+            Plan::slice(&[40, 64], &slice![1..; 3, ..; -1], DType::F32).unwrap(),
+            Plan::slice(&[40, 67], &slice![1.., 3..], DType::U8).unwrap(),
+            Plan::slice(&[40, 67], &slice![1.., 3..; 2], DType::U16).unwrap(),
+            Plan::slice_update(&[40, 67], &slice![1..; 2, 3..; 2], &[20, 32], DType::U8).unwrap(),
+            Plan::slice_grad(&[9, 8], &slice![2.., 1..7], &[7, 6], DType::F32).unwrap(),
+            Plan::gather_nd(&[7, 9, 3], &[20, 2], gather, DType::I64).unwrap(),
+            Plan::gather_nd(&[7, 9, 1], &[20, 2], gather, DType::U8).unwrap(),
+            Plan::crop(&[5, 9, 8, 3], boxes, &sizes, DType::U8).unwrap(),
+            Plan::tensor_scatter_nd(&[9, 4], &[30, 1], &[30, 4], add, DType::F32).unwrap(),
+            Plan::tensor_scatter_nd(&[9, 4], &[30, 1], &[30, 4], add, DType::I32).unwrap(),
+            Plan::tensor_scatter_nd(&[9, 3], &[30, 1], &[30, 3], add, DType::U8).unwrap(),
+            Plan::tensor_scatter_nd(&[9, 3], &[30, 1], &[30, 3], update, DType::U8).unwrap(),
+            Plan::tensor_scatter_nd(&[900, 3], &[30, 1], &[30, 3], update, DType::U8).unwrap(),
+        ]
+    }
+
+    /// Ways to break a dispatch. Each says whether it changed anything that the dispatch's kernel reads.
+    type Fault = fn(&mut Dispatch) -> bool;
+
+    const FAULTS: [(&str, Fault); 13] = [
+        ("a binding is too short", |dispatch| {
+            let span = &mut dispatch.bound.last_mut().unwrap().span;
+            span.bytes -= 4;
+            true
+        }),
+        ("a binding begins between aligned offsets", |dispatch| {
+            dispatch.bound[0].span.offset += 4;
+            true
+        }),
+        ("a workgroup is missing", |dispatch| {
+            dispatch.uniforms.groups_x -= 1;
+            true
+        }),
+        ("the grid is too wide", |dispatch| {
+            dispatch.uniforms.groups_x = 1 << 17;
+            true
+        }),
+        ("lanes are more than a workgroup", |dispatch| {
+            dispatch.uniforms.lanes_log2 = 12;
+            true
+        }),
+        ("a row is missing", |dispatch| {
+            dispatch.uniforms.rows += 1 << 20;
+            true
+        }),
+        ("a dimension has another position", |dispatch| {
+            dispatch.uniforms.dims[0].size += 1;
+            dispatch.uniforms.dims_used > 0 && is_copy(dispatch.program.kernel)
+        }),
+        ("a stride is longer", |dispatch| {
+            dispatch.uniforms.dims[0].from_stride += 1 << 20;
+            dispatch.uniforms.dims_used > 0
+                && dispatch.uniforms.dims[0].size > 1
+                && is_copy(dispatch.program.kernel)
+        }),
+        ("the source begins elsewhere", |dispatch| {
+            dispatch.uniforms.from_base -= 1 << 20;
+            is_copy(dispatch.program.kernel)
+        }),
+        ("the destination begins elsewhere", |dispatch| {
+            dispatch.uniforms.to_base += 1 << 20;
+            is_copy(dispatch.program.kernel)
+                || matches!(
+                    dispatch.program.kernel,
+                    Kernel::Atomic | Kernel::Combine | Kernel::CombineParts
+                )
+        }),
+        ("a run is longer", |dispatch| {
+            dispatch.uniforms.run += 1 << 20;
+            is_copy(dispatch.program.kernel)
+        }),
+        ("more positions are taken than there are", |dispatch| {
+            dispatch.uniforms.coordinates[0].count += 1;
+            dispatch.uniforms.coordinates_used > 0 && is_copy(dispatch.program.kernel)
+        }),
+        ("tuples begin elsewhere", |dispatch| {
+            dispatch.uniforms.tuples += 1 << 20;
+            let column = dispatch.uniforms.coordinates[0].column;
+            dispatch.uniforms.coordinates_used > 0
+                && column != NONE
+                && !matches!(
+                    dispatch.program.kernel,
+                    Kernel::Order | Kernel::Combine | Kernel::CombineParts
+                )
+        }),
+    ];
+
+    /// Sound dispatches are accepted, and each of them is refused with each fault.
+    #[test]
+    fn every_fault_is_refused() {
+        let places = Places {
+            source: Parts::ONE,
+            dest: Parts::ONE,
+            indices: Parts::ONE,
+            index: IndexType::I32,
+            whole: true,
+        };
+        let gpu: Gpu = strict(wgpu::DeviceType::DiscreteGpu);
+        let reach = &gpu.inner.reach;
+        let mut tried = [0; FAULTS.len()];
+        for plan in plans() {
+            let (passes, scratch) = gpu.cut(&plan, &places).unwrap();
+            check(reach, &plan, &places, scratch, &passes).unwrap();
+            let memory = memory(&plan, &places, scratch);
+            for dispatch in passes.iter().flat_map(|pass| &pass.dispatches) {
+                for (tried, (name, fault)) in tried.iter_mut().zip(FAULTS) {
+                    let mut broken = dispatch.clone();
+                    if fault(&mut broken) {
+                        *tried += 1;
+                        let refused = one(reach, &memory, &broken).is_err();
+                        assert!(refused, "{name}: {plan}\n{broken:#?}");
+                    }
+                }
+            }
+        }
+        assert!(tried.iter().all(|&count| count >= 3), "{tried:?}");
+    }
+}

@@ -13,9 +13,9 @@ use super::{
     cut::{Bound, Places},
     groups::Range,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
-    report::{self, Counts},
+    report::{self, Counts, REPORT_BYTES},
     route::{Route, route},
-    slots::hold,
+    slots::{Slots, hold},
     work::{Launch, Work},
 };
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Effect, walk::Walk};
@@ -404,7 +404,8 @@ impl Gpu {
         let report = match dispatch.counts || dispatch.is_strict() {
             true => counts.slot(dispatch, || pipelines.reports.lend(layout)),
             false => {
-                let unread = || pipelines.reports.lend(layout);
+                // Its strip is not one of those that are cleared and lent again.
+                let unread = || Slots::new(device, &self.inner.queue, REPORT_BYTES).lend(layout);
                 pipelines.unread.get_or_init(unread).clone()
             }
         };

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
-fn strict(kind: wgpu::DeviceType) -> Gpu {
+pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
     let mut options = strict_gpu::Options::default();
     options.info.device_type = kind;
     let adapter = strict_gpu::StrictGpu::new(options).adapter();

@@ -3,14 +3,11 @@
 //! | file | decides |
 //! |---|---|
 //! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
-//! | `job` | the work of one dispatch |
-//! | `kernels` | which kernel does a job: one ordered table, and a file for each kernel |
-//! | `maps` | where rows begin, and how slices, updates and gradients are cut: a file for each row map |
-//! | `grid` | how rows are distributed to invocations |
-//! | `uniforms` | the words that a dispatch reads as immediates or from a buffer |
+//! | `cut` | how a walk is cut into dispatches that fit the device's limits |
+//! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
+//! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `rule` | how the WGSL of a pipeline is assembled; how scatters combine elements |
 //! | `pipeline` | when a pipeline is compiled: once, at its first use |
-//! | `window` | how gathers, crops and scatters are cut into dispatches that fit the device's limits; what all cuts share |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `run`, `explain` | how these commands are recorded, run on tensors, and described in words |
 //! | `scatter`, `steps` | how scatters are recorded; their steps |
