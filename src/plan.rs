@@ -4,14 +4,14 @@
 //! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
 //! plans, and everything that runs, cuts or describes them reads these two.
 
+#[cfg(feature = "gpu")]
+use crate::ops::index::IndexType;
 use crate::{
     DType,
     ops::{index::Policy, scatter_nd::ScatterOptions},
     text::{Shape, counted},
     walk::{Dim, Walk},
 };
-#[cfg(feature = "gpu")]
-use crate::{ops::index::IndexType, walk::Side};
 use std::fmt;
 
 /// What a plan does to the elements of its destination.
@@ -215,16 +215,6 @@ impl Plan {
     /// that become zeros.
     pub(crate) fn walk(&self) -> Option<&Walk> {
         self.walk.as_ref()
-    }
-
-    /// Whether no element of the source can be read: the source is empty, or an indexed dimension of a gather or a crop
-    /// has size 0.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn reads_nothing(&self) -> bool {
-        let nowhere = |walk: &Walk| {
-            walk.points == Side::Source && walk.coordinates.iter().any(|axis| axis.size == 0)
-        };
-        self.source_bytes() == 0 || self.walk.as_ref().is_some_and(nowhere)
     }
 
     /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for plans without

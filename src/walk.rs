@@ -420,6 +420,7 @@ impl Walk {
 
     /// Calls `each` with the first unit of every row of [contiguous](Self::contiguous) units, in source and destination.
     /// Not for walks with tuples.
+    #[cfg(feature = "gpu")]
     pub(crate) fn each_row<E>(
         &self,
         each: &mut impl FnMut(usize, usize) -> Result<(), E>,
@@ -663,6 +664,27 @@ impl fmt::Display for Walk {
         let coordinates = joined(&self.coordinates);
         write!(f, ", by tuples of {coordinates} in the {side}")
     }
+}
+
+/// Calls `each` with the first unit of every row along `dims`.
+#[cfg(feature = "gpu")]
+fn rows<E>(
+    dims: &[Dim],
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some((outer, inner)) = dims.split_first() else {
+        return each(from.cast_unsigned(), to.cast_unsigned());
+    };
+    (0..outer.size.cast_signed()).try_for_each(|digit| {
+        rows(
+            inner,
+            from + digit * outer.from,
+            to + digit * outer.to,
+            each,
+        )
+    })
 }
 
 #[cfg(test)]
@@ -920,23 +942,4 @@ mod tests {
         }
         assert!(filled > 6, "{filled}");
     }
-}
-
-fn rows<E>(
-    dims: &[Dim],
-    from: isize,
-    to: isize,
-    each: &mut impl FnMut(usize, usize) -> Result<(), E>,
-) -> Result<(), E> {
-    let Some((outer, inner)) = dims.split_first() else {
-        return each(from.cast_unsigned(), to.cast_unsigned());
-    };
-    (0..outer.size.cast_signed()).try_for_each(|digit| {
-        rows(
-            inner,
-            from + digit * outer.from,
-            to + digit * outer.to,
-            each,
-        )
-    })
 }

@@ -505,6 +505,11 @@ mod tests {
         ]
     }
 
+    fn is_copy(kernel: Kernel) -> bool {
+        use Kernel::{Copy, CopyUnaligned, CopyWords, UpdateWords};
+        matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords)
+    }
+
     /// Ways to break a dispatch. Each says whether it changed anything that the dispatch's kernel reads.
     type Fault = fn(&mut Dispatch) -> bool;
 

@@ -48,19 +48,6 @@ impl Rule {
         can.then_some((Self { combine, numbers }, element))
     }
 
-    /// All rules, each with the size in bytes of the numbers that it combines.
-    pub(super) fn all() -> impl Iterator<Item = (Self, usize)> {
-        let combines = [
-            Combine::Add,
-            Combine::Sub,
-            Combine::Mul,
-            Combine::Min,
-            Combine::Max,
-        ];
-        let of = move |dtype| combines.map(|combine| Self::of(combine, dtype));
-        DType::ALL.into_iter().flat_map(of).flatten()
-    }
-
     /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and
     /// the minimum and the maximum of two zeros of different signs are the first zero.
     pub(crate) fn depends_on_order(self) -> bool {

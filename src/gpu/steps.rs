@@ -702,7 +702,7 @@ mod tests {
             panic!("{plan} is no scatter");
         };
         let rule = Rule::of(options.combine, dtype).filter(|_| options.combine.computes());
-        let steps = steps(&reach, &places, &plan.walk().unwrap(), &scatter, rule).unwrap();
+        let steps = steps(&reach, &places, plan.walk().unwrap(), &scatter, rule).unwrap();
         let dispatches = steps.passes.iter().flat_map(|pass| &pass.dispatches);
         dispatches
             .map(|dispatch| dispatch.program.kernel.name())

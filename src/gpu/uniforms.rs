@@ -109,7 +109,9 @@ pub(crate) mod flags {
     pub(crate) const STRICT: u32 = 32;
 }
 
-pub(crate) const UNIFORM_BYTES: u32 = size_of::<Uniforms>() as u32;
+/// The size of the uniforms in bytes.
+pub(crate) const UNIFORM_BYTES: u32 = 672;
+const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 
 /// The error for a dimension of `size` positions, which shaders cannot count.
 pub(crate) fn too_long(size: usize) -> Error {

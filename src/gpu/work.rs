@@ -54,12 +54,6 @@ pub(super) struct Launch {
 pub(super) struct Works(Mutex<Recent<Arc<Work>>>);
 
 impl Works {
-    /// All works that are kept.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> Vec<Arc<Work>> {
-        self.0.lock().unwrap().values().map(Arc::clone).collect()
-    }
-
     /// Empties the cache.
     pub(super) fn clear(&self) {
         *lock(&self.0) = Recent::default();
