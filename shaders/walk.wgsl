@@ -25,7 +25,7 @@ override COORDINATES: u32 = 9u;
 override CROPS: bool = true;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
-// The number of invocations in a workgroup.
+// The number of invocations in a workgroup. The host makes it a constant.
 override WORKGROUP: u32 = 256u;
 
 struct Dim {

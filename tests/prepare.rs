@@ -449,11 +449,11 @@ fn everything_has_a_label() {
         assert!(name.starts_with("wgslice "), "{label}");
     }
     let operations = ["strided_slice", "gather", "scatter_nd"];
-    let kernels = ["kernel: copy", "kernel: last"];
+    let kernels = ["kernel: copy", "kernel: atomic"];
     for (objects, names) in [
         (["pass", "encoder"], &operations[..]),
         (["pipeline", "shader"], &kernels[..]),
-        (["group", "group"], &["copy", "last"][..]),
+        (["group", "group"], &["copy", "atomic"][..]),
     ] {
         for (what, name) in objects
             .iter()

@@ -184,7 +184,7 @@ fn constant(dispatch: &Dispatch, name: &str) -> i128 {
 fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let walk = &dispatch.uniforms;
     let (width, height) = (walk.groups_x, dispatch.height);
-    let workgroup = constant(dispatch, "WORKGROUP");
+    let workgroup = i128::from(dispatch.program.workgroup);
     let lanes = 1_i128 << walk.lanes_log2;
     require(
         width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
@@ -516,7 +516,7 @@ mod tests {
     const FAULTS: [(&str, Fault); 13] = [
         ("a binding is too short", |dispatch| {
             let span = &mut dispatch.bound.last_mut().unwrap().span;
-            span.bytes -= 4;
+            span.bytes = 4;
             true
         }),
         ("a binding begins between aligned offsets", |dispatch| {
@@ -544,17 +544,20 @@ mod tests {
             dispatch.uniforms.dims_used > 0 && is_copy(dispatch.program.kernel)
         }),
         ("a stride is longer", |dispatch| {
-            dispatch.uniforms.dims[0].from_stride += 1 << 20;
+            let stride = &mut dispatch.uniforms.dims[0].from_stride;
+            *stride = stride.wrapping_add(1 << 20);
             dispatch.uniforms.dims_used > 0
                 && dispatch.uniforms.dims[0].size > 1
                 && is_copy(dispatch.program.kernel)
         }),
         ("the source begins elsewhere", |dispatch| {
-            dispatch.uniforms.from_base -= 1 << 20;
+            let base = &mut dispatch.uniforms.from_base;
+            *base = base.wrapping_sub(1 << 20);
             is_copy(dispatch.program.kernel)
         }),
         ("the destination begins elsewhere", |dispatch| {
-            dispatch.uniforms.to_base += 1 << 20;
+            let base = &mut dispatch.uniforms.to_base;
+            *base = base.wrapping_add(1 << 20);
             is_copy(dispatch.program.kernel)
                 || matches!(
                     dispatch.program.kernel,

@@ -87,7 +87,7 @@ impl Pipelines {
         let in_storage = u32::from(self.space == UniformSpace::Storage);
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
         let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
-        let workgroup = program.constant("WORKGROUP").unwrap_or_default();
+        let workgroup = program.workgroup;
         let needs = [
             (
                 "max_bind_groups",

@@ -169,19 +169,20 @@ const MOST_CONSTANTS: usize = 10;
 pub(crate) struct Program {
     pub(crate) kernel: Kernel,
     pub(crate) prelude: Prelude,
+    /// The number of invocations in a workgroup.
+    pub(crate) workgroup: u32,
     /// The values of override constants, by name; places without a name are free.
     constants: [(&'static str, u32); MOST_CONSTANTS],
 }
 
 impl Program {
-    /// A program without constants but `WORKGROUP`.
+    /// A program without constants.
     pub(crate) fn new(kernel: Kernel, prelude: Prelude, workgroup: u32) -> Self {
-        let mut constants = [("", 0); MOST_CONSTANTS];
-        constants[0] = ("WORKGROUP", workgroup);
         Self {
             kernel,
             prelude,
-            constants,
+            workgroup,
+            constants: [("", 0); MOST_CONSTANTS],
         }
     }
 
@@ -208,9 +209,12 @@ impl Program {
             .map(|found| found.1)
     }
 
-    /// The shader's text for a device that reads the walk from `space`.
+    /// The shader's text for a device that reads the walk from `space`. The size of workgroups is a constant in it,
+    /// because wgpu compares only constants with the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
+        let workgroup = format!("const WORKGROUP: u32 = {}u;", self.workgroup);
+        let text = text.replace("override WORKGROUP: u32 = 256u;", &workgroup);
         match space {
             UniformSpace::Uniform => text,
             UniformSpace::Storage => text.replace("var<uniform> walk", "var<storage, read> walk"),
@@ -242,7 +246,9 @@ impl fmt::Display for Program {
         let constants = self
             .constants()
             .map(|(name, value)| format!("{name} {value}"));
-        let details: Vec<_> = unit.into_iter().chain(constants).collect();
+        let workgroup = format!("workgroups of {}", self.workgroup);
+        let details = unit.into_iter().chain([workgroup]).chain(constants);
+        let details: Vec<_> = details.collect();
         write!(f, " ({})", details.join(", "))
     }
 }

@@ -80,7 +80,6 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
     Some(match name {
         "CHUNK" => return None,
         "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" if !finds_rows => return None,
-        "WORKGROUP" => vec![tuning.workgroup],
         "LOOPS" => vec![tuning.loops.into()],
         "DIMS" => vec![0, 8],
         "COORDINATES" => vec![0, 1, 9],

@@ -54,6 +54,7 @@ fn every_text_is_valid_and_there_are_few() {
             panic!("{program}: {} entry points", module.entry_points.len());
         };
         assert_eq!(entry.name, "main");
+        assert_eq!(entry.workgroup_size, [program.workgroup, 1, 1]);
         texts.insert(program.text(space));
     }
     println!("{} texts of {} kernels", texts.len(), Kernel::ALL.len());
