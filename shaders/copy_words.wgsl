@@ -94,21 +94,24 @@ fn make_short(group: u32) {
     report_rows(rows, may & inside & (j == vec4(0u)));
 }
 
-// Does the same for a group at the end of a row, one element after the other: such groups are few. Reports no row.
+// Does the same for a group at the end of a row of at least four elements, which may hold the beginning of the next row.
+// Reports no row.
 fn make_edge(group: u32) {
-    var elements = vec4(0u);
-    var written = vec4(false);
-    for (var n = 0u; n < 4u; n++) {
-        let element = group * 4u - walk.head + n;
-        if element >= walk.rows * walk.run { continue; }
-        let number = element / walk.run;
-        let j = element - number * walk.run;
-        let row = locate(number);
-        if row.state == ELSEWHERE { continue; }
-        written |= FOUR == vec4(n);
-        if has_source(row, j) { elements = select(elements, vec4(fetch(row.base + j * row.step)), FOUR == vec4(n)); }
-    }
-    store_some(group, elements, written);
+    let elements = group * 4u - walk.head + FOUR;
+    let inside = elements < vec4(walk.rows * walk.run);
+    // Elements before the result are wrapped, and not inside.
+    let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
+    let a = locate(number);
+    let b = locate(min(number + 1u, walk.rows - 1u));
+    let of_row = elements - number * walk.run;
+    let later = inside & (of_row >= vec4(walk.run));
+    let j = select(of_row, of_row - walk.run, later);
+    let at = select(a.base + j * a.step, b.base + j * b.step, later);
+    let of_a = vec4(has_source(a, j.x), has_source(a, j.y), has_source(a, j.z), has_source(a, j.w));
+    let of_b = vec4(has_source(b, j.x), has_source(b, j.y), has_source(b, j.z), has_source(b, j.w));
+    let found = inside & select(of_a, of_b, later);
+    let written = inside & (select(vec4(a.state), vec4(b.state), later) != vec4(ELSEWHERE));
+    store_some(group, fetch_four(at, found), written);
 }
 
 @compute @workgroup_size(WORKGROUP)

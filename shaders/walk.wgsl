@@ -23,6 +23,9 @@ override DIMS: u32 = 8u;
 override COORDINATES: u32 = 9u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
+// Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
+// neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
+override PLAIN: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
 // The number of invocations in a workgroup. The host makes it a constant.
@@ -179,6 +182,14 @@ fn number_at(tuple: u32, column: u32) -> Number {
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
 }
 
+// The same number if it is PLAIN: its low word, or NONE if the high word is not 0.
+fn plain_number_at(tuple: u32, column: u32) -> u32 {
+    let at = tuple + column * walk.index_words;
+    let low = tuples[at] - walk.first_index;
+    if walk.index_words == 2u { return select(NONE, low, tuples[at + 1u] == 0u); }
+    return low;
+}
+
 fn plus(a: Number, b: u32) -> Number {
     let low = a.low + b;
     return Number(low, a.high + select(0u, NONE, b >= HIGH) + select(0u, 1u, low < b));
@@ -247,7 +258,11 @@ fn locate(number: u32) -> Row {
     }
     let begin = walk.tuples + tuple * walk.tuple_words;
     for (var c = 0u; c < coordinates(); c++) {
-        if CROPS && walk.coordinates[c].along != NONE {
+        if PLAIN {
+            let number = plain_number_at(begin, walk.coordinates[c].column);
+            if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
+            move_along(c, number, &row);
+        } else if CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
             let position = begin_of(c, begin, 0u);
@@ -267,10 +282,15 @@ fn add(c: u32, position: Number, row: ptr<function, Row>) {
     } else if distance >= walk.coordinates[c].count && (*row).state == FOUND {
         (*row).state = ELSEWHERE;
     }
+    move_along(c, position.low, row);
+}
+
+// Moves a row to a position of coordinate `c`.
+fn move_along(c: u32, position: u32, row: ptr<function, Row>) {
     if SCATTERS {
-        (*row).to += position.low * walk.coordinates[c].stride;
+        (*row).to += position * walk.coordinates[c].stride;
     } else {
-        (*row).base += position.low * walk.coordinates[c].stride;
+        (*row).base += position * walk.coordinates[c].stride;
     }
 }
 

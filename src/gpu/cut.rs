@@ -17,7 +17,7 @@ use crate::{
     Error,
     layout::middle,
     ops::index::{IndexType, Policy},
-    walk::{Coordinate, Side, Walk},
+    walk::{Begin, Coordinate, Side, Walk},
 };
 use std::ops::Range;
 
@@ -154,7 +154,7 @@ impl Cutter<'_> {
             },
         };
         let Launch {
-            program,
+            mut program,
             mut uniforms,
             height,
             unit,
@@ -173,6 +173,7 @@ impl Cutter<'_> {
                 span,
             };
             set_tuples(&mut uniforms, &walk, of, begin);
+            program = program.with(&plain(&walk, of));
         }
         Ok(Dispatch {
             program,
@@ -250,6 +251,21 @@ pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The constant that says whether shaders compare one word of each number with the size of its dimension, and nothing
+/// else: see `PLAIN` in `walk.wgsl`.
+pub(super) fn plain(walk: &Walk, of: Tuples) -> [(&'static str, usize); 1] {
+    let is_plain = |coordinate: &Coordinate| {
+        let Coordinate { size, window, .. } = *coordinate;
+        matches!(coordinate.begin, Begin::Column(_))
+            && coordinate.along.is_none()
+            && i32::try_from(size).is_ok()
+            && window.count == size
+    };
+    let moves = of.policy.wraps() || of.policy.clamps();
+    let plain = !moves && walk.coordinates.iter().all(is_plain);
+    [("PLAIN", plain.into())]
 }
 
 /// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.

@@ -79,7 +79,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
     );
     Some(match name {
         "CHUNK" => return None,
-        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" if !finds_rows => return None,
+        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" if !finds_rows => return None,
         "LOOPS" => vec![tuning.loops.into()],
         "DIMS" => vec![0, 8],
         "COORDINATES" => vec![0, 1, 9],
@@ -88,7 +88,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "RUN_TO" => vec![0, 1, 4],
         "NUMBERS" => vec![0, 1, 2, 3],
         "COMBINE" | "RULE" => vec![0, 1, 2, 3, 4],
-        "CROPS" | "SCATTERS" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "CROPS" | "SCATTERS" | "PLAIN" | "SHORT" | "STRADDLES" => vec![0, 1],
         "CHOOSES" | "ORDERED" | "BY_ROWS" | "FRESH" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
@@ -101,8 +101,10 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
             .iter()
             .any(|known| known.0 == name && known.1 == value)
     };
-    let without_tuples = is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1));
+    let without_tuples =
+        is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1) || is("PLAIN", 1));
     without_tuples
+        || is("CROPS", 1) && is("PLAIN", 1)
         || match kernel {
             Kernel::CopyWords => {
                 is("SHORT", 1) && is("ROWS", 4)

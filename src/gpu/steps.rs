@@ -19,7 +19,7 @@
 use super::{
     caps::{Parts, Reach, Span},
     cut::{
-        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates,
+        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates, plain,
         set_tuples,
     },
     launch::{fold, of_walk, take_run, uniforms},
@@ -433,6 +433,7 @@ impl Scatterer<'_> {
             uniforms: words,
             first_tuple: block.numbers().start - first_row,
             of_walk: of_walk(&walk, &self.reach.tuning),
+            plain: plain(&walk, tuples),
             indices: Bound {
                 argument: INDICES,
                 span,
@@ -471,6 +472,7 @@ struct Site<'a> {
     first_tuple: usize,
     /// The constants of kernels that read tuples.
     of_walk: [(&'static str, usize); 4],
+    plain: [(&'static str, usize); 1],
     indices: Bound,
     scratch: Bound,
     /// Whether rows are few, so that the last step takes rows rather than slices.
@@ -503,7 +505,9 @@ impl Site<'_> {
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
         match kernel {
-            Kernel::Last | Kernel::Link | Kernel::Atomic => program.with(&self.of_walk),
+            Kernel::Last | Kernel::Link | Kernel::Atomic => {
+                program.with(&self.of_walk).with(&self.plain)
+            }
             _ => program,
         }
     }
