@@ -31,23 +31,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let row = tile / walk.segments;
         let first = (tile - row * walk.segments) * walk.segment;
         let end = min(first + walk.segment, walk.run);
-        // Invocations beyond the last row look it up, and write nothing.
-        let at = locate(min(row, walk.rows - 1u));
-        let exists = row < walk.rows;
-        if exists && first + lane == 0u && may_report(at) { report_row(row); }
+        if row >= walk.rows { return; }
+        let at = locate(row);
+        if first + lane == 0u && may_report(at) { report_row(row); }
         var units = first + lane + lanes * FOUR;
         if LOOPS {
-            for (; units.x < end && exists; units += 4u * lanes) {
+            for (; units.x < end; units += 4u * lanes) {
                 move_four(at, at, at, at, units, units < vec4(end));
             }
         } else {
-            move_four(at, at, at, at, units, (units < vec4(end)) & vec4(exists));
+            move_four(at, at, at, at, units, units < vec4(end));
         }
     } else {
         let block = number / walk.segments;
         let rows = block * side * 4u + of_side + side * FOUR;
         let unit = (number - block * walk.segments) * lanes + lane;
         let exists = rows < vec4(walk.rows);
+        if !exists.x { return; }
+        // What lies beyond the last row is looked up there, and not written.
         let found = min(rows, vec4(walk.rows - 1u));
         let a = locate(found.x);
         let b = locate(found.y);

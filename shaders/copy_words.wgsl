@@ -130,21 +130,22 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let tile = number * side + of_side;
         let row = tile / walk.segments;
         let first = (tile - row * walk.segments) * walk.segment;
-        let exists = row < walk.rows;
-        let at = locate(min(row, walk.rows - 1u));
-        if exists && first + lane == 0u && may_report(at) { report_row(row); }
+        if row >= walk.rows { return; }
+        let at = locate(row);
+        if first + lane == 0u && may_report(at) { report_row(row); }
         let groups = first + lane + lanes * FOUR;
         if LOOPS {
-            for (var n = 0u; n < walk.segment && exists; n += 4u * lanes) {
+            for (var n = 0u; n < walk.segment; n += 4u * lanes) {
                 make_four(vec4(row), at, at, at, at, groups + n, vec4(true));
             }
         } else {
-            make_four(vec4(min(row, walk.rows - 1u)), at, at, at, at, groups, vec4(exists));
+            make_four(vec4(row), at, at, at, at, groups, vec4(true));
         }
     } else {
         let block = number / walk.segments;
         let numbers = (block * side + of_side) * 4u + FOUR;
         let exists = numbers < vec4(walk.rows);
+        if !exists.x { return; }
         let rows = min(numbers, vec4(walk.rows - 1u));
         let groups = vec4((number - block * walk.segments) * lanes + lane);
         let a = locate(rows.x);

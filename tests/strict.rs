@@ -166,7 +166,7 @@ const BEHIND_THE_LAST: Edits = &[
     ("min(rows, vec4(walk.rows - 1u))", "rows"),
     (
         "let exists = rows < vec4(walk.rows);",
-        "let exists = vec4(true);",
+        "let exists = rows < vec4(NONE);",
     ),
 ];
 
@@ -182,10 +182,7 @@ const BUGS: [Bug; 13] = [
         name: "a guard is missing",
         work: reversed,
         hardware: false,
-        edits: &[
-            ("locate(min(row, walk.rows - 1u))", "locate(row)"),
-            ("let exists = row < walk.rows;", "let exists = true;"),
-        ],
+        edits: &[("if row >= walk.rows { return; }", "")],
         wrong: outside(Access::Write),
     },
     Bug {
@@ -246,8 +243,8 @@ const BUGS: [Bug; 13] = [
         work: reversed,
         hardware: false,
         edits: &[(
-            "units.x < end && exists; units += 4u * lanes",
-            "units.x < end && exists; units += 0u * lanes",
+            "units.x < end; units += 4u * lanes",
+            "units.x < end; units += 0u * lanes",
         )],
         wrong: Wrong::LongLoop { most: 0 },
     },
@@ -314,7 +311,7 @@ const BUGS: [Bug; 13] = [
         name: "every row combines all of its slice",
         work: few_added,
         hardware: true,
-        edits: &[("BY_ROWS && first != walk.first_row + owner + 1u || ", "")],
+        edits: &[("(BY_ROWS && first != walk.first_row + owner + 1u) || ", "")],
         wrong: Wrong::Race {
             access: Access::Read,
             with: Access::Write,

@@ -39,6 +39,9 @@ const COALESCED: usize = 64;
 /// The most invocations that share a tile.
 const MOST_LANES: usize = 64;
 
+/// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
+const FARTHEST: isize = 16;
+
 /// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
 const MOST_CROPPED: usize = 1 << 30;
 
@@ -259,6 +262,10 @@ impl Site<'_> {
             _ => 1,
         };
         let mut run = elements(&mut walk, element);
+        if run.cropped.is_none() && run.dim.to > FARTHEST {
+            // An invocation would make words between elements, which are none of its row's. So each element is a row.
+            walk.dims.push(std::mem::replace(&mut run.dim, Dim::ONE));
+        }
         if run.dim.size == 1 {
             run.dim.to = element.cast_signed();
         }
