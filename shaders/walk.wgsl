@@ -11,7 +11,7 @@
 // steps of a scatter, `slice_of` takes the sum of `from` for the number of a slice of the destination.
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
-// negative distance is its complement. The host's struct is in src/gpu/launch.rs; a test compares the two.
+// negative distance is its complement. The host's struct is in src/gpu/uniforms.rs; a test compares the two.
 //
 // Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
 // report_rows, report_row, slice_of, workgroup_number. Needs: nothing.
@@ -96,7 +96,8 @@ struct Walk {
     // The distance between rows in the updates and between slices, and where the first row begins in the updates.
     pitch: u32,
     updates: u32,
-    // What the number in a tuple of one-word numbers stands above its position: 1 for numbers of rows, or more.
+    // The number of a tuple that stands for position 0. Only tuples of the numbers of rows, which `last.wgsl` writes,
+    // have one that is not 0.
     first_index: u32,
     unused_a: u32,
     unused_b: u32,

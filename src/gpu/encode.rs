@@ -13,9 +13,9 @@ use super::{
     cut::{Bound, Places},
     groups::Range,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
-    report::{self, Counts, REPORT_BYTES},
+    report::{self, Counts},
     route::{Route, route},
-    slots::{Slots, hold},
+    slots::hold,
     work::{Launch, Work},
 };
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Effect, walk::Walk};
@@ -403,11 +403,7 @@ impl Gpu {
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
         let report = match dispatch.counts || dispatch.is_strict() {
             true => counts.slot(dispatch, || pipelines.reports.lend(layout)),
-            false => {
-                // Its strip is not one of those that are cleared and lent again.
-                let unread = || Slots::new(device, &self.inner.queue, REPORT_BYTES).lend(layout);
-                pipelines.unread.get_or_init(unread).clone()
-            }
+            false => pipelines.unread(&self.inner.queue, layout),
         };
         report.bind(pass, REPORT_GROUP);
         hold(pass, [walk, report]);

@@ -31,7 +31,7 @@ pub(crate) struct Pipelines {
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
     pub(super) reports: Slots,
     /// What dispatches bind whose report nobody reads.
-    pub(super) unread: OnceLock<Slot>,
+    unread: OnceLock<Slot>,
     pub(super) uniforms: UniformSlots,
 }
 
@@ -71,6 +71,23 @@ impl Pipelines {
                 shader: program.to_string(),
                 source: error.into(),
             }),
+        }
+    }
+
+    /// Returns the slot for dispatches whose report nobody reads. It belongs to a strip of its own, which is never
+    /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
+    pub(super) fn unread(
+        &self,
+        queue: &wgpu::Queue,
+        layout: impl FnOnce() -> wgpu::BindGroupLayout,
+    ) -> Slot {
+        if let Some(slot) = self.unread.get() {
+            return slot.clone();
+        }
+        let slot = Slots::new(&self.device, queue, REPORT_BYTES).lend(layout);
+        match slot.exists() {
+            true => self.unread.get_or_init(|| slot).clone(),
+            false => slot,
         }
     }
 

@@ -52,6 +52,11 @@ impl Slot {
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
+    /// Whether the slot's buffer exists: see [`Strip::exists`].
+    pub(super) fn exists(&self) -> bool {
+        self.strip.exists
+    }
+
     /// Binds the slot, which must be [held](hold) until the commands finish.
     pub(super) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
