@@ -10,6 +10,9 @@
 #import walk.wgsl
 
 override ROWS: u32 = 1u;
+// If ROWS is 1: the rows whose tiles alternate. 8 in transposes on adapters on which loops cost little, so that the
+// invocations that such an adapter runs at once take neighbours in the source.
+override ABREAST: u32 = 1u;
 // Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
 override LOOPS: bool = false;
 
@@ -28,8 +31,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let number = workgroup_number(group);
     if ROWS == 1u {
         let tile = number * side + of_side;
-        let row = tile / walk.segments;
-        let first = (tile - row * walk.segments) * walk.segment;
+        let tiles = walk.segments * ABREAST;
+        let block = tile / tiles;
+        let of_block = tile - block * tiles;
+        let row = block * ABREAST + of_block % ABREAST;
+        let first = of_block / ABREAST * walk.segment;
         let end = min(first + walk.segment, walk.run);
         if row >= walk.rows { return; }
         let at = locate(row);
@@ -71,8 +77,9 @@ fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool
     var unit_c = source[fetched.z];
     var unit_d = source[fetched.w];
     let to = vec4(a.to, b.to, c.to, d.to) + units * walk.run_to;
-    // One branch for nearly all invocations, so that the four loads stay in flight together.
-    if all(found) {
+    // One branch for nearly all invocations, so that the four loads stay in flight together. Adapters on which loops
+    // cost little have no loads in flight, but pay for each store, even if no invocation executes it.
+    if !LOOPS && all(found) {
         dest[to.x] = unit_a;
         dest[to.y] = unit_b;
         dest[to.z] = unit_c;

@@ -202,7 +202,8 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     let (segments, segment) = (i128::from(walk.segments), i128::from(walk.segment));
     let side = workgroup / lanes;
     let head = i128::from(walk.head);
-    let tiles = rows * segments;
+    let abreast = constant(dispatch, "ABREAST").max(1);
+    let tiles = (rows + abreast - 1) / abreast * abreast * segments;
     let slices = i128::from(walk.slices);
     let owners = if constant(dispatch, "BY_ROWS") == 1 {
         rows

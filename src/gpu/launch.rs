@@ -45,6 +45,13 @@ const FARTHEST: isize = 16;
 /// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
 const MOST_CROPPED: usize = 1 << 30;
 
+/// In transposes on adapters on which loops cost little, the tiles of this many rows alternate: as many as lavapipe runs
+/// invocations at once.
+const ABREAST: usize = 8;
+
+/// From this many rows on, all adapters compile loops over dimensions for their number.
+const MANY_ROWS: usize = 1 << 16;
+
 /// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
 /// kernel then takes its walks: `bash tests/run-hardware --leave-one-out` measures so what each is worth.
 #[cfg(feature = "test-seams")]
@@ -144,13 +151,16 @@ impl Site<'_> {
         let rows = walk.units();
         let loops = self.reach.tuning.loops;
         let sector = SECTOR.div_ceil(unit).cast_signed();
-        let grid = match near(&walk, &run, 1, sector) {
-            Some(near) => {
-                // Rows may be moved in any order.
-                let dim = walk.remove(near);
-                walk.dims.push(dim);
-                self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2))
-            }
+        let near = near(&walk, &run, 1, sector);
+        if let Some(near) = near {
+            // Rows may be moved in any order.
+            let dim = walk.remove(near);
+            walk.dims.push(dim);
+        }
+        let abreast = if near.is_some() && loops { ABREAST } else { 1 };
+        let grid = match near {
+            Some(_) if loops => self.tiles(rows.next_multiple_of(ABREAST), run.dim.size),
+            Some(_) => self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2)),
             None if run.dim.size * unit >= 4 * COALESCED || loops && run.dim.size >= 4 => {
                 self.tiles(rows, run.dim.size)
             }
@@ -158,6 +168,7 @@ impl Site<'_> {
         };
         let constants = [
             ("ROWS", grid.rows),
+            ("ABREAST", abreast),
             (
                 "LOOPS",
                 usize::from(self.reach.tuning.loops && grid.rows == 1),
@@ -363,14 +374,15 @@ impl Site<'_> {
     }
 }
 
-/// The constants that the walk's dimensions and coordinates set. Loops over few of them unroll; but not on adapters on
-/// which loops cost little, so that there are fewer pipelines.
+/// The constants that the walk's dimensions and coordinates set. Loops over few of them unroll. On adapters on which loops
+/// cost little they unroll only for many rows: on lavapipe a pipeline takes about 20 ms to compile, and looking a row up
+/// takes half as long unrolled.
 pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 4] {
     let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
     };
     let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
-        true if !tuning.loops => count,
+        true if !tuning.loops || walk.units() >= MANY_ROWS => count,
         _ => many,
     };
     let coordinates = match walk.coordinates.len() {

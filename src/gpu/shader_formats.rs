@@ -86,6 +86,8 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "ROWS" => vec![1, 4],
         "ELEMENT" => vec![1, 2, 3],
         "RUN_TO" => vec![0, 1, 4],
+        "ABREAST" if tuning.loops => vec![1, 8],
+        "ABREAST" => vec![1],
         "NUMBERS" => vec![0, 1, 2, 3],
         "COMBINE" | "RULE" => vec![0, 1, 2, 3, 4],
         "CROPS" | "SCATTERS" | "PLAIN" | "SHORT" | "STRADDLES" => vec![0, 1],
@@ -105,6 +107,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
         is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1) || is("PLAIN", 1));
     without_tuples
         || is("CROPS", 1) && is("PLAIN", 1)
+        || is("ROWS", 4) && is("ABREAST", 8)
         || match kernel {
             Kernel::CopyWords => {
                 is("SHORT", 1) && is("ROWS", 4)
