@@ -1,5 +1,5 @@
 //! Times how long buffer copies and the kernel take to move contiguous rows. Recording, submitting and waiting are
-//! timed together. The rule in `src/gpu/copy.rs` follows from these figures.
+//! timed together. The rule in `src/gpu/engine/copy.rs` follows from these figures.
 //!
 //! For each number of rows and each length of a row in bytes, prints the median time in microseconds, first for a
 //! destination that was written before, then for a new one. wgpu clears a new destination for a kernel, but not for

@@ -11,7 +11,7 @@
 // steps of a scatter, `slice_of` takes the sum of `from` for the number of a slice of the destination.
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
-// negative distance is its complement. The host's struct is in src/gpu/uniforms.rs; a test compares the two.
+// negative distance is its complement. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two.
 //
 // Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
 // report_rows, report_row, slice_of, workgroup_number. Needs: nothing.

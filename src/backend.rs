@@ -233,10 +233,11 @@ impl Backend {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                gpu.check_may_block("the device", "Backend::wait_async")?;
+                gpu.opened()
+                    .check_may_block("the device", "Backend::wait_async")?;
                 // wgpu holds uploads back until the next submission, so an empty submission flushes them.
                 gpu.queue().submit([]);
-                gpu.wait()
+                gpu.opened().wait()
             }
         }
     }
@@ -249,7 +250,7 @@ impl Backend {
     pub async fn wait_async(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
-            Device::Gpu(gpu) => gpu.wait_async().await,
+            Device::Gpu(gpu) => gpu.opened().wait_async().await,
         }
     }
 }

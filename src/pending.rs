@@ -1,7 +1,7 @@
 //! [`Pending`], a value that a device delivers later.
 
 #[cfg(feature = "gpu")]
-use crate::Gpu;
+use crate::gpu::OpenDevice;
 use crate::{Error, lock::lock};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use std::{
@@ -48,7 +48,7 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 pub struct Pending<T> {
     /// The device that the value comes from. `None` if the value was known from the start, or comes from a thread.
     #[cfg(feature = "gpu")]
-    gpu: Option<Gpu>,
+    device: Option<OpenDevice>,
     state: Arc<Mutex<State<T>>>,
 }
 
@@ -70,7 +70,7 @@ impl<T: Clone> Pending<T> {
     pub(crate) fn done(value: T) -> Self {
         Self {
             #[cfg(feature = "gpu")]
-            gpu: None,
+            device: None,
             state: Arc::new(Mutex::new(State::Done(Ok(value)))),
         }
     }
@@ -79,12 +79,12 @@ impl<T: Clone> Pending<T> {
     /// not made earlier, because making it takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
     pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
-        gpu: &Gpu,
+        device: &OpenDevice,
         start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
         let start = Box::new(move || -> Reading<T> { Box::pin(start()) });
         Self {
-            gpu: Some(gpu.clone()),
+            device: Some(device.clone()),
             state: Arc::new(Mutex::new(State::Recorded(Some(start)))),
         }
     }
@@ -134,7 +134,7 @@ impl<T: Clone> Pending<T> {
             })))
         };
         Self {
-            gpu: None,
+            device: None,
             state: Arc::new(Mutex::new(state)),
         }
     }
@@ -149,11 +149,11 @@ impl<T: Clone> Pending<T> {
     /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange).
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
-        // The first `now` submits the copy that reads the value back. `Gpu::poll` runs the callback of a copy that is
+        // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
         // done.
         #[cfg(feature = "gpu")]
-        if let Some(gpu) = self.gpu.as_ref().filter(|_| now().is_pending()) {
-            gpu.poll()?;
+        if let Some(device) = self.device.as_ref().filter(|_| now().is_pending()) {
+            device.poll()?;
         }
         match now() {
             Poll::Ready(value) => value.map(Some),
@@ -170,8 +170,10 @@ impl<T: Clone> Pending<T> {
     /// As [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(feature = "gpu")]
-        match &self.gpu {
-            Some(gpu) if gpu.may_block() => return gpu.wait_until(|context| self.advance(context)),
+        match &self.device {
+            Some(device) if device.may_block() => {
+                return device.wait_until(|context| self.advance(context));
+            }
             // The value is already known, or a thread makes it. In a browser, which has no threads, the value is known,
             // and `poll` below returns it.
             #[cfg(not(target_arch = "wasm32"))]
@@ -247,7 +249,7 @@ impl<T> fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Pending");
         #[cfg(feature = "gpu")]
-        debug.field("gpu", &self.gpu);
+        debug.field("device", &self.device);
         debug.finish_non_exhaustive()
     }
 }

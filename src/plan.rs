@@ -4,14 +4,17 @@
 //! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
 //! plans, and everything that runs, cuts or describes them reads these two.
 
-#[cfg(feature = "gpu")]
-use crate::ops::index::IndexType;
 use crate::{
     DType,
-    ops::{index::Policy, scatter_nd::ScatterOptions},
+    ops::{
+        index::{IndexType, Policy},
+        scatter_nd::ScatterOptions,
+    },
     text::{Shape, counted},
     walk::{Dim, Walk},
 };
+#[cfg(feature = "gpu")]
+use std::borrow::Cow;
 use std::fmt;
 
 /// What a plan does to the elements of its destination.
@@ -121,6 +124,7 @@ pub(crate) struct IndexTensor {
     /// The shape of the array that the tuples point into. `None` if they point into the plan's destination.
     pub(crate) target: Option<Vec<usize>>,
     pub(crate) policy: Policy,
+    pub(crate) index: IndexType,
 }
 
 impl Plan {
@@ -228,15 +232,55 @@ impl Plan {
                 depth: tuple.iter().product(),
                 target: indices.target.as_ref().unwrap_or(&self.shape),
                 policy: indices.policy,
+                #[cfg(feature = "gpu")]
+                index: indices.index,
             }
         })
     }
 
-    /// The size in bytes of all indices in this integer type. 0 for plans without indices.
+    /// This plan for indices of this type on a GPU; plans are made for [`IndexType::I32`]. On the CPU, a plan takes indices
+    /// of every type.
+    ///
+    /// Only [`Gpu::prepare`](crate::Gpu::prepare) needs to be told: it prepares a plan for this type, while recording
+    /// calls know the type of the indices that they are given.
+    ///
+    /// ```
+    /// use wgslice::{options::{GatherOptions, IndexType}, DType, Plan};
+    ///
+    /// let plan = Plan::gather(&[50_000, 768], &[512], GatherOptions::default(), DType::F16)?
+    ///     .for_indices(IndexType::I64);
+    /// # let _ = plan;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_indices(self, index: IndexType) -> Self {
+        Self {
+            indices: self.indices.map(|indices| IndexTensor { index, ..indices }),
+            ..self
+        }
+    }
+
+    /// The same plan, or a copy if its indices are of another type.
     #[cfg(feature = "gpu")]
-    pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
+    pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
+        match &self.indices {
+            Some(indices) if indices.index != index => Cow::Owned(self.clone().for_indices(index)),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// The type of the indices on a GPU. I32 for plans without indices.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn index_type(&self) -> IndexType {
+        let indices = self.indices.as_ref();
+        indices.map_or(IndexType::I32, |indices| indices.index)
+    }
+
+    /// The size in bytes of all indices on a GPU. 0 for plans without indices.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn index_bytes(&self) -> usize {
         self.tuples()
-            .map_or(0, |tuples| tuples.integers() * index.bytes())
+            .map_or(0, |tuples| tuples.integers() * tuples.index.bytes())
     }
 
     /// How the plan treats negative and out-of-range indices. [`Policy::default`] for plans without indices.
@@ -261,6 +305,8 @@ pub(crate) struct Tuples<'a> {
     /// The shape of the array that the tuples point into.
     pub(crate) target: &'a [usize],
     pub(crate) policy: Policy,
+    #[cfg(feature = "gpu")]
+    pub(crate) index: IndexType,
 }
 
 impl Tuples<'_> {

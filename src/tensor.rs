@@ -255,10 +255,10 @@ impl Tensor {
         self.check_elements_are::<T>()?;
         check_elements("values", &self.shape, values.len())?;
         if let Some(bytes) = T::as_bytes_mut(values) {
-            return gpu.download_async(source, bytes).await;
+            return gpu.opened().download_async(source, bytes).await;
         }
         let mut bytes = zeroed(self.len_bytes())?;
-        gpu.download_async(source, &mut bytes).await?;
+        gpu.opened().download_async(source, &mut bytes).await?;
         T::fill(values, |values| {
             values.copy_from_slice(&bytes);
             Ok(())
@@ -295,7 +295,7 @@ impl Tensor {
     pub(crate) fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(source)) => gpu.download(source, bytes),
+            (Device::Gpu(gpu), Storage::Device(source)) => gpu.opened().download(source, bytes),
             _ => {
                 bytes.copy_from_slice(&self.bytes()?);
                 Ok(())

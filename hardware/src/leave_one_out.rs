@@ -1,7 +1,7 @@
 //! What each copy kernel is worth: the cases that it runs, run by the engine without it, so that another kernel takes
 //! them.
 //!
-//! The engine refuses kernels in processes in which [`REFUSE`] names them (`src/gpu/launch.rs`). So this program
+//! The engine refuses kernels in processes in which [`REFUSE`] names them (`src/gpu/engine/launch.rs`). So this program
 //! starts itself again for each kernel.
 
 use crate::{

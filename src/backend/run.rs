@@ -177,7 +177,7 @@ impl Backend {
         inputs: Inputs<'_, T>,
         result: &mut [u8],
     ) -> Result<Report, Error> {
-        gpu.check_may_block(
+        gpu.opened().check_may_block(
             "the result of an operation on host values",
             "Backend::run_async",
         )?;

@@ -30,7 +30,7 @@ impl Backend {
             })?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                Storage::Device(gpu.upload(view.shape(), T::DTYPE.size(), bytes)?)
+                Storage::Device(gpu.opened().upload(view.shape(), T::DTYPE.size(), bytes)?)
             }
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
@@ -74,7 +74,7 @@ impl Backend {
                 self.run_slice(&plan, bytes, dest)
             })?,
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
+            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload_slice(&plan, bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
@@ -121,7 +121,9 @@ impl Tensor {
         let storage = match &backend.device {
             Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
+            Device::Gpu(gpu) => {
+                Storage::Device(gpu.opened().upload(shape, dtype.size(), bytes.as_ref())?)
+            }
         };
         Ok(Self::new(backend, dtype, shape, storage))
     }

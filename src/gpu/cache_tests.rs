@@ -1,11 +1,12 @@
 //! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
-    DeviceIndices, Gpu, Inner, Texels,
-    program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
-    report::REPORT_BYTES,
-    slots::{Slot, Slots},
-    uniforms::Uniforms,
+    DeviceIndices, Gpu, Texels,
+    device::slots::{Slot, Slots},
+    engine::{
+        program::{REPORT_GROUP, UniformSpace},
+        report::REPORT_BYTES,
+    },
 };
 use crate::{
     Backend, DType, Error, Plan,
@@ -34,7 +35,7 @@ fn noop(storage_buffers: u32) -> Gpu {
 /// Opens a device for each [`UniformSpace`].
 fn gpus() -> [Gpu; 2] {
     let gpus = [noop(4), noop(8)];
-    let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space);
+    let spaces = gpus.each_ref().map(|gpu| gpu.engine.pipelines.space);
     assert_eq!(spaces, [UniformSpace::Uniform, UniformSpace::Storage]);
     gpus
 }
@@ -82,16 +83,13 @@ fn repeated_recording_creates_no_objects() {
             let commands = record(&gpu, &buffers);
             if submit {
                 gpu.queue().submit([commands]);
-                gpu.wait().unwrap();
+                gpu.opened().wait().unwrap();
             }
-            let Inner {
-                pipelines,
-                scatter,
-                groups,
-                ..
-            } = &*gpu.inner;
-            let strips = [&pipelines.uniforms.slots, &pipelines.reports].map(Slots::strips);
-            (strips, scatter.lock().unwrap().clone(), groups.kept())
+            let engine = &gpu.engine;
+            let pipelines = &engine.pipelines;
+            let strips = [&pipelines.uniforms, &pipelines.reports].map(Slots::strips);
+            let scatter = engine.scatter.lock().unwrap().clone();
+            (strips, scatter, engine.cache.kept_groups())
         };
         round(true);
         let made = round(true);
@@ -101,8 +99,8 @@ fn repeated_recording_creates_no_objects() {
             assert_eq!(round(submit), made);
         }
         gpu.trim();
-        assert_eq!(*gpu.inner.scatter.lock().unwrap(), None);
-        assert_eq!(gpu.inner.groups.kept(), 0);
+        assert_eq!(*gpu.engine.scatter.lock().unwrap(), None);
+        assert_eq!(gpu.engine.cache.kept_groups(), 0);
     }
 }
 
@@ -131,31 +129,32 @@ fn memory_for_texels_is_kept() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, texels, dest.slice(..))
             .unwrap();
-        gpu.inner.texels.lock().unwrap().clone()
+        gpu.engine.texels.lock().unwrap().clone()
     };
     let [small, large] = [&corner, &all].map(kept);
     let size = |kept: &[Option<wgpu::Buffer>]| kept[0].as_ref().map(wgpu::Buffer::size);
     assert_eq!((size(&small), size(&large)), (Some(2 * 256), Some(4 * 512)));
     assert_eq!(kept(&corner), large);
     gpu.trim();
-    assert_eq!(*gpu.inner.texels.lock().unwrap(), []);
+    assert_eq!(*gpu.engine.texels.lock().unwrap(), []);
 }
 
-/// A group is kept at its second use. A recording uses the group of the slice twice, and the groups of the update and
-/// of the gather once.
+/// Groups are kept at the second recording of a work with the same buffers. A recording uses those of the slice twice, and
+/// those of the update and of the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = noop(8);
+    let kept = || gpu.engine.cache.kept_groups();
     let recurring = buffers(&gpu, 3);
     drop(record(&gpu, &recurring));
-    assert_eq!(gpu.inner.groups.kept(), 1, "both slices");
+    assert_eq!(kept(), 1, "both slices");
     drop(record(&gpu, &recurring));
-    assert_eq!(gpu.inner.groups.kept(), 3);
+    assert_eq!(kept(), 3);
     let others = buffers(&gpu, 300);
     (0..2).for_each(|_| drop(record(&gpu, &others)));
-    assert_eq!(gpu.inner.groups.kept(), 303);
+    assert_eq!(kept(), 303);
     (0..1000).for_each(|_| drop(record(&gpu, &recurring)));
-    assert_eq!(gpu.inner.groups.kept(), 3);
+    assert_eq!(kept(), 3);
 }
 
 #[test]
@@ -167,39 +166,71 @@ fn no_group_holds_the_memory_of_tensors() {
         for _ in 0..3 {
             tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
         }
-        assert_eq!(gpu.inner.groups.kept(), 0);
+        assert_eq!(gpu.engine.cache.kept_groups(), 0);
     }
 }
 
 /// The layout of bind group `group` of a pipeline that binds a slot of uniforms and a slot of reports.
 fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
     drop(record(gpu, &buffers(gpu, 3)));
-    let pipelines = &gpu.inner.pipelines;
+    let pipelines = &gpu.engine.pipelines;
     let mut compiled = pipelines.compiled().into_iter();
     let program = compiled.next().unwrap();
     pipelines.get(program).unwrap().get_bind_group_layout(group)
 }
 
+/// What a plan's dispatches read is written once, while the plan is recorded again and again, and freed when it is not.
 #[test]
-fn slots_of_uniforms_are_shared_and_bounded() {
+fn slots_of_uniforms_are_bounded() {
     let gpu = noop(8);
-    let layout = layout(&gpu, UNIFORMS_GROUP);
-    let shared = &gpu.inner.pipelines.uniforms;
-    let place = |run| {
-        let uniforms = Uniforms {
-            run,
-            ..Uniforms::default()
-        };
-        place(&shared.get(&uniforms, || layout.clone()))
+    let buffers = buffers(&gpu, 2);
+    let record = |size| {
+        let plan = Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        gpu.encode(
+            &mut encoder,
+            &plan,
+            buffers[0].slice(..),
+            buffers[1].slice(..),
+        )
+        .unwrap();
     };
-    for run in 0..10_000 {
-        assert_eq!(place(run), place(run));
-        assert_ne!(place(run), place(run + 1));
+    let strips = || gpu.engine.pipelines.uniforms.strips();
+    (0..10).for_each(|_| record(7));
+    assert_eq!(strips(), 1);
+    for _ in 0..20 {
+        (2..512).for_each(record);
     }
-    let strips = shared.slots.strips();
-    assert!(strips <= 65, "{strips}");
+    assert!(strips() <= 10, "{} for 510 plans", strips());
     gpu.trim();
-    assert_eq!(shared.slots.strips(), 0);
+    assert_eq!(strips(), 0);
+}
+
+/// What was worked out for a prepared plan is kept as long as the plan is.
+#[test]
+fn a_prepared_plan_stays_prepared() {
+    let gpu = noop(8);
+    let plan = |size| Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
+    let prepared = gpu.prepare(&plan(7)).unwrap();
+    let works = gpu.engine.cache.kept_works();
+    assert_eq!(works, 2, "for buffers of whole vectors, and for others");
+    gpu.trim();
+    assert_eq!(gpu.engine.cache.kept_works(), 2);
+    let buffers = buffers(&gpu, 2);
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    for _ in 0..10_000 {
+        gpu.encode(
+            &mut encoder,
+            &plan(8),
+            buffers[0].slice(..),
+            buffers[1].slice(..),
+        )
+        .unwrap();
+    }
+    assert_eq!(gpu.engine.cache.kept_works(), 3);
+    drop(prepared);
+    gpu.trim();
+    assert_eq!(gpu.engine.cache.kept_works(), 0);
 }
 
 /// The buffer of a slot, and the slot's offset in it.
@@ -231,7 +262,7 @@ fn a_held_report_keeps_its_slot() {
 fn tensors_reuse_the_buffers_of_dropped_tensors() {
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
-        let kept = || gpu.inner.pool.kept();
+        let kept = || gpu.opened().shared.pool.kept();
         let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
         let flip = || tensor.slice(&slice![.., ..; -1]).unwrap();
         drop(flip());
@@ -257,8 +288,8 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     let gpu = noop(8);
     let (lend, kept) = (
-        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
-        || gpu.inner.pool.kept(),
+        |bytes| gpu.opened().allocate(&[bytes], 1).unwrap(),
+        || gpu.opened().shared.pool.kept(),
     );
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
@@ -279,8 +310,8 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
 fn buffers_that_are_not_reused_are_freed() {
     let gpu = noop(8);
     let (lend, kept) = (
-        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
-        || gpu.inner.pool.kept(),
+        |bytes| gpu.opened().allocate(&[bytes], 1).unwrap(),
+        || gpu.opened().shared.pool.kept(),
     );
     drop([lend(32), lend(48)]);
     (0..32).for_each(|_| drop(lend(32)));
@@ -294,7 +325,7 @@ fn buffers_that_are_not_reused_are_freed() {
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = noop(8);
-    let pool = &gpu.inner.pool;
+    let pool = &gpu.opened().shared.pool;
     let short = Error::OutOfDeviceMemory { doing: "this" };
     let other = Error::Device {
         doing: "this",
@@ -311,7 +342,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     ] {
         pool.clear();
         if pooled {
-            drop(gpu.allocate(&[1024], 1).unwrap());
+            drop(gpu.opened().allocate(&[1024], 1).unwrap());
         }
         let mut tried = 0;
         let create = || {
@@ -324,7 +355,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         };
         let outcome = pool.make_room(create, || {
             assert_eq!(pool.kept(), 0, "emptied before the device frees memory");
-            gpu.poll()
+            gpu.opened().poll()
         });
         assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
         assert_eq!((tried, pool.kept()), (tries, kept));

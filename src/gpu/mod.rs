@@ -1,126 +1,49 @@
 //! Runs plans on a GPU: opens a device, compiles its pipelines, and records plans into command encoders.
 //!
-//! | file | decides |
+//! | | does |
 //! |---|---|
-//! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
-//! | `cut` | how a walk is cut into dispatches that fit the device's limits |
-//! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
-//! | `uniforms` | the numbers that a dispatch reads |
-//! | `program`, `rule` | how the WGSL of a pipeline is assembled; how scatters combine elements |
-//! | `pipeline` | when a pipeline is compiled: once, at its first use |
-//! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `encode`, `run`, `explain` | how these commands are recorded, run on tensors, and described in words |
-//! | `scatter`, `steps` | how scatters are recorded; their steps |
-//! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
-//! | `texture` | which texels of a texture are copied, and through which rows |
-//! | `argument` | whether the buffers that are passed fit a plan |
-//! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
-//! | `work`, `prepared` | which commands are recorded for a plan, worked out once; the same ahead of the recording |
-//! | `groups`, `recent` | which bind groups are kept for reuse; how long unused values are kept |
-//! | `slots` | which uniform slots and report slots are reused |
-//! | `pool` | which buffers of dropped tensors new tensors reuse |
-//! | `report` | how a gather or scatter reports later how many tuples were out of range |
-//! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes are transferred to the device and back |
-//! | `failure`, `scope` | how device errors become [`Error`]s |
+//! | `device` | transfers bytes to an open device and back, waits for it, and tells its failures |
+//! | `engine` | makes commands of plans, on top of `device` |
+//! | this file | opens a [`Gpu`], which is both |
+//! | `record`, `prepared` | record plans into a caller's encoders and passes; ahead of time |
+//! | `run` | runs plans on tensors |
+//! | `texture` | copies the texels of a texture, through which rows |
+//! | `ring` | streams a slice through the device, piece by piece |
 
-mod adapter;
-mod argument;
-#[cfg(any(test, debug_assertions))]
-mod bounds;
 #[cfg(test)]
 mod cache_tests;
-mod caps;
-mod copy;
-mod cut;
-mod encode;
-mod explain;
-mod failure;
-mod fill;
-#[cfg(test)]
-mod formula_tests;
-mod groups;
-#[cfg(test)]
-mod kernel_tests;
-mod launch;
-mod pipeline;
-mod pool;
+mod device;
+mod engine;
 mod prepared;
-mod program;
-mod readback;
-mod recent;
-mod report;
+mod record;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
-mod route;
-mod rule;
 mod run;
-mod scatter;
-mod scope;
-mod scratch;
-#[cfg(test)]
-mod shader_formats;
-#[cfg(test)]
-mod shader_tests;
-mod slots;
-mod steps;
 mod texture;
-mod transfer;
-mod uniforms;
-mod upload;
-mod work;
 
-pub use adapter::{AdapterOptions, Candidate, SoftwareAdapters};
-pub use encode::DeviceIndices;
+pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
+pub(crate) use device::{DeviceBytes, OpenDevice};
 pub use prepared::Prepared;
+pub use record::DeviceIndices;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub use texture::Texels;
-pub(crate) use transfer::DeviceBytes;
 
-use crate::{Error, lock::lock};
-use caps::{Reach, Tuning, VECTOR, largest_binding};
-use groups::Groups;
-use pipeline::Pipelines;
-use pool::Pool;
-use program::UniformSpace;
-use readback::Watcher;
-use scratch::{KeptTexels, ScatterMemory};
-use std::sync::{Arc, OnceLock};
-use work::Works;
+use crate::{Error, Plan};
+use device::{
+    adapter,
+    caps::{Tuning, VECTOR},
+};
+use engine::Engine;
+use std::sync::Arc;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
 /// Cheap to clone; clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct Gpu {
-    inner: Arc<Inner>,
+    engine: Arc<Engine>,
 }
-
-#[derive(Clone, Debug)]
-struct Inner {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-    info: wgpu::AdapterInfo,
-    limits: wgpu::Limits,
-    reach: Reach,
-    pipelines: Arc<Pipelines>,
-    groups: Arc<Groups>,
-    /// The commands that were worked out for recent plans. They depend on the limits and the pipelines, so
-    /// [`Gpu::with`] empties this.
-    works: Arc<Works>,
-    scatter: Arc<ScatterMemory>,
-    texels: Arc<KeptTexels>,
-    pool: Arc<Pool>,
-    watcher: Arc<Watcher>,
-    /// Why the device was lost. Empty until then, and always for a caller's device.
-    lost: Arc<OnceLock<String>>,
-    /// Whether a call may wait for the device. False in a browser.
-    may_block: bool,
-}
-
-/// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
-/// such a dispatch takes 0.3 s, and drivers abort a dispatch only after some seconds.
-const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
     /// Uses the caller's device. Any limits are accepted, and no feature is required.
@@ -128,35 +51,8 @@ impl Gpu {
     /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
     /// the caller's own handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        let limits = device.limits();
-        let info = device.adapter_info();
-        let is_software = adapter::is_software(&info);
-        let space = UniformSpace::of(is_software, &limits);
-        let reach = Reach {
-            binding: largest_binding(&limits),
-            alignment: limits.min_storage_buffer_offset_alignment.into(),
-            groups: limits.max_compute_workgroups_per_dimension,
-            dispatch: DISPATCH_BYTES,
-            units: i32::MAX as u64,
-            tuning: Tuning::of(is_software, &limits),
-        };
         Self {
-            inner: Arc::new(Inner {
-                device: device.clone(),
-                queue: queue.clone(),
-                info,
-                limits,
-                reach,
-                pipelines: Arc::new(Pipelines::new(device, queue, space, None)),
-                groups: Arc::default(),
-                works: Arc::default(),
-                scatter: Arc::default(),
-                texels: Arc::default(),
-                pool: Arc::default(),
-                watcher: Arc::default(),
-                lost: Arc::default(),
-                may_block: cfg!(not(target_arch = "wasm32")),
-            }),
+            engine: Arc::new(Engine::new(OpenDevice::new(device, queue))),
         }
     }
 
@@ -165,7 +61,7 @@ impl Gpu {
     /// work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with(|inner| inner.reach.dispatch = bytes.max(VECTOR as u64))
+        self.with(|engine| engine.reach.dispatch = bytes.max(VECTOR as u64))
     }
 
     /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
@@ -196,11 +92,7 @@ impl Gpu {
     /// ```
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Self {
-        self.with(|inner| {
-            let space = inner.pipelines.space;
-            let pipelines = Pipelines::new(&inner.device, &inner.queue, space, Some(cache));
-            inner.pipelines = Arc::new(pipelines);
-        })
+        self.with(|engine| engine.compile_through(cache))
     }
 
     /// The same device, with shader offsets of at most `units` units, so that tests with small data take the paths of
@@ -209,7 +101,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
-        self.with(|inner| inner.reach.units = units)
+        self.with(|engine| engine.reach.units = units)
     }
 
     /// The same device treated as a hardware GPU, so that tests on a software adapter also run the grids of GPUs.
@@ -217,8 +109,8 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {
-        self.with(|inner| {
-            inner.reach.tuning = Tuning::of(false, &inner.limits);
+        self.with(|engine| {
+            engine.reach.tuning = Tuning::of(false, &engine.device.shared.limits);
         })
     }
 
@@ -227,16 +119,21 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn without_blocking(&self) -> Self {
-        self.with(|inner| inner.may_block = false)
+        self.with(|engine| engine.device.may_block = false)
     }
 
-    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
-        let mut inner = (*self.inner).clone();
-        change(&mut inner);
-        inner.works = Arc::default();
+    fn with(&self, change: impl FnOnce(&mut Engine)) -> Self {
+        let mut engine = (*self.engine).clone();
+        change(&mut engine);
+        engine.forget();
         Self {
-            inner: Arc::new(inner),
+            engine: Arc::new(engine),
         }
+    }
+
+    /// The device, to transfer bytes and to wait.
+    pub(crate) fn opened(&self) -> &OpenDevice {
+        &self.engine.device
     }
 
     /// Opens a device on the adapter that the options choose, with the adapter's limits.
@@ -312,10 +209,10 @@ impl Gpu {
                 source: error.into(),
             })?;
         let gpu = Self::new(&device, &queue);
-        let lost = Arc::clone(&gpu.inner.lost);
+        let shared = Arc::clone(&gpu.opened().shared);
         device.set_device_lost_callback(move |reason, message| {
             // If there is a reason already, the first one is kept.
-            let _ = lost.set(format!("{message} ({reason:?})"));
+            let _ = shared.lost.set(format!("{message} ({reason:?})"));
         });
         Ok(gpu)
     }
@@ -332,22 +229,33 @@ impl Gpu {
 
     /// The `wgpu` device.
     pub fn device(&self) -> &wgpu::Device {
-        &self.inner.device
+        &self.opened().wgpu
     }
 
     /// The device's queue.
     pub fn queue(&self) -> &wgpu::Queue {
-        &self.inner.queue
+        &self.opened().queue
     }
 
     /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
-        &self.inner.info
+        &self.opened().shared.info
+    }
+
+    /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
+    /// the kernel of the first. Assumes that each argument is the whole of one buffer.
+    pub fn explain(&self, plan: &Plan) -> String {
+        format!("{plan}: {}", self.how(plan))
+    }
+
+    /// The text of [`Gpu::explain`] without the plan's description.
+    pub(crate) fn how(&self, plan: &Plan) -> String {
+        self.engine.how(plan)
     }
 
     /// Whether this is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
-        adapter::is_software(&self.inner.info)
+        adapter::is_software(&self.opened().shared.info)
     }
 
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
@@ -364,25 +272,21 @@ impl Gpu {
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary
     /// programs use tens of pipelines.
     pub fn trim(&self) {
-        self.inner.pool.clear();
-        self.inner.groups.clear();
-        self.inner.works.clear();
-        self.inner.pipelines.trim();
-        *lock(&self.inner.scatter) = None;
-        lock(&self.inner.texels).clear();
+        self.opened().shared.pool.clear();
+        self.engine.trim();
     }
 }
 
 /// Two GPUs are equal if they have the same device.
 impl PartialEq for Gpu {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.device == other.inner.device
+        self.device() == other.device()
     }
 }
 
 /// The adapter's name, kind and API.
 impl std::fmt::Display for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&adapter::describe(&self.inner.info))
+        f.write_str(&adapter::describe(&self.opened().shared.info))
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{
     DeviceIndices, Gpu,
-    argument::Argument,
-    caps::{Parts, Tuning},
-    cut::Places,
-    encode::{Task, begin_pass},
-    route::{Route, route},
-    work::Work,
+    device::caps::Tuning,
+    engine::{
+        cut::Places,
+        route::{Route, route},
+        work::Work,
+    },
 };
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType};
+use crate::{Error, Pending, Plan, Report};
 use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -18,15 +18,17 @@ use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 ///
 /// It holds no buffer: its methods take the same buffers as those of [`Gpu`], record the same commands and have the
 /// same errors. It is prepared for buffer slices whose offsets are multiples of the device's
-/// `min_storage_buffer_offset_alignment` (or of 16, if that is more). For other offsets it does what [`Gpu::encode`]
-/// does: the first recording works out the dispatches, and may compile a pipeline.
+/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
+/// ([`Plan::for_indices`]). For others it does what [`Gpu::encode`] does: the first recording works out the dispatches, and
+/// may compile a pipeline. While it lives, plans equal to its own are prepared, too.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     gpu: Gpu,
     plan: Arc<Plan>,
-    works: Arc<[Arc<Work>]>,
+    /// Held so that the engine keeps them.
+    _works: Arc<[Arc<Work>]>,
 }
 
 impl Gpu {
@@ -51,16 +53,13 @@ impl Gpu {
     ///
     /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader.
     pub fn prepare(&self, plan: &Plan) -> Result<Prepared, Error> {
-        let plan = Arc::new(plan.clone());
-        let make = |places| self.new_work(Arc::clone(&plan), places).map(Arc::new);
-        let works = usual_places(&plan, &self.inner.reach.tuning)
+        let works = usual_places(plan, &self.engine.reach.tuning)
             .into_iter()
-            .map(make);
-        let works = works.collect::<Result<_, Error>>()?;
+            .map(|places| self.engine.work(plan, places));
         Ok(Prepared {
             gpu: self.clone(),
-            plan,
-            works,
+            plan: Arc::new(plan.clone()),
+            _works: works.collect::<Result<_, Error>>()?,
         })
     }
 
@@ -113,51 +112,24 @@ impl Gpu {
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports(&self, plan: &Plan) -> Result<(), Error> {
-        for places in usual_places(plan, &self.inner.reach.tuning) {
-            let (passes, _) = self.cut(plan, &places)?;
-            let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-            let pipelines = &self.inner.pipelines;
-            dispatches
-                .try_for_each(|dispatch| pipelines.allows(&dispatch.program, &self.inner.limits))?;
-        }
-        Ok(())
+        let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
+        places.try_for_each(|places| self.engine.supports(plan, &places))
     }
 }
 
 /// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
-/// bytes, and at the beginning of other buffers, each with indices of every type. Empty for a plan without rows or
-/// without a result.
+/// bytes, and at the beginning of other buffers. Empty for a plan without rows or without a result.
 fn usual_places(plan: &Plan, tuning: &Tuning) -> Vec<Places> {
     if matches!(route(plan, tuning, false), Route::Nothing) || plan.result_bytes() == 0 {
         return Vec::new();
     }
-    let indices: &[_] = match plan.tuples() {
-        Some(_) => &[IndexType::I32, IndexType::U32, IndexType::I64],
-        None => &[IndexType::I32],
-    };
-    let places = |whole| {
-        indices.iter().map(move |&index| Places {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            index,
-            whole,
-        })
-    };
-    places(true).chain(places(false)).collect()
+    [true, false].map(Places::at_begin).into()
 }
 
 impl Prepared {
     /// The plan that was prepared.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    fn task(&self) -> Task<'_> {
-        Task {
-            plan: &self.plan,
-            prepared: &self.works,
-        }
     }
 
     /// Records the prepared plan like [`Gpu::encode`], with the same errors.
@@ -167,8 +139,7 @@ impl Prepared {
         source: BufferSlice<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let [source, dest] = Argument::pair(&self.plan, ["source", "dest"], source, dest);
-        self.gpu.record(encoder, self.task(), source, dest)
+        self.gpu.encode(encoder, &self.plan, source, dest)
     }
 
     /// Records the prepared plan like [`Gpu::encode_in_pass`], with the same errors.
@@ -178,8 +149,7 @@ impl Prepared {
         source: BufferSlice<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let [source, dest] = Argument::pair(&self.plan, ["source", "dest"], source, dest);
-        self.gpu.record_in_pass(pass, self.task(), source, dest)
+        self.gpu.encode_in_pass(pass, &self.plan, source, dest)
     }
 
     /// Records the prepared plan like [`Gpu::encode_gather`], with the same errors.
@@ -190,15 +160,8 @@ impl Prepared {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
-        let indices = Argument::indices(&self.plan, indices);
-        self.gpu.record_gather(
-            move || begin_pass(encoder, &self.plan),
-            self.task(),
-            params,
-            indices,
-            dest,
-        )
+        self.gpu
+            .encode_gather(encoder, &self.plan, params, indices, dest)
     }
 
     /// Records the prepared plan like [`Gpu::encode_gather_in_pass`], with the same errors.
@@ -209,10 +172,8 @@ impl Prepared {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
-        let indices = Argument::indices(&self.plan, indices);
         self.gpu
-            .record_gather(|| pass, self.task(), params, indices, dest)
+            .encode_gather_in_pass(pass, &self.plan, params, indices, dest)
     }
 
     /// Records the prepared plan like [`Gpu::encode_scatter`], with the same errors.
@@ -223,9 +184,7 @@ impl Prepared {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let [updates, dest] = Argument::pair(&self.plan, ["updates", "dest"], updates, dest);
-        let indices = Argument::indices(&self.plan, indices);
         self.gpu
-            .record_scatter(encoder, self.task(), updates, indices, dest)
+            .encode_scatter(encoder, &self.plan, updates, indices, dest)
     }
 }

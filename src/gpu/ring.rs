@@ -5,7 +5,10 @@
 //! memory that the host reads. When the submission of a piece is done, upload and readback memory are mapped again, so
 //! that the host can access them.
 
-use super::{Gpu, failure::device_error, fill::fill, transfer::PADDING};
+use super::{
+    Gpu,
+    device::{PADDING, device_error, fill},
+};
 use crate::{Error, Plan};
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, MapMode, SubmissionIndex};
@@ -36,18 +39,16 @@ struct Slot {
     readback: wgpu::Buffer,
 }
 
-impl Gpu {
-    pub(crate) fn ring(&self) -> Ring {
-        Ring {
-            gpu: self.clone(),
+impl Ring {
+    pub(crate) fn new(gpu: &Gpu) -> Self {
+        Self {
+            gpu: gpu.clone(),
             idle: Vec::new(),
             packed: None,
             busy: VecDeque::new(),
         }
     }
-}
 
-impl Ring {
     /// The size in bytes of all buffers of a ring, without padding, for pieces with a packed source of `packed` bytes
     /// and a result of `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
@@ -83,7 +84,7 @@ impl Ring {
         let mut mapped = slot
             .upload
             .get_mapped_range_mut(..)
-            .map_err(|error| device_error(&self.gpu, DOING, error))?;
+            .map_err(|error| device_error(self.gpu.opened(), DOING, error))?;
         fill(host, source, |at, bytes| {
             mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
             Ok(())
@@ -98,7 +99,7 @@ impl Ring {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
-            self.gpu.guarded("allocating room to stream", || {
+            self.gpu.opened().guarded("allocating room to stream", || {
                 self.gpu.device().create_buffer(&wgpu::BufferDescriptor {
                     label: Some(label),
                     size,
@@ -127,7 +128,7 @@ impl Ring {
             readback,
         } = &slot;
         let (packed, bytes) = (host.result_bytes(), device.result_bytes());
-        let ((), submission) = self.gpu.submit(DOING, |encoder| {
+        let ((), submission) = self.gpu.opened().submit(DOING, |encoder| {
             encoder.copy_buffer_to_buffer(upload, 0, source, 0, Self::buffer_bytes(packed));
             self.gpu
                 .encode(encoder, device, source.slice(..), result.slice(..))?;
@@ -144,7 +145,7 @@ impl Ring {
     /// Waits until the device is done with the oldest submitted piece.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         match self.busy.front() {
-            Some((_, submission, _)) => self.gpu.wait_for(submission.clone()),
+            Some((_, submission, _)) => self.gpu.opened().wait_for(submission.clone()),
             None => Ok(()),
         }
     }
@@ -161,7 +162,7 @@ impl Ring {
         let view = slot
             .readback
             .get_mapped_range(..)
-            .map_err(|error| device_error(&self.gpu, DOING, error))?;
+            .map_err(|error| device_error(self.gpu.opened(), DOING, error))?;
         let outcome = sink(&view[..bytes]);
         drop(view);
         slot.readback.unmap();

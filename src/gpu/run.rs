@@ -1,18 +1,21 @@
 //! Runs plans on tensors: records a plan and submits it.
 
-use super::{DeviceBytes, Gpu, encode::begin_pass};
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Effect};
+use super::{
+    DeviceBytes, Gpu,
+    engine::{argument::Argument, record::begin_pass},
+};
+use crate::{Error, Pending, Plan, Report, plan::Effect};
 
 impl Gpu {
-    /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather or a scatter, with their
-    /// type.
+    /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather, a crop or a
+    /// scatter.
     pub(crate) fn make(
         &self,
         plan: &Plan,
         source: &DeviceBytes,
-        indices: Option<(&DeviceBytes, IndexType)>,
+        indices: Option<&DeviceBytes>,
     ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let dest = self.allocate(plan.shape(), plan.element)?;
+        let dest = self.opened().allocate(plan.shape(), plan.element)?;
         self.change(plan, source, indices, &dest, true)
     }
 
@@ -31,27 +34,28 @@ impl Gpu {
         &self,
         plan: &Plan,
         source: &DeviceBytes,
-        indices: Option<(&DeviceBytes, IndexType)>,
+        indices: Option<&DeviceBytes>,
         dest: &DeviceBytes,
         in_place: bool,
     ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let (made, _) = self.submit(plan.name(), |encoder| {
-            let dest = self.changeable(encoder, dest, in_place)?;
-            let (from, to) = (source.argument("source"), dest.argument("dest"));
-            let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
+        let (made, _) = self.opened().submit(plan.name(), |encoder| {
+            let dest = self.opened().changeable(encoder, dest, in_place)?;
+            let from = Argument::tensor("source", source);
+            let to = Argument::tensor("dest", &dest);
+            let indices = indices.map(|tuples| Argument::tensor("indices", tuples));
             let report = match (plan.effect(), indices) {
-                (Effect::Scatter(_), Some(indices)) => {
-                    self.record_scatter(encoder, plan.into(), from, indices, to)?
-                }
-                (_, Some(indices)) => self.record_gather(
+                (Effect::Scatter(_), Some(indices)) => self
+                    .engine
+                    .record_scatter(encoder, plan, from, indices, to)?,
+                (_, Some(indices)) => self.engine.record_gather(
                     move || begin_pass(encoder, plan),
-                    plan.into(),
+                    plan,
                     from,
                     indices,
                     to,
                 )?,
                 (_, None) => {
-                    self.record(encoder, plan.into(), from, to)?;
+                    self.engine.record(encoder, plan, from, to)?;
                     Pending::done(plan.report(Default::default(), |_| Vec::new())?)
                 }
             };

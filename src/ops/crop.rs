@@ -14,7 +14,7 @@
 //! for a second index tensor.
 
 use super::{
-    index::{OutOfRange, Policy},
+    index::{IndexType, OutOfRange, Policy},
     indexed::{indexed, kept},
 };
 use crate::{
@@ -122,6 +122,7 @@ impl View {
         let indices = IndexTensor {
             shape: vec![boxes.count, boxes.depth(dims)],
             tuple_dims: 1,
+            index: IndexType::I32,
             target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,

@@ -9,7 +9,7 @@
 //! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
 
 use super::{
-    index::{NegativeIndex, OutOfRange, Policy},
+    index::{IndexType, NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
 };
 use crate::{
@@ -114,6 +114,7 @@ impl View {
         let indices = IndexTensor {
             shape: indices.to_vec(),
             tuple_dims: indices.len(),
+            index: IndexType::I32,
             target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,

@@ -10,7 +10,7 @@
 //! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
 use super::{
-    index::{NegativeIndex, OutOfRange, Policy},
+    index::{IndexType, NegativeIndex, OutOfRange, Policy},
     indexed::indexed,
 };
 use crate::{
@@ -84,6 +84,7 @@ impl View {
         let indices = IndexTensor {
             shape: indices.to_vec(),
             tuple_dims: indices.len(),
+            index: IndexType::I32,
             target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range: options.out_of_range,

@@ -12,7 +12,7 @@
 //! unequal ones.
 
 use super::{
-    index::{NegativeIndex, OutOfRange, Policy},
+    index::{IndexType, NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
 };
 use crate::{
@@ -101,6 +101,7 @@ impl View {
         let indices = IndexTensor {
             shape: indices.to_vec(),
             tuple_dims: tuple_dims.len(),
+            index: IndexType::I32,
             target: Some(self.shape.clone()),
             policy: Policy {
                 out_of_range,

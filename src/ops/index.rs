@@ -59,12 +59,15 @@ impl Policy {
     }
 }
 
-/// The element type of index tensors.
+/// The integer type of index tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum IndexType {
+pub enum IndexType {
+    /// Signed 32-bit integers.
     #[default]
     I32,
+    /// Unsigned 32-bit integers.
     U32,
+    /// Signed 64-bit integers.
     I64,
 }
 

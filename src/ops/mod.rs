@@ -48,7 +48,7 @@ pub mod options {
             gather::GatherOptions,
             gather_elements::GatherElementsOptions,
             gather_nd::GatherNdOptions,
-            index::{NegativeIndex, OutOfRange},
+            index::{IndexType, NegativeIndex, OutOfRange},
             scatter_elements::ScatterElementsOptions,
             scatter_nd::{Order, ScatterOptions},
         },

@@ -12,7 +12,7 @@
 
 use super::{
     gather_elements::check_axis,
-    index::{NegativeIndex, OutOfRange},
+    index::{IndexType, NegativeIndex, OutOfRange},
     scatter_nd::{Combine, Order, ScatterOptions, scattering},
 };
 use crate::{
@@ -125,6 +125,7 @@ impl Plan {
             indices: Some(IndexTensor {
                 shape: indices.to_vec(),
                 tuple_dims: indices.len(),
+                index: IndexType::I32,
                 target: None,
                 policy: options.policy(),
             }),

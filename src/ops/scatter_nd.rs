@@ -27,7 +27,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    ops::index::Policy,
+    ops::index::{IndexType, Policy},
     options::{NegativeIndex, OutOfRange},
     plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
@@ -200,6 +200,7 @@ impl Plan {
             indices: Some(IndexTensor {
                 shape: indices.to_vec(),
                 tuple_dims,
+                index: IndexType::I32,
                 target: None,
                 policy: options.policy(),
             }),

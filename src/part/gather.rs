@@ -101,6 +101,7 @@ impl Plan {
         let indices = IndexTensor {
             shape,
             tuple_dims: whole.tuple_dims,
+            index: whole.index,
             target: Some(found.extents()),
             policy: Policy {
                 out_of_range: match whole.policy.out_of_range {

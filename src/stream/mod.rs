@@ -187,7 +187,7 @@ impl Stream<'_> {
             Device::Gpu(gpu) => {
                 let mut pieces = self.gpu_pieces(gpu);
                 let mut under_way = VecDeque::new();
-                match run.on_gpu(&mut gpu.ring(), &mut pieces, &mut under_way) {
+                match run.on_gpu(&mut Ring::new(gpu), &mut pieces, &mut under_way) {
                     Ok(()) => {}
                     Err(Stop::Device(error)) if self.backend.may_fall_back(&error) => {
                         run.streamed.fallback = Some(error);

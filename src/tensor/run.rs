@@ -29,11 +29,10 @@ impl Tensor {
             .transpose()?;
         #[cfg(feature = "gpu")]
         if let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage) {
-            let indices = indices
-                .and_then(|indices| indices.device_bytes())
-                .zip(index);
+            let indices = indices.and_then(|indices| indices.device_bytes());
             let waits = self.waits(plan)?;
-            let (made, report) = gpu.make(plan, source, indices)?;
+            let typed = plan.with_indices_of(index.unwrap_or_default());
+            let (made, report) = gpu.make(&typed, source, indices)?;
             if waits {
                 report.wait()?;
             }
@@ -65,11 +64,10 @@ impl Tensor {
         if let (Device::Gpu(gpu), Storage::Device(dest), Storage::Device(source)) =
             (&self.backend.device, &mut self.storage, &source.storage)
         {
-            let indices = indices
-                .and_then(|indices| indices.device_bytes())
-                .zip(index);
+            let indices = indices.and_then(|indices| indices.device_bytes());
             let in_place = dest.is_unshared();
-            let (changed, report) = gpu.change(plan, source, indices, dest, in_place)?;
+            let typed = plan.with_indices_of(index.unwrap_or_default());
+            let (changed, report) = gpu.change(&typed, source, indices, dest, in_place)?;
             if waits {
                 report.wait()?;
             }
@@ -94,7 +92,7 @@ impl Tensor {
         if !strict || self.backend.late_errors {
             return Ok(false);
         }
-        gpu.check_may_block(
+        gpu.opened().check_may_block(
             "the report of a gather or a scatter under OutOfRange::Error before it returns",
             "Backend::with_late_errors for the backend of the tensors, and await the report",
         )?;

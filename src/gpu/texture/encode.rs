@@ -5,19 +5,17 @@ use crate::{
     Error, Plan, View,
     error::TextureError,
     gpu::{
-        DeviceBytes, Gpu, Inner,
-        argument::Argument,
-        encode::{Commands, begin_pass},
+        DeviceBytes, Gpu,
+        engine::{
+            argument::Argument,
+            record::{Commands, begin_pass},
+        },
     },
-    ops::index::IndexType,
 };
 use wgpu::{
     BufferDescriptor, BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d,
     TexelCopyBufferInfo, TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
 };
-
-/// The type of the indices of [`Rows::channel_gather`].
-const INDEX: IndexType = IndexType::U32;
 
 impl Gpu {
     /// Records copying the selected texels to `dest`, as a row-major array without padding that has the shape and the
@@ -82,9 +80,11 @@ impl Gpu {
 
     /// Copies texels to a new tensor.
     pub(crate) fn read_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(texels.shape(), texels.dtype().size())?;
-        self.submit("reading a texture", |encoder| {
-            self.record_from_texture(encoder, texels, dest.argument("dest"))
+        let dest = self
+            .opened()
+            .allocate(texels.shape(), texels.dtype().size())?;
+        self.opened().submit("reading a texture", |encoder| {
+            self.record_from_texture(encoder, texels, Argument::tensor("dest", &dest))
         })?;
         Ok(dest)
     }
@@ -96,9 +96,11 @@ impl Gpu {
         view: &View,
         texels: &Texels,
     ) -> Result<(), Error> {
-        let source = source.argument("source");
+        let source = Argument::tensor("source", source);
         let record = |encoder: &mut _| self.record_to_texture(encoder, source, view, texels);
-        self.submit("writing to a texture", record).map(drop)
+        self.opened()
+            .submit("writing to a texture", record)
+            .map(drop)
     }
 
     fn record_from_texture(
@@ -107,7 +109,7 @@ impl Gpu {
         texels: &Texels,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        texels.check_readable(self.inner.info.backend, "reading it")?;
+        texels.check_readable(self.adapter_info().backend, "reading it")?;
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
@@ -117,7 +119,7 @@ impl Gpu {
             read(encoder, copies(texels, &rows, whole));
             return Ok(());
         }
-        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let source = memory.argument();
         source.check(&dest)?;
         let scratch = copies(texels, &rows, (&memory.buffers, memory.rows, 0));
@@ -131,14 +133,15 @@ impl Gpu {
         let indices = Argument {
             // No later recording uses this buffer, so no bind group is kept for it.
             callers: false,
-            ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
+            ..Argument::of("channels", channels.slice(..), plan.index_bytes())
         };
         let pass = || {
             read(encoder, scratch);
             begin_pass(encoder, &plan)
         };
         // All channels exist, so there is nothing to report.
-        self.record_gather(pass, (&plan).into(), source, (indices, INDEX), dest)?;
+        self.engine
+            .record_gather(pass, &plan, source, indices, dest)?;
         Ok(())
     }
 
@@ -150,7 +153,7 @@ impl Gpu {
         dest: &Argument<'_>,
     ) -> Result<Vec<(Plan, Commands)>, Error> {
         let decide = |plan: Plan| {
-            let commands = self.commands((&plan).into(), source, dest)?;
+            let commands = self.engine.commands(&plan, source, dest)?;
             Ok((plan, commands))
         };
         plans.into_iter().map(decide).collect()
@@ -165,16 +168,16 @@ impl Gpu {
         dest: Argument<'_>,
     ) {
         for (plan, commands) in moves {
-            self.put(encoder, plan, commands, source, dest);
+            self.engine.put(encoder, plan, commands, source, dest);
         }
     }
 
     /// A buffer with the numbers of these channels, as the indices of a gather.
     fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
-        let Inner { device, queue, .. } = &*self.inner;
+        let (device, queue) = (self.device(), self.queue());
         // `create_buffer_init` panics if the device is lost or has no memory.
-        self.guarded("allocating a buffer", || {
+        self.opened().guarded("allocating a buffer", || {
             let buffer = device.create_buffer(&BufferDescriptor {
                 label: Some("wgslice channels"),
                 size: size_of_val(&channels[..]) as u64,
@@ -211,9 +214,9 @@ impl Gpu {
         }
         if !rows.is_whole {
             let why = "writing to some of its channels, or to texels with others between them,";
-            texels.check_readable(self.inner.info.backend, why)?;
+            texels.check_readable(self.adapter_info().backend, why)?;
         }
-        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
         let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));

@@ -118,7 +118,7 @@ fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
     let mut memory = vec![(Parts::ONE, 0); 3];
     memory[SOURCE] = (places.source, plan.source_bytes() as u64);
     memory[DEST] = (places.dest, plan.result_bytes() as u64);
-    memory[INDICES] = (places.indices, plan.index_bytes(places.index) as u64);
+    memory[INDICES] = (places.indices, plan.index_bytes() as u64);
     memory.push((Parts::ONE, scratch));
     memory
 }
@@ -464,8 +464,7 @@ mod tests {
     use super::*;
     use crate::{
         DType,
-        gpu::{Gpu, caps::Parts, kernel_tests::strict},
-        ops::index::IndexType,
+        gpu::{Gpu, engine::kernel_tests::strict},
         options::{Boxes, Combine, CropOptions, GatherNdOptions, ScatterOptions},
         slice,
     };
@@ -588,18 +587,12 @@ mod tests {
     /// Sound dispatches are accepted, and each of them is refused with each fault.
     #[test]
     fn every_fault_is_refused() {
-        let places = Places {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            index: IndexType::I32,
-            whole: true,
-        };
+        let places = Places::at_begin(true);
         let gpu: Gpu = strict(wgpu::DeviceType::DiscreteGpu);
-        let reach = &gpu.inner.reach;
+        let reach = &gpu.engine.reach;
         let mut tried = [0; FAULTS.len()];
         for plan in plans() {
-            let (passes, scratch) = gpu.cut(&plan, &places).unwrap();
+            let (passes, scratch) = gpu.engine.cut(&plan, &places).unwrap();
             check(reach, &plan, &places, scratch, &passes).unwrap();
             let memory = memory(&plan, &places, scratch);
             for dispatch in passes.iter().flat_map(|pass| &pass.dispatches) {

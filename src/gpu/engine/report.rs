@@ -1,18 +1,18 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
-use super::{Gpu, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType, report::Missing};
+use super::{OpenDevice, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
+use crate::{Error, Pending, Plan, Report, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
 /// The size of a report on the device in bytes: a word with the number of invalid tuples, and a word with the bitwise
 /// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that begins
 /// as 0.
-pub(super) const REPORT_BYTES: u32 = 8;
+pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
 /// The slots in which the dispatches of a recording count invalid tuples.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(in crate::gpu) struct Counts {
     /// The slot of the first dispatch whose report is read, with the number of that dispatch's first tuple.
     first: Option<(Slot, usize)>,
     /// The slots of further dispatches, each with the number of the dispatch's first tuple. They are separate from the
@@ -23,7 +23,11 @@ pub(super) struct Counts {
 impl Counts {
     /// Lends a slot for the report of a dispatch whose report is read. If a single tuple out of range forbids all
     /// changes, every dispatch reads the report, so all share a slot.
-    pub(super) fn slot(&mut self, dispatch: &Dispatch, lend: impl FnOnce() -> Slot) -> Slot {
+    pub(in crate::gpu) fn slot(
+        &mut self,
+        dispatch: &Dispatch,
+        lend: impl FnOnce() -> Slot,
+    ) -> Slot {
         if let Some((slot, _)) = self.first.as_ref().filter(|_| dispatch.is_strict()) {
             return slot.clone();
         }
@@ -39,12 +43,11 @@ impl Counts {
 
 /// The pending report of a recorded gather or scatter. If the indices are a tensor, it holds the tensor until the
 /// report is read, so that nobody changes the tensor in place.
-pub(super) fn pending(
-    gpu: &Gpu,
+pub(in crate::gpu) fn pending(
+    device: &OpenDevice,
     plan: &Arc<Plan>,
     counts: Counts,
     indices: &Argument<'_>,
-    index: IndexType,
 ) -> Pending<Report> {
     let parts = indices.parts;
     // The report reads the first invalid tuple from the buffers of the indices: the buffers of the tensor that it
@@ -55,32 +58,31 @@ pub(super) fn pending(
         .first()
         .filter(|_| tensor.is_none())
         .cloned();
-    let (device, plan) = (gpu.clone(), Arc::clone(plan));
-    Pending::later(gpu, move || async move {
+    let (reading, plan) = (device.clone(), Arc::clone(plan));
+    Pending::later(device, move || async move {
         let reports = counts.first.into_iter().chain(counts.others).collect();
         let buffers = match &tensor {
             Some(tensor) => tensor.buffers(),
             None => passed.as_slice(),
         };
-        read(device, plan, reports, (buffers, parts), index).await
+        read(reading, plan, reports, (buffers, parts)).await
     })
 }
 
 /// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
 /// first invalid tuple, if there is one, from the index tuples in `buffers`.
 async fn read(
-    gpu: Gpu,
+    device: OpenDevice,
     plan: Arc<Plan>,
     reports: Vec<(Slot, usize)>,
     (buffers, parts): (&[wgpu::Buffer], Parts),
-    index: IndexType,
 ) -> Result<Report, Error> {
     let mut missing = Missing::default();
-    let most = (gpu.inner.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
+    let most = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
         let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES.into()));
-        let readback = gpu.read_back(slots)?;
+        let readback = device.read_back(slots)?;
         readback
             .copy_to(bytemuck::cast_slice_mut(&mut words))
             .await?;
@@ -95,9 +97,10 @@ async fn read(
     let Some(tuple) = missing.first.filter(|_| buffers.iter().all(readable)) else {
         return plan.report(missing, |_| Vec::new());
     };
+    let index = plan.index_type();
     let mut words = vec![0u32; plan.depth() * index.words() as usize];
     let bytes = words.len() as u64 * 4;
-    let readback = gpu.read_back(parts.slices(buffers, tuple as u64 * bytes, bytes))?;
+    let readback = device.read_back(parts.slices(buffers, tuple as u64 * bytes, bytes))?;
     readback
         .copy_to(bytemuck::cast_slice_mut(&mut words))
         .await?;

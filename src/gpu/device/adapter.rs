@@ -40,7 +40,7 @@ pub struct AdapterOptions {
 }
 
 /// The most storage buffers that a shader binds, not counting the buffer that may hold its uniforms.
-pub(super) const STORAGE_BUFFERS: u32 = 4;
+pub(in crate::gpu) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
     /// Returns these options, with wgpu's environment variables in place of those that are `None`. Fails if `backends`
@@ -114,7 +114,7 @@ impl AdapterOptions {
     }
 
     /// Chooses the best adapter that fits these options.
-    pub(super) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
+    pub(in crate::gpu) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
         let options = self.with_environment()?;
         let mut candidates = options.search().await;
         match candidates.iter().position(Candidate::fits) {

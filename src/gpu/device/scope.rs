@@ -6,7 +6,7 @@ use wgpu::ErrorFilter;
 /// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any. Lack of memory comes before
 /// other errors, because objects that it leaves invalid cause those.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn scoped<R>(
+pub(in crate::gpu) fn scoped<R>(
     device: &wgpu::Device,
     work: impl FnOnce() -> R,
 ) -> (R, Option<wgpu::Error>) {
@@ -28,7 +28,7 @@ pub(super) fn scoped<R>(
 
 /// Runs `work`, and returns no error: browsers report errors later, to the device's handler of uncaptured errors.
 #[cfg(target_arch = "wasm32")]
-pub(super) fn scoped<R>(
+pub(in crate::gpu) fn scoped<R>(
     _device: &wgpu::Device,
     work: impl FnOnce() -> R,
 ) -> (R, Option<wgpu::Error>) {

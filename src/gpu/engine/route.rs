@@ -10,7 +10,7 @@
 use super::{caps::Tuning, copy::is_copied};
 use crate::{Plan, plan::Effect, walk::Walk};
 
-pub(super) enum Route<'a> {
+pub(in crate::gpu) enum Route<'a> {
     Nothing,
     Copies(&'a Walk),
     Clear,
@@ -18,7 +18,7 @@ pub(super) enum Route<'a> {
 }
 
 /// Decides which commands are recorded into an encoder for a plan without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
-pub(super) fn route<'a>(plan: &'a Plan, tuning: &Tuning, copyable: bool) -> Route<'a> {
+pub(in crate::gpu) fn route<'a>(plan: &'a Plan, tuning: &Tuning, copyable: bool) -> Route<'a> {
     let Some(walk) = plan.walk() else {
         // A gradient or a scatter into zeros that moves nothing leaves only zeros.
         let is_zeros = match plan.effect() {

@@ -14,7 +14,7 @@ const BOUNCE: usize = 256 << 10;
 
 /// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the part's offset in the result in
 /// bytes, and the part's bytes. Stops at the first error of `put`.
-pub(super) fn fill(
+pub(in crate::gpu) fn fill(
     plan: &Plan,
     source: &[u8],
     mut put: impl FnMut(usize, &[u8]) -> Result<(), Error>,

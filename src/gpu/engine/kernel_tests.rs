@@ -1,8 +1,8 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{Gpu, program::Kernel};
+use super::program::Kernel;
 use crate::{
-    Backend, DType, Plan, SliceSpec,
+    Backend, DType, Gpu, Plan, SliceSpec,
     options::{
         Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
     },
@@ -222,7 +222,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
     for kind in KINDS {
         let gpu = strict(kind);
         run_all(&gpu);
-        let seen = gpu.inner.pipelines.compiled();
+        let seen = gpu.engine.pipelines.compiled();
         for &kernel in Kernel::ALL {
             let runs = seen.iter().any(|program| program.kernel == kernel);
             assert!(runs, "{kernel:?} on {kind:?}");
@@ -260,7 +260,7 @@ fn a_crop_is_one_dispatch_and_other_boxes_compile_nothing() {
             report.wait().unwrap().out_of_range,
             if flip { 3 } else { 0 }
         );
-        compiled.push(gpu.inner.pipelines.compiled().len());
+        compiled.push(gpu.engine.pipelines.compiled().len());
     }
     assert_eq!(compiled[0], compiled[1]);
     let boxes = Boxes {

@@ -7,7 +7,7 @@
 //! | dense | `copy_words` | elements of 1, 2 or 3 bytes |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //!
-//! The kernel does not depend on the adapter. Numbers do: [`Tuning`](super::caps::Tuning).
+//! The kernel does not depend on the adapter. Numbers do: [`Tuning`](crate::gpu::device::caps::Tuning).
 //!
 //! # Lanes and tiles
 //!

@@ -1,19 +1,15 @@
 //! The commands that are recorded for a plan, worked out once: passes of dispatches, with their pipelines.
-//!
-//! The [`Work`] of a plan is kept for later recordings, until it has not been [used recently](Recent).
 
 use super::{
-    Gpu,
+    Engine,
     cut::{Cutter, Dispatch, INDICES, Places, Tuples},
-    recent::{Recent, WordHasher},
-    scatter::scatter_steps,
+    program::UNIFORMS_GROUP,
+    rule::rule_of,
+    slots::Slot,
+    steps::steps,
 };
-use crate::{Error, Plan, lock::lock, plan::Effect, walk::Walk};
-use std::{
-    hash::{Hash, Hasher},
-    ops::Range,
-    sync::{Arc, Mutex},
-};
+use crate::{Error, Plan, plan::Effect, walk::Walk};
+use std::{ops::Range, sync::Arc};
 
 /// A [`Work`] with more dispatches than this is not kept. Few plans need more. Such plans keep the device busy for so
 /// long that working out their commands again hardly matters.
@@ -25,86 +21,82 @@ const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(in crate::gpu) struct Work {
     pub(super) plan: Arc<Plan>,
-    /// The places of the arguments, with reduced offsets: see [`Gpu::aligned`].
+    /// The places of the arguments, with reduced offsets: see [`Engine::aligned`].
     pub(super) places: Places,
-    pub(super) passes: Vec<Pass<Launch>>,
+    pub(super) passes: Vec<Pass<Ready>>,
     /// The bytes of scratch memory that the passes share.
     pub(super) scratch: u64,
 }
 
 /// Dispatches in one compute pass.
 #[derive(Debug)]
-pub(crate) struct Pass<D> {
+pub(super) struct Pass<D> {
     /// The bytes of scratch memory that are cleared before the pass; empty for none.
-    pub(crate) cleared: Range<u64>,
-    pub(crate) dispatches: Vec<D>,
+    pub(super) cleared: Range<u64>,
+    pub(super) dispatches: Vec<D>,
 }
 
 /// A dispatch, ready to be recorded.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(super) struct Ready {
     pub(super) dispatch: Dispatch,
     pub(super) pipeline: wgpu::ComputePipeline,
+    /// Contains the dispatch's uniforms when the next submission runs.
+    pub(super) uniforms: Slot,
 }
 
-/// The works of the plans that were recorded recently.
-#[derive(Debug, Default)]
-pub(super) struct Works(Mutex<Recent<Arc<Work>>>);
+impl Work {
+    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Ready> {
+        self.passes.iter().flat_map(|pass| &pass.dispatches)
+    }
 
-impl Works {
-    /// Empties the cache.
-    pub(super) fn clear(&self) {
-        *lock(&self.0) = Recent::default();
+    /// Whether the work may be kept. Not if the device could not create memory for its uniforms: then the next recording
+    /// tries again.
+    pub(super) fn may_be_kept(&self) -> bool {
+        self.dispatches().count() <= MOST_KEPT
+            && self.dispatches().all(|ready| ready.uniforms.exists())
     }
 }
 
-impl Gpu {
+impl Engine {
     /// Reduces the offsets of `places` by what [`Reach::aligned`](super::caps::Reach::aligned) returns for them.
     /// Recording adds this to the offsets of bindings again.
     pub(super) fn aligned(&self, mut places: Places) -> Places {
         for parts in [&mut places.source, &mut places.dest, &mut places.indices] {
-            parts.offset -= self.inner.reach.aligned(parts.offset);
+            parts.offset -= self.reach.aligned(parts.offset);
         }
         places
     }
 
     /// Returns the work of a plan that is not empty and whose arguments lie at `places`, which must be
     /// [aligned](Self::aligned): a kept work or a new one. All its pipelines are compiled.
-    pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
-        let mut hasher = WordHasher::default();
-        (plan, places).hash(&mut hasher);
-        let hash = hasher.finish();
-        let kept = || lock(&self.inner.works.0);
-        if let Some(work) = kept().find(hash)
-            && work.places == places
-            && *work.plan == *plan
-        {
-            return Ok(Arc::clone(work));
-        }
-        let work = Arc::new(self.new_work(Arc::new(plan.clone()), places)?);
-        let dispatches = work.passes.iter().map(|pass| pass.dispatches.len());
-        if dispatches.sum::<usize>() <= MOST_KEPT {
-            kept().keep(hash, Arc::clone(&work));
-        }
-        Ok(work)
+    pub(in crate::gpu) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
+        let make = || self.new_work(Arc::new(plan.clone()), places);
+        self.cache.work(plan, places, make)
     }
 
-    /// Makes the work that [`Gpu::work`] returns, but neither looks for a kept work nor keeps the new one.
-    pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
+    fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check(&self.inner.reach, &plan, &places, scratch, &passes);
+            let checked = super::bounds::check(&self.reach, &plan, &places, scratch, &passes);
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
-        let launch = |dispatch: Dispatch| {
-            let pipeline = self.inner.pipelines.get(dispatch.program)?;
-            Ok(Launch { dispatch, pipeline })
+        let ready = |dispatch: Dispatch| {
+            let pipeline = self.pipelines.get(dispatch.program)?;
+            let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
+            let uniforms = self.pipelines.uniforms.lend(layout);
+            uniforms.write(&self.device.queue, bytemuck::bytes_of(&dispatch.uniforms));
+            Ok(Ready {
+                dispatch,
+                pipeline,
+                uniforms,
+            })
         };
         let passes = passes.into_iter().map(|pass| {
-            let dispatches = pass.dispatches.into_iter().map(launch);
+            let dispatches = pass.dispatches.into_iter().map(ready);
             Ok(Pass {
                 cleared: pass.cleared,
                 dispatches: dispatches.collect::<Result<_, Error>>()?,
@@ -120,7 +112,7 @@ impl Gpu {
 
     /// Fails if a plan would be cut into too many dispatches.
     fn check_dispatches(&self, plan: &Plan) -> Result<(), Error> {
-        let reach = &self.inner.reach;
+        let reach = &self.reach;
         let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
         let dest = windows(plan.result_bytes(), reach.binding.min(reach.dispatch));
         let source = windows(plan.source_bytes(), reach.binding);
@@ -140,6 +132,14 @@ impl Gpu {
         }
     }
 
+    /// Fails if the device cannot run a plan whose arguments lie at `places`.
+    pub(in crate::gpu) fn supports(&self, plan: &Plan, places: &Places) -> Result<(), Error> {
+        let (passes, _) = self.cut(plan, places)?;
+        let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let limits = &self.device.shared.limits;
+        dispatches.try_for_each(|dispatch| self.pipelines.allows(&dispatch.program, limits))
+    }
+
     /// Cuts a plan that is not empty into passes of dispatches, and returns the bytes of scratch memory that they need.
     pub(super) fn cut(
         &self,
@@ -151,7 +151,10 @@ impl Gpu {
         // What is written before the walk, and instead of it.
         let (before, instead) = match (plan.walk(), plan.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                return scatter_steps(&self.inner.reach, plan, walk, &scatter, places);
+                let rule = rule_of(plan, &scatter)?;
+                let index = plan.index_type();
+                let steps = steps(&self.reach, places, index, walk, &scatter, rule)?;
+                return Ok((steps.passes, steps.scratch));
             }
             (Some(_), Effect::Make | Effect::Update) => (None, None),
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
@@ -161,11 +164,11 @@ impl Gpu {
             (None, _) => (None, Some(zeros())),
         };
         let cutter = Cutter {
-            reach: &self.inner.reach,
+            reach: &self.reach,
             places,
             tuples: plan.tuples().map(|tuples| Tuples {
                 argument: INDICES,
-                index: places.index,
+                index: tuples.index,
                 policy: tuples.policy,
                 keeps: false,
                 first_index: 0,

@@ -1,6 +1,6 @@
 //! How the shaders of a scatter combine two elements, and which combinations they support.
 
-use crate::{DType, ops::scatter_nd::Combine};
+use crate::{DType, Error, Plan, ops::scatter_nd::Combine, plan::Scatter};
 
 /// How the shaders combine an element of a slice with one of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,5 +97,22 @@ impl Rule {
             (Numbers::BF16, _) => 4,
             (Numbers::Unsigned | Numbers::Signed | Numbers::Pairs | Numbers::F32, _) => 0,
         }
+    }
+}
+
+/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. `None` if
+/// the scatter replaces elements.
+pub(super) fn rule_of(plan: &Plan, scatter: &Scatter) -> Result<Option<(Rule, usize)>, Error> {
+    let (combine, dtype) = (scatter.options.combine, scatter.dtype);
+    if !combine.computes() {
+        return Ok(None);
+    }
+    match Rule::of(combine, dtype) {
+        Some(rule) => Ok(Some(rule)),
+        None => Err(Error::DTypeOnDevice {
+            operation: plan.name(),
+            combine,
+            dtype,
+        }),
     }
 }

@@ -1,22 +1,15 @@
 //! Describes in words how a plan runs on a device.
 
 use super::{
-    Gpu,
-    caps::Parts,
+    Engine,
     cut::{Dispatch, Places},
     route::{Route, route},
 };
-use crate::{Plan, ops::index::IndexType, plan::Effect, text::counted};
+use crate::{Plan, plan::Effect, text::counted};
 
-impl Gpu {
-    /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
-    /// the kernel of the first. Assumes that each argument is the whole of one buffer.
-    pub fn explain(&self, plan: &Plan) -> String {
-        format!("{plan}: {}", self.how(plan))
-    }
-
-    /// The text of [`Gpu::explain`] without the plan's description.
-    pub(crate) fn how(&self, plan: &Plan) -> String {
+impl Engine {
+    /// The text of [`Gpu::explain`](crate::Gpu::explain) without the plan's description.
+    pub(in crate::gpu) fn how(&self, plan: &Plan) -> String {
         let recorded = self.recorded(plan);
         match plan.is_identity() {
             true => {
@@ -27,7 +20,7 @@ impl Gpu {
     }
 
     fn recorded(&self, plan: &Plan) -> String {
-        match route(plan, &self.inner.reach.tuning, true) {
+        match route(plan, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
                 let row = walk.contiguous();
@@ -41,14 +34,7 @@ impl Gpu {
             }
             Route::Dispatches => {}
         }
-        let places = Places {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            index: IndexType::I32,
-            whole: true,
-        };
-        let (passes, scratch) = match self.cut(plan, &places) {
+        let (passes, scratch) = match self.cut(plan, &Places::at_begin(true)) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };

@@ -43,7 +43,7 @@ impl Tuning {
     /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
     /// memory for that many, a workgroup has the largest power of two that it allows and has memory for, but at least
     /// 64. A device that does not allow 64 rejects the shaders.
-    pub(super) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
+    pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE
         } else {
@@ -63,7 +63,7 @@ impl Tuning {
 
 /// The largest size in bytes of a binding, in whole vectors. On Metal, bindings of more than 4 GiB are allowed, but wgpu
 /// tells shaders their sizes in 32 bits and clamps offsets to that. Other APIs allow less than 2 GiB anyway.
-pub(super) fn largest_binding(limits: &wgpu::Limits) -> u64 {
+pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     let most = limits.max_storage_buffer_binding_size;
     most.min(i32::MAX as u64) / VECTOR as u64 * VECTOR as u64
 }
@@ -102,7 +102,7 @@ impl Parts {
     };
 
     /// The ranges of buffers that hold bytes `at..at + bytes` of the argument.
-    pub(super) fn slices(
+    pub(in crate::gpu) fn slices(
         self,
         buffers: &[wgpu::Buffer],
         mut at: u64,
@@ -137,13 +137,13 @@ pub(crate) struct Span {
 impl Reach {
     /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. How a
     /// plan is cut depends only on the remainder.
-    pub(super) fn aligned(&self, offset: u64) -> u64 {
+    pub(in crate::gpu) fn aligned(&self, offset: u64) -> u64 {
         // Both are powers of two.
         offset & !(self.alignment.max(VECTOR as u64) - 1)
     }
 
     #[cfg(test)]
-    pub(super) fn of_tests(tuning: Tuning) -> Self {
+    pub(in crate::gpu) fn of_tests(tuning: Tuning) -> Self {
         Self {
             binding: 1 << 30,
             alignment: 256,
@@ -156,7 +156,7 @@ impl Reach {
 
     /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
     /// if the bytes lie in several parts, or if the binding would be too large.
-    pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
+    pub(in crate::gpu) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.
         let to = to.max(from + 1);
@@ -175,7 +175,7 @@ impl Reach {
     }
 
     /// The error for a plan whose units, of `unit` bytes each, exceed the device's limits even one at a time.
-    pub(super) fn too_small(&self, unit: usize) -> Error {
+    pub(in crate::gpu) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",
             limit: "max_storage_buffer_binding_size",

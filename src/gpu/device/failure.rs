@@ -1,21 +1,21 @@
 //! Turns errors of the device into [`Error`]s.
 
-use super::{Gpu, scope::scoped};
+use super::{OpenDevice, scope::scoped};
 use crate::{Error, error::Cause};
 use std::{
     io,
     panic::{self, AssertUnwindSafe},
 };
 
-impl Gpu {
+impl OpenDevice {
     /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile. In a browser
     /// this never fails, because browsers report errors later.
-    pub(super) fn guarded<R>(
+    pub(in crate::gpu) fn guarded<R>(
         &self,
         doing: &'static str,
         work: impl FnOnce() -> R,
     ) -> Result<R, Error> {
-        match scoped(&self.inner.device, work) {
+        match scoped(&self.wgpu, work) {
             (outcome, None) => Ok(outcome),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory { doing }),
             (_, Some(error)) => Err(device_error(self, doing, error)),
@@ -29,7 +29,7 @@ impl Gpu {
 
     /// Whether a call may wait for the device. False in a browser.
     pub(crate) fn may_block(&self) -> bool {
-        self.inner.may_block
+        self.may_block
     }
 
     /// Fails in a browser, where no call may wait for `what`. The error names the call to use `instead`. Callers check
@@ -46,7 +46,7 @@ impl Gpu {
     }
 
     /// Waits for this submission, or returns at once in a browser, where no call may wait.
-    pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
+    pub(in crate::gpu) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),
             timeout: None,
@@ -59,7 +59,7 @@ impl Gpu {
     }
 
     fn poll_with(&self, poll: wgpu::PollType) -> Result<(), Error> {
-        caught(|| self.inner.device.poll(poll))
+        caught(|| self.wgpu.poll(poll))
             .map_err(|error| device_error(self, "waiting for the device", error))
     }
 }
@@ -78,17 +78,21 @@ fn caught(poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>) -> R
 }
 
 /// The [`Error`] for an error that the device reported while `doing` something.
-pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: impl Into<Cause>) -> Error {
+pub(in crate::gpu) fn device_error(
+    device: &OpenDevice,
+    doing: &'static str,
+    error: impl Into<Cause>,
+) -> Error {
     let source = error.into();
     let message = source.to_string();
     // wgpu reports the loss of a device to a callback, which this poll runs.
-    let _ = caught(|| gpu.inner.device.poll(wgpu::PollType::Poll));
-    match gpu.inner.lost.get() {
+    let _ = caught(|| device.wgpu.poll(wgpu::PollType::Poll));
+    match device.shared.lost.get() {
         Some(reason) => Error::DeviceLost {
             doing,
             reason: reason.clone(),
         },
-        None if message.contains("device is lost") || makes_no_buffer(&gpu.inner.device) => {
+        None if message.contains("device is lost") || makes_no_buffer(&device.wgpu) => {
             Error::DeviceLost {
                 doing,
                 reason: message,

@@ -1,32 +1,29 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
-use super::{
-    DeviceBytes, DeviceIndices,
-    caps::{Parts, VECTOR},
-};
-use crate::{Error, Plan, ops::index::IndexType};
+use super::caps::{Parts, VECTOR};
+use crate::{Error, Plan, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
 /// An argument of a plan: its name in error messages, its buffers, and where it lies in them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Argument<'a> {
-    pub(super) name: &'static str,
-    pub(super) buffers: &'a [wgpu::Buffer],
-    pub(super) parts: Parts,
+pub(in crate::gpu) struct Argument<'a> {
+    pub(in crate::gpu) name: &'static str,
+    pub(in crate::gpu) buffers: &'a [wgpu::Buffer],
+    pub(in crate::gpu) parts: Parts,
     /// The size in bytes of the range that was passed.
-    pub(super) passed: u64,
+    pub(in crate::gpu) passed: u64,
     /// The number of bytes that the plan needs.
-    pub(super) needed: u64,
+    pub(in crate::gpu) needed: u64,
     /// Whether bind groups of the buffers may be kept: see `groups`. False for the buffers of tensors, for the scratch
     /// memory of scatters, and for buffers that no later recording uses.
-    pub(super) callers: bool,
+    pub(in crate::gpu) callers: bool,
     /// The tensor that owns the buffers, if one does.
-    pub(super) tensor: Option<&'a DeviceBytes>,
+    pub(in crate::gpu) tensor: Option<&'a DeviceBytes>,
 }
 
 impl<'a> Argument<'a> {
-    pub(super) fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+    pub(in crate::gpu) fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
         Self {
             name,
             buffers: slice::from_ref(passed.buffer()),
@@ -42,7 +39,7 @@ impl<'a> Argument<'a> {
     }
 
     /// The source and the result of a plan, with these names.
-    pub(super) fn pair(
+    pub(in crate::gpu) fn pair(
         plan: &Plan,
         [source, dest]: [&'static str; 2],
         from: BufferSlice<'a>,
@@ -54,20 +51,32 @@ impl<'a> Argument<'a> {
         ]
     }
 
-    /// The index tuples of a plan, and their type.
-    pub(super) fn indices(plan: &Plan, indices: DeviceIndices<'a>) -> (Self, IndexType) {
-        let (indices, index) = indices.typed();
-        (Self::of("indices", indices, plan.index_bytes(index)), index)
+    /// A tensor.
+    pub(in crate::gpu) fn tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
+        let (parts, bytes) = tensor.place();
+        Self {
+            name,
+            buffers: tensor.buffers(),
+            parts,
+            passed: bytes,
+            needed: bytes,
+            callers: false,
+            tensor: Some(tensor),
+        }
     }
 
     /// The ranges of the buffers that hold bytes `at..at + bytes` of the argument.
-    pub(super) fn slices(&self, at: u64, bytes: u64) -> impl Iterator<Item = BufferSlice<'a>> {
+    pub(in crate::gpu) fn slices(
+        &self,
+        at: u64,
+        bytes: u64,
+    ) -> impl Iterator<Item = BufferSlice<'a>> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
     /// Checks that this argument and `dest` are long enough, that the word in which each ends lies wholly in its
     /// buffer, and that they share no buffer.
-    pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
+    pub(in crate::gpu) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()?;
         self.check_apart(dest)
@@ -113,7 +122,7 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks that this argument is long enough.
-    pub(super) fn check_length(&self) -> Result<(), Error> {
+    pub(in crate::gpu) fn check_length(&self) -> Result<(), Error> {
         let Self { passed, needed, .. } = self;
         if passed >= needed {
             return Ok(());
@@ -124,7 +133,7 @@ impl<'a> Argument<'a> {
 
     /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can be
     /// extended to whole vectors.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(in crate::gpu) fn is_whole(&self) -> bool {
         let unit = VECTOR as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
         self.buffers.iter().all(whole)
@@ -133,7 +142,7 @@ impl<'a> Argument<'a> {
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
     /// what [`Argument::check`] checks, the tuples must begin at a multiple of 4 bytes and share no buffer with `dest`,
     /// and all buffers need the usage `STORAGE`.
-    pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
+    pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check_words()?;
         self.check_apart(dest)?;
@@ -146,7 +155,7 @@ impl<'a> Argument<'a> {
             .try_for_each(Self::check_storage)
     }
 
-    pub(super) fn check_storage(&self) -> Result<(), Error> {
+    pub(in crate::gpu) fn check_storage(&self) -> Result<(), Error> {
         let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
         if self.buffers.iter().all(has) {
             return Ok(());
@@ -155,7 +164,7 @@ impl<'a> Argument<'a> {
         Err(self.problem(problem.into()))
     }
 
-    pub(super) fn problem(&self, problem: String) -> Error {
+    pub(in crate::gpu) fn problem(&self, problem: String) -> Error {
         Error::Buffer {
             argument: self.name,
             problem,

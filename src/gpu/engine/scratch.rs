@@ -1,32 +1,32 @@
 //! Scratch memory of two kinds: one kind holds data between the steps of a scatter, the other holds rows between a
-//! texture and a tensor. A [`Gpu`] has one memory of each kind, which serves every recording. Each recording writes
+//! texture and a tensor. An [`Engine`] has one memory of each kind, which serves every recording. Each recording writes
 //! the scratch memory before reading it, so the order of recordings does not matter.
 
-use super::{Gpu, Inner, argument::Argument, caps::Parts};
+use super::{Engine, argument::Argument, caps::Parts};
 use crate::{Error, lock::lock};
 use std::sync::Mutex;
 use wgpu::{BufferDescriptor, BufferUsages};
 
-/// The memory between the steps of a scatter, at least as large as any scatter has needed since [`Gpu::trim`]. `None`
+/// The memory between the steps of a scatter, at least as large as any scatter has needed since [`Gpu::trim`](crate::Gpu::trim). `None`
 /// before the first of these scatters.
-pub(super) type ScatterMemory = Mutex<Option<wgpu::Buffer>>;
+pub(in crate::gpu) type ScatterMemory = Mutex<Option<wgpu::Buffer>>;
 
 /// The buffers of rows between textures and tensors, each at least as large as any copy has needed since
-/// [`Gpu::trim`]. There are several only if a copy needed more than the device's `max_buffer_size`.
-pub(super) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
+/// [`Gpu::trim`](crate::Gpu::trim). There are several only if a copy needed more than the device's `max_buffer_size`.
+pub(in crate::gpu) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
 
 /// Scratch memory for the rows of a box of texels.
 #[derive(Debug)]
-pub(super) struct TexelMemory {
-    pub(super) buffers: Vec<wgpu::Buffer>,
+pub(in crate::gpu) struct TexelMemory {
+    pub(in crate::gpu) buffers: Vec<wgpu::Buffer>,
     /// The number of rows in each buffer but the last.
-    pub(super) rows: usize,
+    pub(in crate::gpu) rows: usize,
     parts: Parts,
     bytes: u64,
 }
 
 impl TexelMemory {
-    pub(super) fn argument(&self) -> Argument<'_> {
+    pub(in crate::gpu) fn argument(&self) -> Argument<'_> {
         Argument {
             name: "scratch",
             buffers: &self.buffers,
@@ -39,22 +39,28 @@ impl TexelMemory {
     }
 }
 
-impl Gpu {
+impl Engine {
     /// Returns a buffer of at least `needed` bytes for a scatter: the kept one, or a new one if that is too small.
-    pub(super) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
+    pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits too.
         let size = needed.max(256);
         let size = size.checked_next_power_of_two().unwrap_or(size);
-        let size = size.min(self.inner.limits.max_buffer_size).max(needed);
-        let kept = &mut lock(&self.inner.scatter);
+        let size = size
+            .min(self.device.shared.limits.max_buffer_size)
+            .max(needed);
+        let kept = &mut lock(&self.scatter);
         self.grown(kept, needed, size, "allocating memory for a scatter")
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
     /// requires of rows that are copied from or to textures.
-    pub(super) fn texel_memory(&self, pitch: usize, rows: usize) -> Result<TexelMemory, Error> {
+    pub(in crate::gpu) fn texel_memory(
+        &self,
+        pitch: usize,
+        rows: usize,
+    ) -> Result<TexelMemory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
-        let most = self.inner.limits.max_buffer_size;
+        let most = self.device.shared.limits.max_buffer_size;
         if pitch > most {
             return Err(Error::DeviceLimit {
                 what: "a row of texels",
@@ -74,7 +80,7 @@ impl Gpu {
             }
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
-        let mut kept = lock(&self.inner.texels);
+        let mut kept = lock(&self.texels);
         let kept_count = kept.len().max(count);
         kept.resize(kept_count, None);
         let size = bytes.min(parts.bytes);
@@ -105,9 +111,8 @@ impl Gpu {
         {
             return Ok(kept.clone());
         }
-        let Inner { device, .. } = &*self.inner;
-        let made = self.guarded(doing, || {
-            device.create_buffer(&BufferDescriptor {
+        let made = self.device.guarded(doing, || {
+            self.device.wgpu.create_buffer(&BufferDescriptor {
                 label: Some("wgslice scratch"),
                 size: size / 4 * 4,
                 usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,

@@ -25,7 +25,7 @@ pub(crate) enum UniformSpace {
 }
 
 impl UniformSpace {
-    pub(super) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
+    pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
         // A storage buffer needs one more storage buffer than operations bind, a second dynamic offset beside that of
         // the report, and room for a slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
@@ -60,7 +60,7 @@ macro_rules! modules {
 
             fn text(self) -> &'static str {
                 match self {
-                    $(Self::$kernel => include_str!(concat!("../../shaders/", $file, ".wgsl")),)*
+                    $(Self::$kernel => include_str!(concat!("../../../shaders/", $file, ".wgsl")),)*
                 }
             }
 
@@ -99,8 +99,8 @@ modules! {
 
 /// The modules that kernels import.
 const IMPORTED: [(&str, &str); 2] = [
-    ("walk.wgsl", include_str!("../../shaders/walk.wgsl")),
-    ("chain.wgsl", include_str!("../../shaders/chain.wgsl")),
+    ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
+    ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
 ];
 
 /// What stands before a kernel's text.

@@ -1,8 +1,7 @@
 //! Tensors on the device, each in one buffer unless it exceeds the device's `max_buffer_size`, and their download.
 
 use super::{
-    Gpu,
-    argument::Argument,
+    OpenDevice,
     caps::{Parts, VECTOR},
     pool::{Lent, Pool},
     readback::Readback,
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use wgpu::{BufferSlice, BufferUsages};
 
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
-pub(super) const PADDING: u64 = VECTOR as u64;
+pub(in crate::gpu) const PADDING: u64 = VECTOR as u64;
 
 /// If a tensor has several buffers, the sizes of all but the last are multiples of this many bytes, the largest
 /// alignment of bindings that a device may require.
@@ -43,7 +42,7 @@ impl DeviceBytes {
     }
 
     /// The buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
-    pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
+    pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
         self.lent.buffers()
     }
 
@@ -57,21 +56,14 @@ impl DeviceBytes {
         Arc::get_mut(&mut self.lent).is_some()
     }
 
-    pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
-        Argument {
-            name,
-            buffers: self.buffers(),
-            parts: self.parts,
-            passed: self.bytes as u64,
-            needed: self.bytes as u64,
-            callers: false,
-            tensor: Some(self),
-        }
+    /// Where the tensor lies in its buffers, and its size in bytes.
+    pub(in crate::gpu) fn place(&self) -> (Parts, u64) {
+        (self.parts, self.bytes as u64)
     }
 
     /// The ranges of the buffers that hold bytes `at..at + bytes` of the tensor, after `bytes` is rounded up to whole
     /// words.
-    pub(super) fn slices(
+    pub(in crate::gpu) fn slices(
         &self,
         at: usize,
         bytes: usize,
@@ -98,12 +90,12 @@ fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     (most / step * step).max(PART_ALIGNMENT)
 }
 
-impl Gpu {
+impl OpenDevice {
     /// Allocates the buffers of an array, from the pool if possible. Their contents are unspecified. `element` is the
     /// size of an element in bytes.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        let most = self.inner.limits.max_buffer_size;
+        let most = self.shared.limits.max_buffer_size;
         let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
         let parts = if padded <= most {
             Parts::ONE
@@ -122,7 +114,7 @@ impl Gpu {
             first += size;
         }
         Ok(DeviceBytes {
-            lent: Arc::new(self.inner.pool.lend(buffers)),
+            lent: Arc::new(self.shared.pool.lend(buffers)),
             parts,
             bytes,
         })
@@ -130,7 +122,7 @@ impl Gpu {
 
     /// Returns the tensor to change: `source` itself if `in_place`, otherwise a new tensor, to which it records a copy
     /// of `source`.
-    pub(super) fn changeable(
+    pub(in crate::gpu) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         source: &DeviceBytes,
@@ -153,20 +145,20 @@ impl Gpu {
         });
         let buffers = buffers.collect::<Result<_, Error>>()?;
         Ok(DeviceBytes {
-            lent: Arc::new(self.inner.pool.lend(buffers)),
+            lent: Arc::new(self.shared.pool.lend(buffers)),
             ..source.clone()
         })
     }
 
     /// A buffer of `size` bytes from the pool, or a new one.
     fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
-        let pool = &self.inner.pool;
+        let pool = &self.shared.pool;
         if let Some(buffer) = pool.take(size) {
             return Ok(buffer);
         }
         let create = || {
             self.guarded("allocating a buffer", || {
-                self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                self.wgpu.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("wgslice tensor"),
                     size,
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
@@ -192,7 +184,7 @@ impl Gpu {
         source: &DeviceBytes,
         into: &mut [u8],
     ) -> Result<(), Error> {
-        let most = STAGING_BYTES.min(self.inner.limits.max_buffer_size / 4 * 4);
+        let most = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let longest = into.len().min(most).next_multiple_of(4) as u64;
         let mut under_way: Option<(Readback, &mut [u8])> = None;
@@ -222,14 +214,13 @@ impl Gpu {
         record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<R, Error>,
     ) -> Result<(R, wgpu::SubmissionIndex), Error> {
         self.guarded(doing, || {
-            let mut encoder =
-                self.inner
-                    .device
-                    .create_command_encoder(&wgpu::CommandEncoderDescriptor {
-                        label: Some(&format!("wgslice {doing}")),
-                    });
+            let mut encoder = self
+                .wgpu
+                .create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                    label: Some(&format!("wgslice {doing}")),
+                });
             let recorded = record(&mut encoder)?;
-            let submission = self.inner.queue.submit([encoder.finish()]);
+            let submission = self.queue.submit([encoder.finish()]);
             Ok((recorded, submission))
         })?
     }

@@ -1,6 +1,6 @@
 //! Reads bytes back from the device.
 
-use super::{Gpu, failure::device_error};
+use super::{OpenDevice, failure::device_error};
 use crate::{Error, Plan, lock::lock, pending::POLLING};
 use std::{
     future::poll_fn,
@@ -14,8 +14,8 @@ const DOING: &str = "reading back";
 
 /// A submitted copy into a buffer that is mapped when the copy is done.
 #[derive(Debug)]
-pub(super) struct Readback {
-    gpu: Gpu,
+pub(in crate::gpu) struct Readback {
+    device: OpenDevice,
     staging: wgpu::Buffer,
     mapping: Arc<Mutex<Mapping>>,
 }
@@ -27,10 +27,10 @@ struct Mapping {
     wakers: Vec<Waker>,
 }
 
-impl Gpu {
+impl OpenDevice {
     /// Submits a copy of these ranges of buffers to one staging buffer, where they follow one another without gaps. The
     /// offset and the length of each range must be multiples of 4 bytes.
-    pub(super) fn read_back<'a>(
+    pub(in crate::gpu) fn read_back<'a>(
         &self,
         pieces: impl Iterator<Item = BufferSlice<'a>> + Clone,
     ) -> Result<Readback, Error> {
@@ -40,9 +40,9 @@ impl Gpu {
     }
 
     /// Creates a buffer of `size` bytes that the device copies to and the host reads.
-    pub(super) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
+    pub(in crate::gpu) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         self.guarded(DOING, || {
-            self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+            self.wgpu.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("wgslice readback"),
                 size,
                 usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
@@ -51,8 +51,8 @@ impl Gpu {
         })
     }
 
-    /// Does what [`Gpu::read_back`] does, through `staging`, which must be unmapped and large enough.
-    pub(super) fn read_back_through<'a>(
+    /// Does what [`OpenDevice::read_back`] does, through `staging`, which must be unmapped and large enough.
+    pub(in crate::gpu) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
         pieces: impl Iterator<Item = BufferSlice<'a>>,
@@ -74,13 +74,13 @@ impl Gpu {
             Ok(())
         })?;
         Ok(Readback {
-            gpu: self.clone(),
+            device: self.clone(),
             staging,
             mapping,
         })
     }
 
-    /// Waits for all submissions like [`Gpu::wait`], but without blocking.
+    /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
         let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);
@@ -109,8 +109,8 @@ impl Readback {
     ///
     /// If the copy is not done and the caller's waker is not [`POLLING`], the [`Watcher`] waits for the device
     /// meanwhile, since a future must not block. A browser needs no watcher: it polls the device itself.
-    pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        let gpu = &self.gpu;
+    pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        let device = &self.device;
         let mut watched = cfg!(target_arch = "wasm32");
         let mapped = poll_fn(|context| {
             let mut mapping = lock(&self.mapping);
@@ -127,24 +127,24 @@ impl Readback {
             if !watched {
                 watched = true;
                 drop(mapping);
-                gpu.inner.watcher.watch(gpu, &self.mapping);
+                device.shared.watcher.watch(device, &self.mapping);
             }
             Poll::Pending
         });
         mapped
             .await
-            .map_err(|error| device_error(gpu, DOING, error))?;
+            .map_err(|error| device_error(device, DOING, error))?;
         let view = self
             .staging
             .get_mapped_range(..)
-            .map_err(|error| device_error(gpu, DOING, error))?;
+            .map_err(|error| device_error(device, DOING, error))?;
         // `Plan::run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
         // write, which takes longer than the copy.
         Plan::copy(bytes.len()).run_cpu(&view[..bytes.len()], bytes)
     }
 
     /// Unmaps the staging buffer, and returns it for reuse.
-    pub(super) fn into_staging(self) -> wgpu::Buffer {
+    pub(in crate::gpu) fn into_staging(self) -> wgpu::Buffer {
         self.staging.unmap();
         self.staging
     }
@@ -152,7 +152,7 @@ impl Readback {
 
 /// A thread that waits for the device while tasks await mappings. It ends when no mapping is left.
 #[derive(Debug, Default)]
-pub(super) struct Watcher(Mutex<Watched>);
+pub(in crate::gpu) struct Watcher(Mutex<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -165,7 +165,7 @@ struct Watched {
 impl Watcher {
     /// Sees to it that the task that awaits `mapping`, whose copy is submitted, is woken: when the copy is done, or when
     /// waiting for the device has failed.
-    fn watch(&self, gpu: &Gpu, mapping: &Arc<Mutex<Mapping>>) {
+    fn watch(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
         let mut watched = lock(&self.0);
         watched.mappings.push(Arc::clone(mapping));
         if watched.running {
@@ -173,18 +173,18 @@ impl Watcher {
         }
         watched.running = true;
         drop(watched);
-        let watching = gpu.clone();
+        let watching = device.clone();
         let thread = std::thread::Builder::new().name("wgslice watcher".into());
         if thread
-            .spawn(move || watching.inner.watcher.run(&watching))
+            .spawn(move || watching.shared.watcher.run(&watching))
             .is_err()
         {
             // The operating system allows no more threads, so this call waits.
-            self.run(gpu);
+            self.run(device);
         }
     }
 
-    fn run(&self, gpu: &Gpu) {
+    fn run(&self, device: &OpenDevice) {
         loop {
             let mappings = {
                 let mut watched = lock(&self.0);
@@ -194,7 +194,7 @@ impl Watcher {
             if mappings.is_empty() {
                 return;
             }
-            if gpu.wait().is_err() {
+            if device.wait().is_err() {
                 for mapping in mappings {
                     let mut mapping = lock(&mapping);
                     mapping.result.get_or_insert(Err(wgpu::BufferAsyncError));

@@ -1,20 +1,12 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
-//! until they finish or are dropped. A report also holds its slot until it is read, and the cache of uniforms holds the
-//! slots that it keeps. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
+//! until they finish or are dropped. A report also holds its slot until it is read, and what is worked out for a plan
+//! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
-use super::{
-    recent::WordHasher,
-    uniforms::{UNIFORM_BYTES, Uniforms},
-};
 use crate::lock::lock;
-use std::{
-    collections::HashMap,
-    hash::BuildHasherDefault,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
 /// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device may require.
@@ -22,10 +14,6 @@ const ALIGNMENT: u32 = 256;
 
 /// The number of slots of a strip. A strip has fewer if the device allows only smaller buffers.
 const SLOTS: u32 = 64;
-
-/// The most slots of uniforms that are kept for later dispatches. They take 3 MiB. Before one more is kept, all are
-/// dropped.
-const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
 struct Strip {
@@ -40,25 +28,32 @@ struct Strip {
 
 /// A slot of a strip. Clones are the same slot.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(in crate::gpu) struct Slot {
     strip: Arc<Strip>,
     offset: u32,
 }
 
 impl Slot {
     /// The first `bytes` bytes of the slot.
-    pub(super) fn first(&self, bytes: u64) -> BufferSlice<'_> {
+    pub(in crate::gpu) fn first(&self, bytes: u64) -> BufferSlice<'_> {
         let begin = u64::from(self.offset);
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
+    /// Writes the slot's first bytes, before the next submission runs.
+    pub(in crate::gpu) fn write(&self, queue: &wgpu::Queue, bytes: &[u8]) {
+        if self.exists() {
+            queue.write_buffer(&self.strip.buffer, self.offset.into(), bytes);
+        }
+    }
+
     /// Whether the slot's buffer exists: see [`Strip::exists`].
-    pub(super) fn exists(&self) -> bool {
+    pub(in crate::gpu) fn exists(&self) -> bool {
         self.strip.exists
     }
 
     /// Binds the slot, which must be [held](hold) until the commands finish.
-    pub(super) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
+    pub(in crate::gpu) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }
 
@@ -74,7 +69,7 @@ impl Slot {
 
 /// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
 /// call costs wgpu an allocation.
-pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
+pub(in crate::gpu) fn hold(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
     pass.on_submitted_work_done(move || drop(slots));
 }
 
@@ -121,7 +116,7 @@ impl Strip {
 
 /// Slots that are bound by groups of one layout.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(in crate::gpu) struct Slots {
     device: wgpu::Device,
     queue: wgpu::Queue,
     /// The size of a slot in bytes.
@@ -138,7 +133,7 @@ struct Strips {
 
 impl Slots {
     /// Slots with room for `bytes` bytes.
-    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue, bytes: u32) -> Self {
+    pub(in crate::gpu) fn new(device: &wgpu::Device, queue: &wgpu::Queue, bytes: u32) -> Self {
         Self {
             device: device.clone(),
             queue: queue.clone(),
@@ -149,7 +144,7 @@ impl Slots {
 
     /// Lends a slot whose bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
     /// group.
-    pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
+    pub(in crate::gpu) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = lock(&self.strips);
         let Strips { all, next } = &mut *strips;
         let slot = next.take().unwrap_or_else(|| Slot {
@@ -161,7 +156,7 @@ impl Slots {
     }
 
     /// Frees the strips of which no slot is held.
-    pub(super) fn trim(&self) {
+    pub(in crate::gpu) fn trim(&self) {
         let mut strips = lock(&self.strips);
         strips.next = None;
         strips.all.retain(|strip| Arc::strong_count(strip) > 1);
@@ -189,56 +184,7 @@ impl Slots {
     }
 
     #[cfg(test)]
-    pub(super) fn strips(&self) -> usize {
+    pub(in crate::gpu) fn strips(&self) -> usize {
         self.strips.lock().unwrap().all.len()
-    }
-}
-
-type Bytes = [u8; UNIFORM_BYTES as usize];
-
-/// Slots that hold the uniforms of dispatches.
-#[derive(Debug)]
-pub(super) struct UniformSlots {
-    pub(super) slots: Slots,
-    known: Mutex<HashMap<Bytes, Slot, BuildHasherDefault<WordHasher>>>,
-}
-
-impl UniformSlots {
-    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        Self {
-            slots: Slots::new(device, queue, UNIFORM_BYTES),
-            known: Mutex::default(),
-        }
-    }
-
-    /// Returns a slot that will contain `uniforms` when the next submission runs. Equal uniforms get the same slot
-    /// while it is kept.
-    pub(super) fn get(
-        &self,
-        uniforms: &Uniforms,
-        layout: impl FnOnce() -> wgpu::BindGroupLayout,
-    ) -> Slot {
-        let bytes: Bytes = bytemuck::cast(*uniforms);
-        let mut known = lock(&self.known);
-        if let Some(slot) = known.get(&bytes) {
-            return slot.clone();
-        }
-        if known.len() == MOST_UNIFORMS {
-            known.clear();
-        }
-        let slot = self.slots.lend(layout);
-        if slot.strip.exists {
-            let queue = &self.slots.queue;
-            queue.write_buffer(&slot.strip.buffer, slot.offset.into(), &bytes);
-            known.insert(bytes, slot.clone());
-        }
-        slot
-    }
-
-    /// Frees the slots that no submitted command holds.
-    pub(super) fn trim(&self) {
-        let mut known = lock(&self.known);
-        known.clear();
-        self.slots.trim();
     }
 }

@@ -9,10 +9,12 @@
 //! recording that needs it fails with the device's error.
 
 use super::{
+    OpenDevice,
     program::{Program, UNIFORMS_GROUP, UniformSpace},
     report::REPORT_BYTES,
-    scope::scoped,
-    slots::{Slot, Slots, UniformSlots},
+    scoped,
+    slots::{Slot, Slots},
+    uniforms::UNIFORM_BYTES,
 };
 use crate::{Error, lock::lock};
 use std::{
@@ -26,31 +28,30 @@ use wgpu::BufferBindingType;
 pub(crate) struct Pipelines {
     device: wgpu::Device,
     /// How the uniforms reach the shaders.
-    pub(super) space: UniformSpace,
+    pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
-    pub(super) reports: Slots,
+    pub(in crate::gpu) reports: Slots,
     /// What dispatches bind whose report nobody reads.
     unread: OnceLock<Slot>,
-    pub(super) uniforms: UniformSlots,
+    pub(in crate::gpu) uniforms: Slots,
 }
 
 impl Pipelines {
     /// Returns a collection that has no pipelines yet. It will compile them through `cache`, if there is one.
     pub(crate) fn new(
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
+        OpenDevice { wgpu, queue, .. }: &OpenDevice,
         space: UniformSpace,
         cache: Option<wgpu::PipelineCache>,
     ) -> Self {
         Self {
-            device: device.clone(),
+            device: wgpu.clone(),
             space,
             cache,
             made: Mutex::default(),
-            reports: Slots::new(device, queue, REPORT_BYTES),
+            reports: Slots::new(wgpu, queue, REPORT_BYTES),
             unread: OnceLock::new(),
-            uniforms: UniformSlots::new(device, queue),
+            uniforms: Slots::new(wgpu, queue, UNIFORM_BYTES),
         }
     }
 
@@ -76,7 +77,7 @@ impl Pipelines {
 
     /// Returns the slot for dispatches whose report nobody reads. It belongs to a strip of its own, which is never
     /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
-    pub(super) fn unread(
+    pub(in crate::gpu) fn unread(
         &self,
         queue: &wgpu::Queue,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
@@ -91,16 +92,20 @@ impl Pipelines {
         }
     }
 
-    /// Frees the slots that no report and no submitted command holds.
-    pub(super) fn trim(&self) {
+    /// Frees the slots that no report, no kept work and no submitted command holds.
+    pub(in crate::gpu) fn trim(&self) {
         self.reports.trim();
         self.uniforms.trim();
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
-    /// [`Tuning::of`](super::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
+    /// [`Tuning::of`](crate::gpu::device::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
     /// at least 4 KiB.
-    pub(super) fn allows(&self, program: &Program, limits: &wgpu::Limits) -> Result<(), Error> {
+    pub(in crate::gpu) fn allows(
+        &self,
+        program: &Program,
+        limits: &wgpu::Limits,
+    ) -> Result<(), Error> {
         let in_storage = u32::from(self.space == UniformSpace::Storage);
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
         let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
@@ -153,7 +158,7 @@ impl Pipelines {
 
     /// The programs compiled so far.
     #[cfg(test)]
-    pub(super) fn compiled(&self) -> Vec<Program> {
+    pub(in crate::gpu) fn compiled(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
         made.keys().copied().collect()
     }

@@ -28,7 +28,7 @@ const MOST: usize = 64;
 /// The pool of a device. All tensors that the crate allocates on the device return their buffers to it when they are
 /// dropped, except buffers that the caller has seen.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Shelf>);
+pub(in crate::gpu) struct Pool(Mutex<Shelf>);
 
 #[derive(Debug, Default)]
 struct Shelf {
@@ -58,7 +58,7 @@ impl Shelf {
 impl Pool {
     /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if the pool holds none of this
     /// size.
-    pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
+    pub(in crate::gpu) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = self.shelf();
         shelf.asked += 1;
         let asked = shelf.asked;
@@ -71,7 +71,7 @@ impl Pool {
 
     /// Calls `create`. If that runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
     /// makes the device free these buffers, and calls `create` once more.
-    pub(super) fn make_room<B>(
+    pub(in crate::gpu) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,
         free: impl FnOnce() -> Result<(), Error>,
@@ -87,7 +87,7 @@ impl Pool {
 
     /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless the caller has seen
     /// them.
-    pub(super) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
+    pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
         let mut shelf = self.shelf();
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
         shelf.most_lent = shelf.most_lent.max(shelf.lent);
@@ -100,7 +100,7 @@ impl Pool {
     }
 
     /// Empties the pool. Returns whether it held a buffer.
-    pub(super) fn clear(&self) -> bool {
+    pub(in crate::gpu) fn clear(&self) -> bool {
         let mut shelf = self.shelf();
         let any = !shelf.idle.is_empty();
         shelf.idle.clear();
@@ -114,14 +114,14 @@ impl Pool {
 
     /// The size of all pooled buffers in bytes.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> u64 {
+    pub(in crate::gpu) fn kept(&self) -> u64 {
         self.shelf().kept()
     }
 }
 
 /// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(in crate::gpu) struct Lent {
     buffers: Vec<wgpu::Buffer>,
     /// Whether the caller has seen the buffers, so that they must not be reused.
     shown: AtomicBool,
@@ -130,12 +130,12 @@ pub(super) struct Lent {
 
 impl Lent {
     /// The buffers, for use within the crate: after the tensor is dropped, another tensor may overwrite them.
-    pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
+    pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
         &self.buffers
     }
 
     /// The buffers, for the caller, who may keep clones.
-    pub(super) fn show(&self) -> &[wgpu::Buffer] {
+    pub(in crate::gpu) fn show(&self) -> &[wgpu::Buffer] {
         self.shown.store(true, Ordering::Relaxed);
         &self.buffers
     }

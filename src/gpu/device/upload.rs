@@ -4,7 +4,7 @@
 //! Large tensors are uploaded in pieces. The device copies one piece while the host writes the next. The host waits for
 //! earlier pieces, which bounds the staging memory.
 
-use super::{DeviceBytes, Gpu, failure::device_error, fill::fill};
+use super::{DeviceBytes, OpenDevice, failure::device_error, fill::fill};
 use crate::{Error, Plan};
 use std::{collections::VecDeque, io};
 use wgpu::{QueueWriteBufferView, SubmissionIndex};
@@ -18,7 +18,7 @@ const PIECE: usize = 2 << 20;
 /// When this many pieces are submitted, the host waits until the oldest is copied.
 const UNDER_WAY: usize = 2;
 
-impl Gpu {
+impl OpenDevice {
     /// Uploads the bytes of an array. `element` is the size of an element in bytes.
     pub(crate) fn upload(
         &self,
@@ -43,7 +43,7 @@ impl Gpu {
     ) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(shape, element)?;
         let mut upload = Upload {
-            gpu: self,
+            device: self,
             dest: &dest,
             bytes: plan.result_bytes(),
             done: 0,
@@ -57,7 +57,7 @@ impl Gpu {
 
 /// An upload under way, which writes the bytes of a tensor in ascending order.
 struct Upload<'a> {
-    gpu: &'a Gpu,
+    device: &'a OpenDevice,
     dest: &'a DeviceBytes,
     /// The size of the tensor in bytes.
     bytes: usize,
@@ -94,28 +94,30 @@ impl Upload<'_> {
     /// Returns staging memory for the next piece of the tensor.
     fn view(&self) -> Result<QueueWriteBufferView, Error> {
         let piece = PIECE.min(self.bytes - self.done);
-        let staged = self.gpu.guarded(DOING, || {
+        let staged = self.device.guarded(DOING, || {
             let into = self.dest.slices(self.done, piece).next()?;
             let size = wgpu::BufferSize::new(into.size())?;
-            let queue = self.gpu.queue();
+            let queue = &self.device.queue;
             queue.write_buffer_with(into.buffer(), into.offset(), size)
         })?;
-        let lost = || device_error(self.gpu, DOING, io::Error::other("no staging memory"));
+        let lost = || device_error(self.device, DOING, io::Error::other("no staging memory"));
         staged.ok_or_else(lost)
     }
 
     /// Submits the copy of a piece. If the tensor fits in a single piece, submits nothing: the next submission includes
     /// the copy.
     fn send(&mut self, view: QueueWriteBufferView) -> Result<(), Error> {
-        self.gpu.guarded(DOING, || drop(view))?;
+        self.device.guarded(DOING, || drop(view))?;
         if self.bytes > PIECE {
-            let submission = self.gpu.guarded(DOING, || self.gpu.queue().submit([]))?;
+            let submission = self
+                .device
+                .guarded(DOING, || self.device.queue.submit([]))?;
             self.under_way.push_back(submission);
         }
         if self.under_way.len() == UNDER_WAY
             && let Some(oldest) = self.under_way.pop_front()
         {
-            self.gpu.wait_for(oldest)?;
+            self.device.wait_for(oldest)?;
         }
         Ok(())
     }

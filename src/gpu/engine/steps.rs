@@ -108,6 +108,7 @@ enum Stop {
 pub(crate) fn steps(
     reach: &Reach,
     places: &Places,
+    index: IndexType,
     walk: &Walk,
     scatter: &Scatter,
     rule: Option<(Rule, usize)>,
@@ -130,6 +131,7 @@ pub(crate) fn steps(
     let scatterer = Scatterer {
         reach,
         places,
+        index,
         scatter: *scatter,
         rule: rule.unwrap_or((Rule::default(), walk.unit)),
         way,
@@ -242,6 +244,7 @@ fn halves(range: &Range<usize>) -> Option<[Range<usize>; 2]> {
 struct Scatterer<'a> {
     reach: &'a Reach,
     places: &'a Places,
+    index: IndexType,
     scatter: Scatter,
     /// How numbers are combined, and the bytes of a number.
     rule: (Rule, usize),
@@ -412,7 +415,7 @@ impl Scatterer<'_> {
         let options = &self.scatter.options;
         let tuples = Tuples {
             argument: INDICES,
-            index: self.places.index,
+            index: self.index,
             policy: Policy {
                 out_of_range: options.out_of_range,
                 negative: options.negative,
@@ -681,7 +684,7 @@ mod tests {
     use super::*;
     use crate::{
         DType, Plan,
-        gpu::caps::Tuning,
+        gpu::device::caps::Tuning,
         options::{Combine, ScatterOptions},
         plan::Effect,
     };
@@ -694,19 +697,21 @@ mod tests {
         dtype: DType,
     ) -> Vec<&'static str> {
         let reach = Reach::of_tests(Tuning::of(false, &wgpu::Limits::default()));
-        let places = Places {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            index: IndexType::I32,
-            whole: false,
-        };
+        let places = Places::at_begin(false);
         let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
         let Effect::Scatter(scatter) = plan.effect() else {
             panic!("{plan} is no scatter");
         };
         let rule = Rule::of(options.combine, dtype).filter(|_| options.combine.computes());
-        let steps = steps(&reach, &places, plan.walk().unwrap(), &scatter, rule).unwrap();
+        let steps = steps(
+            &reach,
+            &places,
+            IndexType::I32,
+            plan.walk().unwrap(),
+            &scatter,
+            rule,
+        )
+        .unwrap();
         let dispatches = steps.passes.iter().flat_map(|pass| &pass.dispatches);
         dispatches
             .map(|dispatch| dispatch.program.kernel.name())

@@ -27,10 +27,21 @@ pub(crate) struct Places {
     pub(crate) source: Parts,
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
-    pub(crate) index: IndexType,
     /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
     /// that a binding may end after the last vector rather than after the last unit.
     pub(crate) whole: bool,
+}
+
+impl Places {
+    /// Each argument begins where its buffer begins.
+    pub(crate) fn at_begin(whole: bool) -> Self {
+        Self {
+            source: Parts::ONE,
+            dest: Parts::ONE,
+            indices: Parts::ONE,
+            whole,
+        }
+    }
 }
 
 /// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.

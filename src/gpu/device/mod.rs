@@ -1,0 +1,70 @@
+//! An open device: its adapter and limits, what is transferred to it and back, waiting for it, and its failures.
+//!
+//! Nothing here knows how a plan is run: `engine` does, on top of this.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
+//! | `transfer`, `upload`, `fill`, `readback` | how bytes are transferred to the device and back |
+//! | `pool` | which buffers of dropped tensors new tensors reuse |
+//! | `slots` | which slots of a shared buffer dispatches bind, and when they are lent again |
+//! | `failure`, `scope` | how device errors become [`Error`](crate::Error)s |
+
+pub(super) mod adapter;
+pub(super) mod caps;
+mod failure;
+mod fill;
+mod pool;
+mod readback;
+mod scope;
+pub(super) mod slots;
+mod transfer;
+mod upload;
+
+pub(super) use failure::device_error;
+pub(super) use fill::fill;
+pub(super) use scope::scoped;
+pub(crate) use transfer::DeviceBytes;
+pub(super) use transfer::PADDING;
+
+use pool::Pool;
+use readback::Watcher;
+use std::sync::{Arc, OnceLock};
+
+/// An open device. Clones are the same device.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenDevice {
+    pub(super) wgpu: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    /// Whether a call may wait for the device. False in a browser.
+    pub(super) may_block: bool,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What the clones of an [`OpenDevice`] share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) info: wgpu::AdapterInfo,
+    pub(super) limits: wgpu::Limits,
+    pub(super) pool: Arc<Pool>,
+    watcher: Watcher,
+    /// Why the device was lost. Empty until then, and always for a caller's device.
+    pub(super) lost: OnceLock<String>,
+}
+
+impl OpenDevice {
+    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self {
+            wgpu: device.clone(),
+            queue: queue.clone(),
+            may_block: cfg!(not(target_arch = "wasm32")),
+            shared: Arc::new(Shared {
+                info: device.adapter_info(),
+                limits: device.limits(),
+                pool: Arc::default(),
+                watcher: Watcher::default(),
+                lost: OnceLock::new(),
+            }),
+        }
+    }
+}

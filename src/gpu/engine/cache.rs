@@ -1,0 +1,249 @@
+//! Keeps what was worked out for plans that were recorded recently: works, and bind groups.
+//!
+//! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
+//! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a work
+//! with some buffers stores only a hash, and the second stores the groups. Groups of tensors and of the scratch memory of
+//! scatters are not kept, since they would keep alive memory that is otherwise freed. Operations on tensors are submitted
+//! one by one anyway, which takes longer than creating a group.
+
+use super::{argument::Argument, cut::Places, work::Work};
+use crate::{Error, Plan, lock::lock};
+use std::{
+    collections::{HashMap, hash_map},
+    hash::{BuildHasherDefault, Hash, Hasher},
+    mem,
+    sync::{Arc, Mutex},
+};
+
+/// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its groups. So
+/// this suffices for a program that records the same thousand operations again and again.
+const IDLE: usize = 4096;
+
+/// What is kept for recent recordings.
+#[derive(Debug, Default)]
+pub(in crate::gpu) struct Cache(Mutex<Recent>);
+
+#[derive(Debug)]
+enum Entry {
+    Work(Arc<Work>),
+    /// A work was recorded with some buffers once; no groups are kept yet.
+    Seen,
+    Groups {
+        work: Arc<Work>,
+        buffers: Box<[(wgpu::Buffer, u64)]>,
+        groups: Arc<[wgpu::BindGroup]>,
+    },
+}
+
+impl Cache {
+    /// The work of a plan whose arguments lie at `places`: the kept one, or one that `make` makes.
+    pub(super) fn work(
+        &self,
+        plan: &Plan,
+        places: Places,
+        make: impl FnOnce() -> Result<Work, Error>,
+    ) -> Result<Arc<Work>, Error> {
+        let mut hasher = WordHasher::default();
+        (plan, places).hash(&mut hasher);
+        let hash = hasher.finish();
+        if let Some(Entry::Work(work)) = lock(&self.0).find(hash)
+            && work.places == places
+            && *work.plan == *plan
+        {
+            return Ok(Arc::clone(work));
+        }
+        let work = Arc::new(make()?);
+        if work.may_be_kept() {
+            lock(&self.0).keep(hash, Entry::Work(Arc::clone(&work)));
+        }
+        Ok(work)
+    }
+
+    /// The bind groups of a work's dispatches for these arguments: the kept ones, or those that `make` creates.
+    pub(super) fn groups(
+        &self,
+        work: &Arc<Work>,
+        arguments: &[Argument<'_>],
+        make: impl FnOnce() -> Arc<[wgpu::BindGroup]>,
+    ) -> Arc<[wgpu::BindGroup]> {
+        if !work.may_be_kept() || !arguments.iter().all(|argument| argument.callers) {
+            return make();
+        }
+        let buffers = || {
+            arguments.iter().flat_map(|argument| {
+                let offset = argument.parts.offset;
+                argument.buffers.iter().map(move |buffer| (buffer, offset))
+            })
+        };
+        let mut hasher = WordHasher::default();
+        hasher.write_usize(Arc::as_ptr(work).addr());
+        buffers().for_each(|key| key.hash(&mut hasher));
+        let hash = hasher.finish();
+        let mut recent = lock(&self.0);
+        let found = recent.find(hash);
+        if let Some(Entry::Groups {
+            work: of,
+            buffers: bound,
+            groups,
+        }) = &found
+        {
+            let same = |(one, (buffer, offset)): (&(wgpu::Buffer, u64), (&wgpu::Buffer, u64))| {
+                one.0 == *buffer && one.1 == offset
+            };
+            let all_same =
+                bound.len() == buffers().count() && bound.iter().zip(buffers()).all(same);
+            if Arc::ptr_eq(of, work) && all_same {
+                return Arc::clone(groups);
+            }
+        }
+        let groups = make();
+        match found {
+            None => recent.keep(hash, Entry::Seen),
+            Some(entry) => {
+                let buffers = buffers().map(|(buffer, offset)| (buffer.clone(), offset));
+                *entry = Entry::Groups {
+                    work: Arc::clone(work),
+                    buffers: buffers.collect(),
+                    groups: Arc::clone(&groups),
+                };
+            }
+        }
+        groups
+    }
+
+    /// Drops everything but works that others hold: those of prepared plans.
+    pub(super) fn clear(&self) {
+        let mut recent = lock(&self.0);
+        let Recent { young, old, .. } = mem::take(&mut *recent);
+        let mut all: Vec<_> = young.into_iter().chain(old).collect();
+        // Groups hold works, too.
+        all.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
+        recent.young = all
+            .into_iter()
+            .filter(|(_, entry)| entry.is_held())
+            .collect();
+    }
+
+    /// The number of recordings whose groups are kept.
+    #[cfg(test)]
+    pub(in crate::gpu) fn kept_groups(&self) -> usize {
+        self.count(|entry| matches!(entry, Entry::Groups { .. }))
+    }
+
+    #[cfg(test)]
+    pub(in crate::gpu) fn kept_works(&self) -> usize {
+        self.count(|entry| matches!(entry, Entry::Work(_)))
+    }
+
+    #[cfg(test)]
+    fn count(&self, is: impl Fn(&Entry) -> bool) -> usize {
+        let recent = lock(&self.0);
+        let entries = recent.young.values().chain(recent.old.values());
+        entries.filter(|entry| is(entry)).count()
+    }
+}
+
+impl Entry {
+    /// Whether it is a work that something beside this entry holds.
+    fn is_held(&self) -> bool {
+        match self {
+            Self::Work(work) => Arc::strong_count(work) > 1,
+            Self::Seen | Self::Groups { .. } => false,
+        }
+    }
+}
+
+/// Entries by the hashes of their keys, in two generations. An entry that is used moves to the young generation. After
+/// every [`IDLE`] look-ups, the old generation is dropped, but for works that others hold, and the young one becomes the
+/// old one. So an entry is dropped `IDLE` to 2 · `IDLE` look-ups after its last use. If two keys have the same hash, only
+/// the entry that was stored last is kept, so the caller compares the key of an entry that it finds.
+#[derive(Debug, Default)]
+struct Recent {
+    young: Generation,
+    old: Generation,
+    uses: usize,
+}
+
+type Generation = HashMap<u64, Entry, BuildHasherDefault<Same>>;
+
+impl Recent {
+    /// Returns the entry with this hash, if there is one. This counts as a use of the entry.
+    fn find(&mut self, hash: u64) -> Option<&mut Entry> {
+        self.uses += 1;
+        if self.uses == IDLE {
+            self.uses = 0;
+            let old = mem::replace(&mut self.old, mem::take(&mut self.young));
+            let held = old.into_iter().filter(|(_, entry)| entry.is_held());
+            self.young = held.collect();
+        }
+        match self.young.entry(hash) {
+            hash_map::Entry::Occupied(found) => Some(found.into_mut()),
+            hash_map::Entry::Vacant(place) => Some(place.insert(self.old.remove(&hash)?)),
+        }
+    }
+
+    /// Stores an entry under this hash, in place of any other.
+    fn keep(&mut self, hash: u64, entry: Entry) {
+        self.young.insert(hash, entry);
+    }
+}
+
+/// Hashes the keys of [`Cache`]. It must be fast, because it hashes a few words for each recorded operation. A
+/// collision only costs time.
+#[derive(Debug, Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for &word in words {
+            self.write_u64(u64::from_ne_bytes(word));
+        }
+        for &byte in rest {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The multiplier of Knuth's generator MMIX.
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(6_364_136_223_846_793_005);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    /// Mixes the high bits into the low bits, from which hash tables take places. The low bits of a product depend only
+    /// on the low bits of its factors.
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+/// The hasher of keys that are hashes already: it returns them unchanged.
+#[derive(Debug, Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes
+            .iter()
+            .for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,111 @@
+//! From a walk to recorded commands. Builds on `device`, and knows nothing of tensors, textures and streams, which build
+//! on it.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `cut` | how a walk is cut into dispatches that fit the device's limits |
+//! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
+//! | `steps`, `rule` | the steps of a scatter; how scatters combine elements |
+//! | `uniforms` | the numbers that a dispatch reads |
+//! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
+//! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
+//! | `work` | what is worked out for a plan: its dispatches, with their pipelines and uniforms |
+//! | `cache` | how long that is kept, and its bind groups |
+//! | `record`, `explain` | how these commands are recorded, and described in words |
+//! | `argument` | whether the buffers that are passed fit a plan |
+//! | `report` | how a gather or scatter reports later how many tuples were out of range |
+//! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
+//! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
+
+pub(super) mod argument;
+#[cfg(any(test, debug_assertions))]
+mod bounds;
+mod cache;
+mod copy;
+pub(super) mod cut;
+mod explain;
+#[cfg(test)]
+mod formula_tests;
+#[cfg(test)]
+mod kernel_tests;
+mod launch;
+mod pipeline;
+pub(super) mod program;
+pub(super) mod record;
+pub(super) mod report;
+pub(super) mod route;
+mod rule;
+mod scratch;
+#[cfg(test)]
+mod shader_formats;
+#[cfg(test)]
+mod shader_tests;
+mod steps;
+mod uniforms;
+pub(super) mod work;
+
+use super::device::{OpenDevice, adapter, caps, scoped, slots};
+use crate::lock::lock;
+use cache::Cache;
+use caps::{Reach, Tuning, largest_binding};
+use pipeline::Pipelines;
+use program::UniformSpace;
+use scratch::{KeptTexels, ScatterMemory};
+use std::sync::Arc;
+
+/// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
+/// such a dispatch takes 0.3 s, and drivers abort a dispatch only after some seconds.
+const DISPATCH_BYTES: u64 = 512 << 20;
+
+/// Records plans for a device. Clones share the pipelines and what is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) device: OpenDevice,
+    pub(super) reach: Reach,
+    pub(super) pipelines: Arc<Pipelines>,
+    pub(super) cache: Arc<Cache>,
+    pub(super) scatter: Arc<ScatterMemory>,
+    pub(super) texels: Arc<KeptTexels>,
+}
+
+impl Engine {
+    pub(super) fn new(device: OpenDevice) -> Self {
+        let limits = &device.shared.limits;
+        let is_software = adapter::is_software(&device.shared.info);
+        let space = UniformSpace::of(is_software, limits);
+        Self {
+            reach: Reach {
+                binding: largest_binding(limits),
+                alignment: limits.min_storage_buffer_offset_alignment.into(),
+                groups: limits.max_compute_workgroups_per_dimension,
+                dispatch: DISPATCH_BYTES,
+                units: i32::MAX as u64,
+                tuning: Tuning::of(is_software, limits),
+            },
+            pipelines: Arc::new(Pipelines::new(&device, space, None)),
+            device,
+            cache: Arc::default(),
+            scatter: Arc::default(),
+            texels: Arc::default(),
+        }
+    }
+
+    /// Compiles each pipeline again at its next use, through `cache`.
+    pub(super) fn compile_through(&mut self, cache: wgpu::PipelineCache) {
+        let space = self.pipelines.space;
+        self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
+    }
+
+    /// Forgets what was worked out for plans, as changed limits and pipelines demand.
+    pub(super) fn forget(&mut self) {
+        self.cache = Arc::default();
+    }
+
+    /// Frees what is kept for reuse, but not the pipelines.
+    pub(super) fn trim(&self) {
+        self.cache.clear();
+        self.pipelines.trim();
+        *lock(&self.scatter) = None;
+        lock(&self.texels).clear();
+    }
+}
