@@ -3,6 +3,7 @@
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
     rows::{Axis, PieceRows},
+    shuffle::{Near, Woven},
     strided_load,
 };
 use crate::text::counted;
@@ -16,16 +17,37 @@ pub(super) enum Kernel {
     /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source. `stride` is a small
     /// multiple of `unit`, possibly negative. A loop compiled for this unit and this stride moves the pieces.
     Strided { unit: usize, stride: isize },
+    /// Pieces that byte shuffles move.
+    Near(Near),
+    /// Pieces of several planes, which byte shuffles bring together. For blocks of such rows only.
+    Woven(Woven),
 }
 
 impl Kernel {
     /// The loop for rows of `axis.size` pieces of `bytes` bytes, which begin `axis.stride` bytes apart in the source.
     pub(super) fn of(bytes: usize, axis: Axis) -> Self {
+        // Byte shuffles are faster than loops over pieces of 3 bytes, and over bytes but for every second.
+        let shuffled = match bytes {
+            1 => axis.stride != 2,
+            2 | 4 | 8 => !strided_load::supports(bytes, axis.size, axis.stride),
+            _ => true,
+        };
+        if let Some(near) = Near::of(bytes, axis).filter(|_| shuffled) {
+            return Self::Near(near);
+        }
         if strided_load::supports(bytes, axis.size, axis.stride) {
             let (unit, stride) = (bytes, axis.stride);
             Self::Strided { unit, stride }
         } else {
             Self::Copy { bytes }
+        }
+    }
+
+    /// The loop for blocks of such rows, which begin `block.stride` bytes apart in the source.
+    pub(super) fn of_block(bytes: usize, row: Axis, block: Axis) -> Self {
+        match Woven::of(bytes, row, block) {
+            Some(woven) => Self::Woven(woven),
+            None => Self::of(bytes, row),
         }
     }
 
@@ -46,6 +68,8 @@ impl Kernel {
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Strided { unit, stride } => rows.run_strided(unit, stride),
+            Self::Near(near) => near.run(rows),
+            Self::Woven(woven) => woven.run(rows),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
@@ -62,6 +86,20 @@ impl fmt::Display for Kernel {
             Self::Strided { unit, stride } => {
                 let (step, unit) = (stride / unit.cast_signed(), of(unit));
                 write!(f, "units of {unit} at step {step} by a loop for this step")
+            }
+            Self::Near(Near { piece, stride, .. }) => {
+                let piece = of(piece);
+                write!(
+                    f,
+                    "pieces of {piece} at a distance of {stride} by byte shuffles"
+                )
+            }
+            Self::Woven(Woven { piece, planes, .. }) => {
+                write!(
+                    f,
+                    "pieces of {} from {planes} planes by byte shuffles",
+                    of(piece)
+                )
             }
         }
     }

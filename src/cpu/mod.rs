@@ -21,6 +21,7 @@
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
+//! | `shuffle` | rows and planes of small pieces by the processor's byte shuffles |
 //! | `strided_load`, `strided_store` | vectorized loops over units that lie a small step apart |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | which integer types index tuples may have |
@@ -36,6 +37,7 @@ mod odometer;
 mod place;
 mod rows;
 mod scatter;
+mod shuffle;
 mod slice;
 mod strided_load;
 mod strided_store;

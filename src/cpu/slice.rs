@@ -97,7 +97,7 @@ impl<'a> LoopNest<'a> {
             (group, outer) if continues(group, block, span(row) + piece) => (group, outer),
             _ => (Axis::ONE, outer),
         };
-        let kernel = Kernel::of(piece, row);
+        let kernel = Kernel::of_block(piece, row, block);
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
         // If long rows are read against the direction of their group, every row ends the stream, whichever way the
@@ -105,7 +105,7 @@ impl<'a> LoopNest<'a> {
         // higher addresses for either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
-            || matches!(kernel, Kernel::Strided { .. });
+            || matches!(kernel, Kernel::Strided { .. } | Kernel::Near(_));
         Self {
             unit,
             offset: 0,
@@ -154,7 +154,7 @@ impl<'a> LoopNest<'a> {
     /// moves them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Strided { .. } => 0,
+            Kernel::Strided { .. } | Kernel::Near(_) | Kernel::Woven(_) => 0,
             Kernel::Copy { .. } => bytes / self.piece,
         }
     }

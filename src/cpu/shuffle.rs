@@ -1,0 +1,395 @@
+//! Rows of small pieces that the processor's byte shuffles move 16 bytes at a time.
+//!
+//! A byte shuffle moves any bytes of a vector of 16 to any places of another, and makes zeros elsewhere. So where 16 bytes
+//! of the result come from up to four vectors of the source, they are the union of as many shuffles:
+//!
+//! ```text
+//! source   r0 g0 b0 r1 g1 b1 r2 …        every third byte
+//! result   r0 r1 r2 r3 r4 r5 …           shuffle(bytes 0 to 15) | shuffle(bytes 16 to 31) | shuffle(bytes 32 to 47)
+//! ```
+//!
+//! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
+//! out when the program runs. Without them, other loops move the rows.
+
+use super::{
+    rows::{Axis, PieceRows, along},
+    tile::LINE,
+};
+use fearless_simd::{prelude::*, u8x16};
+use std::{array, hint::black_box, sync::LazyLock};
+
+/// The size of a vector in bytes.
+const VECTOR: usize = 16;
+
+/// The most vectors of the source that a vector of the result comes from.
+const MOST: usize = 4;
+
+/// The instructions: those of SSSE3 on x86, which all processors with SSE 4.2 have, and Neon's on Arm.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+type Shuffles = fearless_simd::Sse4_2;
+#[cfg(target_arch = "aarch64")]
+type Shuffles = fearless_simd::Neon;
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+type Shuffles = fearless_simd::Fallback;
+
+/// The processor's byte shuffles, if it has them.
+static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
+    let level = fearless_simd::Level::new();
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    return level.as_sse4_2();
+    #[cfg(target_arch = "aarch64")]
+    return level.as_neon();
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+    None.filter(|_| level.is_fallback())
+});
+
+/// For each byte of a vector of the result, the byte of a vector of the source that goes there, or [`NOWHERE`].
+type Indices = [u8; VECTOR];
+
+/// The index that makes a zero.
+const NOWHERE: u8 = 0xff;
+
+/// Rows of pieces of up to 8 bytes that lie a few bytes apart, upwards or downwards.
+#[derive(Clone, Copy)]
+pub(super) struct Near {
+    shuffles: Shuffles,
+    pub(super) piece: usize,
+    pub(super) stride: isize,
+    /// The pieces that a vector of the result has room for.
+    pieces: usize,
+    /// The vectors of the source that these come from.
+    loads: usize,
+    indices: [Indices; MOST],
+}
+
+impl Near {
+    /// The way to move rows of pieces of `piece` bytes along `row`. `None` if shuffles cannot.
+    pub(super) fn of(piece: usize, row: Axis) -> Option<Self> {
+        let distance = row.stride.unsigned_abs();
+        if piece > VECTOR / 2 || row.size * piece < 2 * VECTOR || distance > MOST * VECTOR {
+            return None;
+        }
+        let pieces = VECTOR / piece;
+        let loads = ((pieces - 1) * distance + piece).div_ceil(VECTOR);
+        let shuffles = (*SHUFFLES).filter(|_| loads <= MOST)?;
+        let mut indices = [[NOWHERE; VECTOR]; MOST];
+        for (number, to) in (0..pieces).zip((0..).step_by(piece)) {
+            let number = if row.stride < 0 {
+                pieces - 1 - number
+            } else {
+                number
+            };
+            for byte in 0..piece {
+                let from = number * distance + byte;
+                indices[from / VECTOR][to + byte] = index(from % VECTOR);
+            }
+        }
+        Some(Self {
+            shuffles,
+            piece,
+            stride: row.stride,
+            pieces,
+            loads,
+            indices,
+        })
+    }
+
+    /// Moves rows that lie as [`Near::of`] was told.
+    pub(super) fn run(&self, rows: PieceRows<'_>) {
+        self.shuffles.vectorize(
+            #[inline(always)]
+            || match self.loads {
+                1 => self.rows::<1>(rows),
+                2 => self.rows::<2>(rows),
+                3 => self.rows::<3>(rows),
+                _ => self.rows::<MOST>(rows),
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn rows<const LOADS: usize>(&self, rows: PieceRows<'_>) {
+        let Self {
+            shuffles: simd,
+            piece,
+            stride,
+            pieces,
+            ..
+        } = *self;
+        let indices: [_; LOADS] =
+            array::from_fn(|load| u8x16::from_slice(simd, &self.indices[load]));
+        let PieceRows {
+            source, row, pitch, ..
+        } = rows;
+        let bytes = pieces * piece;
+        let step = along(0, stride, pieces);
+        // A vector reads whole vectors of the source from `below` on, which begins with the lowest of its pieces.
+        let below = lowest(stride, pieces);
+        let end = (source.len() + 1).saturating_sub(LOADS * VECTOR);
+        let row_bytes = row.size * piece;
+        rows.each(
+            row_bytes,
+            #[inline(always)]
+            |mut at, mut dest| {
+                if stride < 0 {
+                    touch(source, at.wrapping_add_signed(pitch), row);
+                }
+                while dest.len() >= VECTOR {
+                    let from = at.wrapping_add(below);
+                    if from >= end {
+                        // Near the end of the source.
+                        one_by_one(source, at, piece, stride, &mut dest[..bytes]);
+                    } else {
+                        let from = source[from..].as_chunks().0.first_chunk::<LOADS>();
+                        let from = from.expect("the vectors lie within the source");
+                        // Bytes after the last whole piece are zeros, which the next vector overwrites.
+                        union(simd, from, &indices).store_slice(&mut dest[..VECTOR]);
+                    }
+                    dest = &mut dest[bytes..];
+                    at = at.wrapping_add(step);
+                }
+                one_by_one(source, at, piece, stride, dest);
+            },
+        );
+    }
+}
+
+/// Moves the pieces that fill `dest`, the first of which begins at byte `at` of the source.
+#[inline(never)]
+fn one_by_one(source: &[u8], mut at: usize, piece: usize, stride: isize, dest: &mut [u8]) {
+    for dest in dest.chunks_exact_mut(piece) {
+        dest.copy_from_slice(&source[at..][..piece]);
+        at = at.wrapping_add_signed(stride);
+    }
+}
+
+/// Reads a byte of each cache line of the row that begins at byte `at`, upwards. Processors fetch memory ahead of reads
+/// that go upwards from row to row, but not if each row is read downwards.
+#[inline(always)]
+fn touch(source: &[u8], at: usize, row: Axis) {
+    let begin = along(at, row.stride, row.size - 1);
+    let mut touched = 0;
+    for line in source
+        .get(begin..at)
+        .unwrap_or_default()
+        .iter()
+        .step_by(LINE)
+    {
+        touched ^= line;
+    }
+    // The bytes are not used; `black_box` keeps the compiler from removing the reads.
+    black_box(touched);
+}
+
+/// Blocks of rows of 2 to 4 pieces, of 1, 2 or 4 bytes, that lie far apart, where the pieces of neighbouring rows are
+/// neighbours: planes that become the channels of pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Woven {
+    shuffles: Shuffles,
+    pub(super) piece: usize,
+    pub(super) planes: usize,
+    down: bool,
+}
+
+impl Woven {
+    /// The way to move blocks of rows of pieces of `piece` bytes. `None` if shuffles cannot.
+    pub(super) fn of(piece: usize, row: Axis, block: Axis) -> Option<Self> {
+        let is_woven = (2..=MOST).contains(&row.size)
+            && [1, 2, 4].contains(&piece)
+            && block.stride.unsigned_abs() == piece
+            && block.size * piece >= 2 * VECTOR;
+        Some(Self {
+            shuffles: (*SHUFFLES).filter(|_| is_woven)?,
+            piece,
+            planes: row.size,
+            down: block.stride < 0,
+        })
+    }
+
+    /// Moves blocks that lie as [`Woven::of`] was told. The last may have fewer rows.
+    pub(super) fn run(self, rows: PieceRows<'_>) {
+        self.shuffles.vectorize(
+            #[inline(always)]
+            || match self.planes {
+                2 => self.blocks::<2>(rows),
+                3 => self.blocks::<3>(rows),
+                _ => self.blocks::<MOST>(rows),
+            },
+        );
+    }
+
+    /// Where the bytes of each vector of the result lie in the vectors of the planes.
+    fn indices<const PLANES: usize>(self) -> [[Indices; PLANES]; PLANES] {
+        let mut indices = [[[NOWHERE; VECTOR]; PLANES]; PLANES];
+        let rows = VECTOR / self.piece;
+        let places = (0..rows).flat_map(|row| (0..PLANES).map(move |plane| (row, plane)));
+        for ((row, plane), to) in places.zip((0..).step_by(self.piece)) {
+            let row = if self.down { rows - 1 - row } else { row };
+            for byte in 0..self.piece {
+                let to = to + byte;
+                indices[to / VECTOR][plane][to % VECTOR] = index(row * self.piece + byte);
+            }
+        }
+        indices
+    }
+
+    #[inline(always)]
+    fn blocks<const PLANES: usize>(self, rows: PieceRows<'_>) {
+        let simd = self.shuffles;
+        let indices = self.indices::<PLANES>();
+        let indices = indices.map(|of| of.map(|indices| u8x16::from_slice(simd, &indices)));
+        let PieceRows {
+            source, row, pitch, ..
+        } = rows;
+        let many = VECTOR / self.piece;
+        let below = lowest(pitch, many);
+        let block_bytes = rows.block_bytes;
+        rows.each(
+            block_bytes,
+            #[inline(always)]
+            |mut at, dest| {
+                let whole = dest.len() / (VECTOR * PLANES) * (VECTOR * PLANES);
+                let (whole, rest) = dest.split_at_mut(whole);
+                for to in whole.as_chunks_mut().0.as_chunks_mut::<PLANES>().0 {
+                    let lowest = at.wrapping_add(below);
+                    let planes: [[u8; VECTOR]; PLANES] = array::from_fn(|plane| {
+                        let mut vector = [0; VECTOR];
+                        vector
+                            .copy_from_slice(&source[along(lowest, row.stride, plane)..][..VECTOR]);
+                        vector
+                    });
+                    for (to, indices) in to.iter_mut().zip(&indices) {
+                        let to: &mut [u8; VECTOR] = to;
+                        union(simd, &planes, indices).store_slice(to);
+                    }
+                    at = along(at, pitch, many);
+                }
+                for pixel in rest.chunks_exact_mut(PLANES * self.piece) {
+                    for (plane, piece) in pixel.chunks_exact_mut(self.piece).enumerate() {
+                        piece
+                            .copy_from_slice(&source[along(at, row.stride, plane)..][..self.piece]);
+                    }
+                    at = at.wrapping_add_signed(pitch);
+                }
+            },
+        );
+    }
+}
+
+/// The byte, counted from the first of `count` pieces, at which the lowest of them begins.
+fn lowest(stride: isize, count: usize) -> usize {
+    match stride < 0 {
+        true => along(0, stride, count - 1),
+        false => 0,
+    }
+}
+
+/// The bytes that `indices` take from each of the vectors.
+#[inline(always)]
+fn union<const N: usize>(
+    simd: Shuffles,
+    from: &[[u8; VECTOR]; N],
+    indices: &[u8x16<Shuffles>; N],
+) -> u8x16<Shuffles> {
+    let mut all = u8x16::splat(simd, 0);
+    for (from, &indices) in from.iter().zip(indices) {
+        all |= simd.swizzle_dyn_precise_u8x16(u8x16::from_slice(simd, from), indices);
+    }
+    all
+}
+
+/// The number of a byte in a vector.
+#[expect(clippy::cast_possible_truncation, reason = "vectors have 16 bytes")]
+fn index(byte: usize) -> u8 {
+    byte as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every size, distance and direction gives what copies of single pieces give, wherever a row begins or ends in the
+    /// source.
+    #[test]
+    fn near_pieces_go_where_copies_go() {
+        let source: Vec<u8> = (0..=255).cycle().take(4000).collect();
+        let mut moved = 0;
+        for piece in 1..=8 {
+            for stride in (-64..=64).filter(|stride| *stride != 0) {
+                for size in [4, 16, 17, 33, 61] {
+                    let row = Axis { size, stride };
+                    let Some(near) = Near::of(piece, row) else {
+                        continue;
+                    };
+                    let span = (size - 1) * stride.unsigned_abs();
+                    for low in [0, 3, source.len() - span - piece] {
+                        let at = if stride < 0 { low + span } else { low };
+                        let mut dest = vec![0; size * piece];
+                        near.run(one(&source, at, row, 0, &mut dest));
+                        let from = (0..size).map(|n| along(at, stride, n));
+                        let want: Vec<u8> =
+                            from.flat_map(|at| source[at..][..piece].to_vec()).collect();
+                        assert_eq!(dest, want, "{piece} {stride} {size} {low}");
+                        moved += 1;
+                    }
+                }
+            }
+        }
+        assert!(SHUFFLES.is_none() || moved > 1000, "{moved}");
+    }
+
+    #[test]
+    fn planes_become_the_channels_of_pixels() {
+        let source: Vec<u8> = (0..=255).cycle().take(4000).collect();
+        for piece in [1_isize, 2, 4] {
+            for (planes, apart) in [(2, 900), (3, -701), (4, 333), (3, 16)] {
+                for (rows, pitch) in [(32, piece), (47, piece), (100, -piece)] {
+                    let row = Axis {
+                        size: planes,
+                        stride: apart,
+                    };
+                    let bytes = piece.unsigned_abs();
+                    let Some(woven) = Woven::of(
+                        bytes,
+                        row,
+                        Axis {
+                            size: rows,
+                            stride: pitch,
+                        },
+                    ) else {
+                        assert!(SHUFFLES.is_none());
+                        continue;
+                    };
+                    let at = 2000;
+                    let mut dest = vec![0; rows * planes * bytes];
+                    woven.run(one(&source, at, row, pitch, &mut dest));
+                    let of = |row, plane| along(along(at, pitch, row), apart, plane);
+                    let places =
+                        (0..rows).flat_map(|row| (0..planes).map(move |plane| of(row, plane)));
+                    let want: Vec<u8> = places
+                        .flat_map(|at| source[at..][..bytes].to_vec())
+                        .collect();
+                    assert_eq!(dest, want, "{piece} {planes} {apart} {rows} {pitch}");
+                }
+            }
+        }
+    }
+
+    fn one<'a>(
+        source: &'a [u8],
+        at: usize,
+        row: Axis,
+        pitch: isize,
+        dest: &'a mut [u8],
+    ) -> PieceRows<'a> {
+        PieceRows {
+            source,
+            at,
+            row,
+            pitch,
+            block_bytes: dest.len(),
+            stride: 0,
+            dest,
+        }
+    }
+}
