@@ -304,13 +304,11 @@ impl<'a> Crop<'a> {
         before.fill(0);
         after.fill(0);
         if to - from == self.last.extent {
-            nests[usize::from(last.flipped)]
-                .beginning_at(at)
-                .part(source, 0, middle);
+            nests[usize::from(last.flipped)].part(source, at, 0, middle);
         } else {
             let line = self.lines(to - from, last.flipped);
             let nest = LoopNest::dense(self.walk.unit, &line);
-            nest.beginning_at(at).part(source, 0, middle);
+            nest.part(source, at, 0, middle);
         }
     }
 

@@ -208,7 +208,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         for (group, &place) in dest.chunks_exact_mut(self.group).zip(places) {
             match place {
                 NOWHERE => group.fill(0),
-                _ => slice.beginning_at(place).part(self.source, 0, group),
+                _ => slice.part(self.source, place, 0, group),
             }
         }
     }
@@ -220,7 +220,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         self.resolve(group, &mut place);
         match (place, &self.slice) {
             ([NOWHERE], _) => dest.fill(0),
-            ([place], Some(slice)) => slice.beginning_at(place).part(self.source, skip, dest),
+            ([place], Some(slice)) => slice.part(self.source, place, skip, dest),
             ([place], None) => dest.copy_from_slice(&self.source[place + skip..][..dest.len()]),
         }
         place != [NOWHERE]

@@ -130,7 +130,7 @@ impl<'a> LoopNest<'a> {
                 tiles.run(source, self.offset, dest, threads);
             }
             _ => threads::spread(dest, self.unit, threads, |at, dest| {
-                self.part(source, first + at, dest);
+                self.part(source, self.offset, first + at, dest);
             }),
         }
     }
@@ -159,24 +159,20 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// The same loops with the first piece at byte `offset` of the source.
-    pub(super) fn beginning_at(&self, offset: usize) -> Self {
-        Self { offset, ..*self }
-    }
-
-    /// Writes `dest`, the part of the result that begins at byte `first`.
-    pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
+    /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the result is at byte `at` of
+    /// the source.
+    pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
-            return tiles.part(source, self.offset, first, dest);
+            return tiles.part(source, at, first, dest);
         }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
-            return self.whole_group(source, self.offset, dest);
+            return self.whole_group(source, at, dest);
         }
         let prefetcher = &mut StreamPrefetcher::new(self);
         let outer = self.outer.iter().map(|dim| dim.size);
         let bytes = self.group_bytes() * outer.product::<usize>();
         let dims = (self.outer, bytes);
-        self.groups(source, dims, self.offset, first, dest, prefetcher);
+        self.groups(source, dims, at, first, dest, prefetcher);
     }
 
     /// Writes to `dest` the result of the groups at all positions of `dims`, from byte `skip` of this result on and as

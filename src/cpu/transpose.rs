@@ -23,6 +23,9 @@ use super::{
 use crate::walk::Dim;
 use std::iter;
 
+/// Pieces of this many bytes are read a whole at a time in any order: no tile reads their lines faster.
+const WHOLE: usize = 4 * LINE;
+
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct Band<'d> {
     /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
@@ -43,7 +46,7 @@ impl<'a> Tiles<'a> {
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
         let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
         let (at, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
-        (row.size * piece >= VECTOR).then_some(Self {
+        (row.size * piece >= VECTOR && piece < WHOLE).then_some(Self {
             unit,
             piece,
             outer: &dims[..at],
@@ -179,7 +182,7 @@ impl<'a> Tiles<'a> {
     /// Writes `dest`, which begins at byte `skip` of the lane whose first piece is at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
-        lane.beginning_at(at).part(source, skip, dest);
+        lane.part(source, at, skip, dest);
     }
 
     fn band(&self, source: &[u8], band: Band<'_>) {
