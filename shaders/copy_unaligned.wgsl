@@ -86,10 +86,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
 // Makes four vectors of a row, which begins `first` bytes after the beginning of vector 0.
 fn make_four(row: Row, first: u32, vectors: vec4<u32>) {
-    let end = (first + walk.run + 15u) >> 4u;
     let j = vectors * 16u - first;
-    let inside = vectors < vec4(end);
-    let whole = inside & (j < vec4(walk.run)) & (j + 15u < vec4(walk.run));
+    // `j` wraps before the row.
+    let whole = j < vec4(walk.run - 15u);
     let at = select(vec4(0u), row.base + j, whole & vec4(row.state == FOUND));
     let last = (at + 15u) >> vec4(4u);
     let low_a = source[at.x >> 4u];
@@ -120,6 +119,7 @@ fn make_four(row: Row, first: u32, vectors: vec4<u32>) {
         if whole.z { dest[to.z] = select(shifted(low_c, high_c, at.z), vec4(0u), zero); }
         if whole.w { dest[to.w] = select(shifted(low_d, high_d, at.w), vec4(0u), zero); }
     }
+    let inside = vectors < vec4((first + walk.run + 15u) >> 4u);
     let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), inside & !whole);
     for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
         let vector = vectors[firstTrailingBit(left)];

@@ -13,8 +13,8 @@
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/uniforms.rs; a test compares the two.
 //
-// Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
-// report_rows, report_row, slice_of, workgroup_number. Needs: nothing.
+// Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, may_report, report_rows,
+// report_row, slice_of, workgroup_number. Needs: nothing.
 
 // The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
 // walk has the number.
@@ -23,6 +23,9 @@ override DIMS: u32 = 8u;
 override COORDINATES: u32 = 9u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
+// Whether all coordinates extend along dimensions, from positions that no tuple names: gradients of slices. Sizes and
+// reaches are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+override FIXED: bool = false;
 // Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
 // neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
 override PLAIN: bool = false;
@@ -236,6 +239,12 @@ fn reach_of(c: u32) -> u32 {
 }
 
 fn locate(number: u32) -> Row {
+    return locate_along(number, NONE);
+}
+
+// Locates the row whose innermost digit is `innermost`, and whose other digits make up `number`; or if it is NONE, row
+// `number`.
+fn locate_along(number: u32, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 1u);
     var tuple = 0u;
     var rest = number;
@@ -245,13 +254,15 @@ fn locate(number: u32) -> Row {
         let d = dims() - 1u - n;
         var digit = rest;
         // What is left of the number is the digit of the outermost dimension.
-        if d > 0u {
+        if n == 0u && innermost != NONE {
+            digit = innermost;
+        } else if d > 0u {
             rest = rest / walk.dims[d].size;
             digit -= rest * walk.dims[d].size;
         }
         row.base += digit * walk.dims[d].from_stride;
         row.to += digit * walk.dims[d].to_stride;
-        if COORDINATES > 0u {
+        if COORDINATES > 0u && !FIXED {
             tuple += digit * walk.dims[d].tuple_stride;
             row.later |= select(digit, 0u, walk.dims[d].tuple_stride != 0u);
         }
@@ -263,6 +274,8 @@ fn locate(number: u32) -> Row {
             let number = plain_number_at(begin, walk.coordinates[c].column);
             if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
             move_along(c, number, &row);
+        } else if FIXED {
+            extend_fixed(c, &digits, &row);
         } else if CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
@@ -317,6 +330,24 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<fun
     (*row).places = walk.coordinates[c].size;
     (*row).step = step * walk.coordinates[c].stride;
     (*row).base += (*row).place * walk.coordinates[c].stride;
+}
+
+// Adds a coordinate that is FIXED.
+fn extend_fixed(c: u32, digits: ptr<function, array<u32, 8>>, row: ptr<function, Row>) {
+    let along = walk.coordinates[c].along;
+    let step = walk.coordinates[c].step;
+    let begin = walk.coordinates[c].begin + walk.coordinates[c].digit * step;
+    if along == RUN {
+        (*row).place = begin;
+        (*row).place_step = step;
+        (*row).places = walk.coordinates[c].size;
+        (*row).step = step * walk.coordinates[c].stride;
+        move_along(c, begin, row);
+        return;
+    }
+    let position = begin + (*digits)[along] * step;
+    if position >= walk.coordinates[c].size { (*row).state = MISSING; }
+    move_along(c, position, row);
 }
 
 // Whether unit `j` of a row has a source.

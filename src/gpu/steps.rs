@@ -471,7 +471,7 @@ struct Site<'a> {
     uniforms: Uniforms,
     first_tuple: usize,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 4],
+    of_walk: [(&'static str, usize); 5],
     plain: [(&'static str, usize); 1],
     indices: Bound,
     scratch: Bound,
