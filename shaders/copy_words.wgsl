@@ -173,7 +173,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let group = (number - block * walk.segments) * lanes + lane;
         // Rows beyond the last of the quad have the place of the first, and are not written.
         let steps = select(vec4(0u), FOUR * along.from_stride, exists);
-        let a = locate_along(outer, digits.x);
+        let a = locate_along(outer, true, digits.x);
         if group == 0u && may_report(a) { report_row(rows.x); }
         if BYTES == SQUARE {
             make_square(a, rows, group, exists);

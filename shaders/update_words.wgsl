@@ -29,75 +29,77 @@ fn fetch(at: u32) -> u32 {
     return word;
 }
 
-// Writes those bytes of a word that a row has.
-fn make_word(row: Row, word: u32) {
-    let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
-    // The number of the word's first byte in the row. It is negative if the row begins after it.
-    let t = i32(word * 4u - row.to);
-    let reached = u32(max(t + i32(stride - ELEMENT), 0));
-    var first = reached;
-    if RUN_TO == 2u {
-        first = reached >> 1u;
-    } else if RUN_TO != 1u {
-        first = reached / stride;
-    }
-    let base = row.base + first * row.step;
-    // Where the first of these elements begins in the word, in bits. This is negative if it begins in the word before.
-    let begin = (i32(first * stride) - t) * 8;
-    var bits = 0u;
-    var mask = 0u;
-    for (var n = 0u; n < MOST; n++) {
-        let element = first + n;
-        let place = begin + i32(n * stride * 8u);
-        if element >= walk.run || place >= 32 { continue; }
-        let is_found = has_source(row, element);
-        let value = select(0u, fetch(select(0u, base + n * row.step, is_found)), is_found);
-        let ones = NONE >> (32u - 8u * ELEMENT);
-        if ELEMENT == 1u || place >= 0 {
-            mask |= ones << u32(place);
-            bits |= (value & ones) << u32(place);
-        } else {
-            mask |= ones >> u32(-place);
-            bits |= (value & ones) >> u32(-place);
+// Makes four words of a row, which are multiples of four bytes apart in the row.
+fn make_four(row: Row, words: vec4<u32>) {
+    // The number of each word's first byte in the row. It is negative if the row begins after it.
+    let t = vec4<i32>(words * 4u - row.to);
+    var bits = vec4(0u);
+    var mask = vec4(0u);
+    if FORWARD {
+        // A word may begin before the row or end after it, so its first and its last byte are clamped to the row's.
+        let last = i32(walk.run) - 1;
+        let is_found = row.state == FOUND;
+        let low = select(vec4(0u), row.base + vec4<u32>(clamp(t, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
+        let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
+        let shift = (row.base + u32(t.x)) << 3u;
+        bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
+        // `shift` counts modulo 32. One shift by 32 would be a shift by 0.
+        bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
+        let before = vec4<u32>(max(-t, vec4(0)));
+        let after = vec4<u32>(max(t + 3 - last, vec4(0)));
+        mask = select((vec4(NONE) << (before * 8u)) & (vec4(NONE) >> (after * 8u)), vec4(0u), after > vec4(3u));
+        bits = select(vec4(0u), bits & mask, vec4(is_found));
+    } else {
+        let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
+        // The first element that has a byte in the word or after it.
+        let reached = vec4<u32>(max(t + i32(stride - ELEMENT), vec4(0)));
+        var first = reached;
+        if RUN_TO == 2u {
+            first = reached >> vec4(1u);
+        } else if RUN_TO != 1u {
+            first = reached / stride;
+        }
+        let at = row.base + first * row.step;
+        // Where it begins in the word, in bits: before the word, if this is negative.
+        let begin = (vec4<i32>(first * stride) - t) * 8;
+        for (var n = 0u; n < MOST; n++) {
+            let element = first + n;
+            let place = begin + i32(n * stride * 8u);
+            var inside = element < vec4(walk.run);
+            // Elements of one byte at even distances fill words evenly.
+            if ELEMENT > 1u || (RUN_TO & 1u) != 0u || RUN_TO == 0u { inside &= place < vec4(32); }
+            var found = inside & vec4(row.state == FOUND);
+            if CROPS {
+                found &= vec4(lies_inside(row, element.x), lies_inside(row, element.y), lies_inside(row, element.z),
+                    lies_inside(row, element.w));
+            }
+            let safe = select(vec4(0u), at + n * row.step, found);
+            let values = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
+            let ones = NONE >> (32u - 8u * ELEMENT);
+            bits |= placed(select(vec4(0u), values & vec4(ones), found), place);
+            mask |= placed(select(vec4(0u), vec4(ones), inside), place);
         }
     }
+    store(words.x, bits.x, mask.x);
+    store(words.y, bits.y, mask.y);
+    store(words.z, bits.z, mask.z);
+    store(words.w, bits.w, mask.w);
+}
+
+// The bits of elements that begin `place` bits after the beginning of their words.
+fn placed(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
+    let after = elements << vec4<u32>(place);
+    if ELEMENT == 1u { return after; }
+    return select(elements >> vec4<u32>(-place), after, place >= vec4(0));
+}
+
+fn store(word: u32, bits: u32, mask: u32) {
     if mask == NONE {
         atomicStore(&dest[word], bits);
     } else if mask != 0u {
         atomicAnd(&dest[word], ~mask);
         atomicOr(&dest[word], bits);
     }
-}
-
-// Makes those of four words of a row that are less than `end`. The words are multiples of four bytes apart in the
-// source, too.
-fn make_four(row: Row, words: vec4<u32>, end: u32) {
-    if FORWARD {
-        let t = words * 4u - row.to;
-        // `t` wraps before the row.
-        let whole = t < vec4(max(walk.run, 3u) - 3u);
-        let found = whole & vec4(row.state == FOUND);
-        let at = select(vec4(0u), row.base + t, found);
-        let last = (at + 3u) >> vec4(2u);
-        let low = vec4(source[at.x >> 2u], source[at.y >> 2u], source[at.z >> 2u], source[at.w >> 2u]);
-        let high = vec4(source[last.x], source[last.y], source[last.z], source[last.w]);
-        let bits = select(vec4(0u), (low >> (at << vec4(3u))) | ((high << vec4(1u)) << ~(at << vec4(3u))), found);
-        if whole.x { atomicStore(&dest[words.x], bits.x); }
-        if whole.y { atomicStore(&dest[words.y], bits.y); }
-        if whole.z { atomicStore(&dest[words.z], bits.z); }
-        if whole.w { atomicStore(&dest[words.w], bits.w); }
-        if all(whole) { return; }
-        let edges = select(vec4(1u, 2u, 4u, 8u), vec4(0u), whole);
-        for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
-            let word = words[firstTrailingBit(left)];
-            if word < end { make_word(row, word); }
-        }
-        return;
-    }
-    if words.x < end { make_word(row, words.x); }
-    if words.y < end { make_word(row, words.y); }
-    if words.z < end { make_word(row, words.z); }
-    if words.w < end { make_word(row, words.w); }
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -111,13 +113,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let row = locate(number);
     if part == 0u && lane == 0u && may_report(row) { report_row(number); }
     if row.state == ELSEWHERE { return; }
-    let span = (walk.run - 1u) * walk.run_to + ELEMENT;
-    let begin = (row.to >> 2u) + part * walk.segment;
-    let end = min(begin + walk.segment, (row.to + span + 3u) >> 2u);
-    let words = begin + lane + lanes * FOUR;
+    let words = (row.to >> 2u) + part * walk.segment + lane + lanes * FOUR;
     if LOOPS {
-        for (var n = 0u; n < walk.segment; n += 4u * lanes) { make_four(row, words + n, end); }
+        for (var n = 0u; n < walk.segment; n += 4u * lanes) { make_four(row, words + n); }
     } else {
-        make_four(row, words, end);
+        make_four(row, words);
     }
 }

@@ -239,12 +239,11 @@ fn reach_of(c: u32) -> u32 {
 }
 
 fn locate(number: u32) -> Row {
-    return locate_along(number, NONE);
+    return locate_along(number, false, 0u);
 }
 
-// Locates the row whose innermost digit is `innermost`, and whose other digits make up `number`; or if it is NONE, row
-// `number`.
-fn locate_along(number: u32, innermost: u32) -> Row {
+// The same for the row whose innermost digit is `innermost`, if that is `known`; then `number` counts the other digits.
+fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 1u);
     var tuple = 0u;
     var rest = number;
@@ -254,7 +253,7 @@ fn locate_along(number: u32, innermost: u32) -> Row {
         let d = dims() - 1u - n;
         var digit = rest;
         // What is left of the number is the digit of the outermost dimension.
-        if n == 0u && innermost != NONE {
+        if n == 0u && known {
             digit = innermost;
         } else if d > 0u {
             rest = rest / walk.dims[d].size;
