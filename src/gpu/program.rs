@@ -98,9 +98,10 @@ modules! {
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 2] = [
+const IMPORTED: [(&str, &str); 3] = [
     ("walk.wgsl", include_str!("../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../shaders/chain.wgsl")),
+    ("parts.wgsl", include_str!("../../shaders/parts.wgsl")),
 ];
 
 /// What stands before a kernel's text.
