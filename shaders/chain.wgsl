@@ -13,6 +13,11 @@
 // Defines: slice_at, first_of, first_after, next_of, unit_of, link_of, to_next. Needs: lists, an array of words.
 #import walk.wgsl
 
+// Whether the last step looks at rows instead of slices, because rows are few.
+override BY_ROWS: bool = false;
+// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
+override FRESH: bool = false;
+
 fn slice_at(row: u32) -> u32 {
     return lists[walk.slices * walk.lists + row];
 }

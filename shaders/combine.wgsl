@@ -1,16 +1,10 @@
-// Combinations, the last step, of numbers of one or two words, and of smaller ones if rows are whole words. An invocation takes `segment` units of a slice of the
-// destination, and combines each with the same unit of every row of the slice, in order. It looks at all slices or, if
-// rows are few (BY_ROWS), at the slices that have rows, each for its first row.
+// Combinations, the last step, of numbers of one or two words, and of smaller ones if rows are whole words. An
+// invocation takes `segment` units of a slice of the destination, and combines each with the same unit of every row of
+// the slice, in order. It looks at all slices or, if rows are few (BY_ROWS), at each row that is the first of a slice.
 //
 // Needs: `Unit`, and two functions that convert: `words` a unit to four words, and `unit` four words to a unit.
 #import chain.wgsl
 #import parts.wgsl
-
-override BY_ROWS: bool = false;
-// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
-override FRESH: bool = false;
-// Whether an invocation has several units: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
 
 @group(0) @binding(0) var<storage, read> lists: array<u32>;
 @group(0) @binding(1) var<storage, read> source: array<Unit>;

@@ -7,9 +7,6 @@
 #import chain.wgsl
 #import parts.wgsl
 
-override BY_ROWS: bool = false;
-// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
-override FRESH: bool = false;
 @group(0) @binding(0) var<storage, read> lists: array<u32>;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;

@@ -11,15 +11,11 @@ override ELEMENT: u32 = 1u;
 override RUN_TO: u32 = 0u;
 // Whether rows are bytes without gaps on both sides, so that the words of a row are loaded as words.
 override FORWARD: bool = false;
-// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
 // The most elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
-
-const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 
 // Loads the element at byte `at`; the bytes above it have no meaning.
 fn fetch(at: u32) -> u32 {
@@ -111,7 +107,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;
     let row = locate(number);
-    if part == 0u && lane == 0u && may_report(row) { report_row(number); }
+    if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
     if row.state == ELSEWHERE { return; }
     let words = (row.to >> 2u) + part * walk.segment + lane + lanes * FOUR;
     if LOOPS {

@@ -31,6 +31,8 @@ override FIXED: bool = false;
 override PLAIN: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
+// Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops.
+override LOOPS: bool = false;
 // The number of invocations in a workgroup. The host makes it a constant.
 override WORKGROUP: u32 = 256u;
 
@@ -132,6 +134,7 @@ struct Report {
 @group(1) @binding(0) var<storage, read_write> report: Report;
 @group(2) @binding(0) var<uniform> walk: Walk;
 
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 const NONE: u32 = 0xffffffffu;
 // In place of a dimension: the run.
 const RUN: u32 = 0xfffffffeu;
@@ -152,7 +155,8 @@ struct Row {
     // Where unit 0 of the row lies in the destination.
     to: u32,
     state: u32,
-    // 0 for the first row that has this row's tuple. That row reports it.
+    // The number of the row's tuple, and 0 for the first row that has it. That row reports it.
+    tuple: u32,
     later: u32,
     // If the run is cropped: unit j lies inside if place + j * place_step is less than `places`.
     place: u32,
@@ -204,7 +208,7 @@ fn plus(a: Number, b: u32) -> Number {
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = walk.coordinates[c].size;
-    if CROPS && column == NONE {
+    if FIXED || CROPS && column == NONE {
         let begin = walk.coordinates[c].begin;
         return Number(begin, select(0u, NONE, begin >= HIGH));
     }
@@ -229,7 +233,7 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
 
 fn is_flipped(c: u32, tuple: u32) -> bool {
     let flip = walk.coordinates[c].flip;
-    if flip == NONE { return false; }
+    if FIXED || flip == NONE { return false; }
     let number = number_at(tuple, flip);
     return (number.low | number.high) != 0u;
 }
@@ -244,8 +248,7 @@ fn locate(number: u32) -> Row {
 
 // The same for the row whose innermost digit is `innermost`, if that is `known`; then `number` counts the other digits.
 fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
-    var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 1u);
-    var tuple = 0u;
+    var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
     // The digits that a crop needs again.
     var digits: array<u32, 8>;
@@ -262,20 +265,18 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
         row.base += digit * walk.dims[d].from_stride;
         row.to += digit * walk.dims[d].to_stride;
         if COORDINATES > 0u && !FIXED {
-            tuple += digit * walk.dims[d].tuple_stride;
+            row.tuple += digit * walk.dims[d].tuple_stride;
             row.later |= select(digit, 0u, walk.dims[d].tuple_stride != 0u);
         }
         if CROPS { digits[d] = digit; }
     }
-    let begin = walk.tuples + tuple * walk.tuple_words;
+    let begin = walk.tuples + row.tuple * walk.tuple_words;
     for (var c = 0u; c < coordinates(); c++) {
         if PLAIN {
             let number = plain_number_at(begin, walk.coordinates[c].column);
             if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
             move_along(c, number, &row);
-        } else if FIXED {
-            extend_fixed(c, &digits, &row);
-        } else if CROPS && walk.coordinates[c].along != NONE {
+        } else if FIXED || CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
             let position = begin_of(c, begin, 0u);
@@ -287,12 +288,12 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
 
 // Adds coordinate `c` at `position` to a row.
 fn add(c: u32, position: Number, row: ptr<function, Row>) {
-    let inside = position.high == 0u && position.low < walk.coordinates[c].size;
+    let inside = (FIXED || position.high == 0u) && position.low < walk.coordinates[c].size;
     let distance = position.low - walk.coordinates[c].first;
     // A tuple that is out of range in one coordinate is so whatever the others are.
     if !inside {
         (*row).state = select(MISSING, ELSEWHERE, flag(KEEPS));
-    } else if distance >= walk.coordinates[c].count && (*row).state == FOUND {
+    } else if !FIXED && distance >= walk.coordinates[c].count && (*row).state == FOUND {
         (*row).state = ELSEWHERE;
     }
     move_along(c, position.low, row);
@@ -324,29 +325,11 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<fun
     // The run itself is cropped: its units are checked one by one, as 32-bit numbers. Where the host lets the run be
     // cropped, sizes and reaches are less than 2^30, so a begin farther away than that may as well be 2^31.
     let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
-    (*row).place = select(HIGH, begin.low, near);
+    (*row).place = select(HIGH, begin.low, FIXED || near);
     (*row).place_step = step;
     (*row).places = walk.coordinates[c].size;
     (*row).step = step * walk.coordinates[c].stride;
     (*row).base += (*row).place * walk.coordinates[c].stride;
-}
-
-// Adds a coordinate that is FIXED.
-fn extend_fixed(c: u32, digits: ptr<function, array<u32, 8>>, row: ptr<function, Row>) {
-    let along = walk.coordinates[c].along;
-    let step = walk.coordinates[c].step;
-    let begin = walk.coordinates[c].begin + walk.coordinates[c].digit * step;
-    if along == RUN {
-        (*row).place = begin;
-        (*row).place_step = step;
-        (*row).places = walk.coordinates[c].size;
-        (*row).step = step * walk.coordinates[c].stride;
-        move_along(c, begin, row);
-        return;
-    }
-    let position = begin + (*digits)[along] * step;
-    if position >= walk.coordinates[c].size { (*row).state = MISSING; }
-    move_along(c, position, row);
 }
 
 // Whether unit `j` of a row has a source.
@@ -363,29 +346,17 @@ fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports those of the tuples of four rows that are out of range, for rows that `may_report`.
-fn report_rows(numbers: vec4<u32>, may: vec4<bool>) {
+// Reports those of four tuples that are out of range, for rows that `may_report`.
+fn report_rows(list: vec4<u32>, may: vec4<bool>) {
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
-        report_row(numbers[firstTrailingBit(left)]);
+        report_row(list[firstTrailingBit(left)]);
     }
 }
 
-// Reports the tuple of a row if it is out of range.
-fn report_row(number: u32) {
-    if COORDINATES == 0u { return; }
-    var tuple = 0u;
-    var rest = number;
-    for (var n = 0u; n < dims(); n++) {
-        let d = dims() - 1u - n;
-        var digit = rest;
-        if d > 0u {
-            rest = rest / walk.dims[d].size;
-            digit -= rest * walk.dims[d].size;
-        }
-        tuple += digit * walk.dims[d].tuple_stride;
-    }
-    if is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
+// Reports the tuple with number `tuple` if it is out of range.
+fn report_row(tuple: u32) {
+    if COORDINATES > 0u && is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
         atomicAdd(&report.count, 1u);
         atomicMax(&report.first, ~(walk.first_row + tuple));
     }
@@ -408,7 +379,7 @@ fn is_out_of_range(tuple: u32) -> bool {
 // them. One invocation of a row `speaks` for it.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
-    if speaks && may_report(row) { report_row(number); }
+    if speaks && may_report(row) { report_row(row.tuple); }
     let slice = row.base - walk.first_slice;
     let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);

@@ -233,8 +233,8 @@ impl Site<'_> {
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
         // The place of a row in the result follows from its number.
-        let near = near(&walk, &run, size, SECTOR.cast_signed())
-            .is_some_and(|d| d + 1 == walk.dims.len());
+        let near =
+            near(&walk, &run, size, SECTOR.cast_signed()).is_some_and(|d| d + 1 == walk.dims.len());
         let grid = match is_short {
             true => {
                 let groups = (rows * run.dim.size + head).div_ceil(4);
@@ -277,7 +277,10 @@ impl Site<'_> {
             ("ROWS", grid.rows),
             ("ELEMENT", element),
             ("SHORT", usize::from(is_short)),
-            ("STRADDLES", usize::from(straddles || order != 0 && !is_aligned)),
+            (
+                "STRADDLES",
+                usize::from(straddles || order != 0 && !is_aligned),
+            ),
             ("BYTES", order),
             (
                 "LOOPS",
