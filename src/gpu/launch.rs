@@ -228,7 +228,7 @@ impl Site<'_> {
         let is_square = element == 1
             && !is_short
             && head == 0
-            && run.dim.size % 4 == 0
+            && run.dim.size.is_multiple_of(4)
             && run.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);

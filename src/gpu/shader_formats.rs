@@ -130,7 +130,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                 let parts = is("NUMBERS", 4);
                 is("ELEMENT", 3)
                     || parts && !is("COMBINE", 0)
-                    || !parts && !(is("RULE", 0) && is("ELEMENT", 2))
+                    || !(parts || is("RULE", 0) && is("ELEMENT", 2))
             }
             _ => false,
         }
