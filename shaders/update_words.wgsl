@@ -61,9 +61,7 @@ fn make_four(row: Row, words: vec4<u32>) {
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;
             let place = begin + i32(n * stride * 8u);
-            var inside = element < vec4(walk.run);
-            // Elements of one byte at even distances fill words evenly.
-            if ELEMENT > 1u || (RUN_TO & 1u) != 0u || RUN_TO == 0u { inside &= place < vec4(32); }
+            let inside = (element < vec4(walk.run)) & (place < vec4(32));
             var found = inside & vec4(row.state == FOUND);
             if CROPS {
                 found &= vec4(lies_inside(row, element.x), lies_inside(row, element.y), lies_inside(row, element.z),
