@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
 //! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
-//! | dense | `copy_words` | elements of 1, 2 or 3 bytes |
+//! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //!
 //! The kernel does not depend on the adapter. Numbers do: [`Tuning`](super::caps::Tuning).
