@@ -5,36 +5,53 @@
 // - `walk.lists` heads of each of the `walk.slices` slices. Few slices have several lists each, so that lists stay
 //   short; then the rows r with the same r >> list_shift share a list. A head is a row's number or 0.
 // - for each of the `walk.rows` rows, its slice or NONE
-// - for each row that a list has, the next one of the list
-// - for each row, the next row of its slice
+// - for each row two links: to the next row of its list, if it is in one, and to that of its slice. If slices have one
+//   list each, a row's links are neighbours, so that a sector has both. Otherwise all links of a kind are.
 //
 // Numbers up to `first_row` are those of earlier dispatches and stand for no row.
 //
-// Defines: slice_at, first_of, next_of, unit_of. Needs: lists, an array of words.
+// Defines: slice_at, first_of, first_after, next_of, unit_of, link_of, to_next. Needs: lists, an array of words.
 #import walk.wgsl
+
+// Whether the last step looks at rows instead of slices, because rows are few.
+override BY_ROWS: bool = false;
+// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
+override FRESH: bool = false;
 
 fn slice_at(row: u32) -> u32 {
     return lists[walk.slices * walk.lists + row];
 }
 
-// Where row `number` has its link to the next one of its list, and `walk.rows` words later to the next one of its slice.
-fn links_of(number: u32) -> u32 {
-    return walk.slices * walk.lists + walk.rows + number - walk.first_row - 1u;
+// Where row `row` has its link to the next one of its list.
+fn link_of(row: u32) -> u32 {
+    return walk.slices * walk.lists + walk.rows + row * select(1u, 2u, walk.lists == 1u);
+}
+
+// The distance from that to its link to the next one of its slice.
+fn to_next() -> u32 {
+    return select(walk.rows, 1u, walk.lists == 1u);
 }
 
 // The smallest number in the lists of a slice, from list `list` on, that is larger than `after`; 0 if there is none. A
 // list that is not empty has smaller numbers than the lists after it.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
-    var first = NONE;
-    // The outer loop does not end where a number was found: if it does, the OpenGL of Mesa 22.3 gives wrong results.
-    for (var n = list; n < walk.lists; n++) {
-        if first == NONE {
-            for (var number = lists[slice * walk.lists + n]; number > walk.first_row; number = lists[links_of(number)]) {
-                if number > after { first = min(first, number); }
-            }
+    var first = first_in(lists[slice * walk.lists + list], after);
+    // The loop does not end where a number was found: if it does, the OpenGL of Mesa 22.3 gives wrong results.
+    if walk.lists > 1u {
+        for (var n = list + 1u; n < walk.lists; n++) {
+            if first == NONE { first = first_in(lists[slice * walk.lists + n], after); }
         }
     }
     return select(first, 0u, first == NONE);
+}
+
+// The smallest number in a list that is larger than `after`; NONE if there is none.
+fn first_in(head: u32, after: u32) -> u32 {
+    var first = NONE;
+    for (var number = head; number > walk.first_row; number = lists[link_of(number - walk.first_row - 1u)]) {
+        if number > after { first = min(first, number); }
+    }
+    return first;
 }
 
 fn first_of(slice: u32) -> u32 {
@@ -42,7 +59,7 @@ fn first_of(slice: u32) -> u32 {
 }
 
 fn next_of(number: u32) -> u32 {
-    return lists[links_of(number) + walk.rows];
+    return lists[link_of(number - walk.first_row - 1u) + to_next()];
 }
 
 // Where unit `j` of row `number` lies in the updates.

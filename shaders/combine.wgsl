@@ -1,13 +1,10 @@
-// Combinations, the last step, of numbers of one or two words. An invocation takes `segment` units of a slice of the
-// destination, and combines each with the same unit of every row of the slice, in order. It looks at all slices or, if
-// rows are few (BY_ROWS), at the slices that have rows, each for its first row.
+// Combinations, the last step, of numbers of one or two words, and of smaller ones if rows are whole words. An
+// invocation takes `segment` units of a slice of the destination, and combines each with the same unit of every row of
+// the slice, in order. It looks at all slices or, if rows are few (BY_ROWS), at each row that is the first of a slice.
 //
 // Needs: `Unit`, and two functions that convert: `words` a unit to four words, and `unit` four words to a unit.
 #import chain.wgsl
-
-override BY_ROWS: bool = false;
-// Whether slices are zeros before, so that their values are not read and those without rows become zeros.
-override FRESH: bool = false;
+#import parts.wgsl
 
 @group(0) @binding(0) var<storage, read> lists: array<u32>;
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
@@ -21,11 +18,12 @@ const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
 // The type of elements; 0 stands for unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
-// subtracted.
+// subtracted. Numbers of less than a word (PARTS) are combined by the rule of `parts.wgsl`.
 override NUMBERS: u32 = 0u;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
+const PARTS: u32 = 4u;
 
 // Maps numbers to unsigned integers that have the same order. Both zeros of floats map to the same integer. The
 // integers of NaNs have no meaning.
@@ -64,6 +62,9 @@ fn arithmetic(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 }
 
 fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    if NUMBERS == PARTS {
+        return vec4(combined_parts(a.x, b.x), combined_parts(a.y, b.y), combined_parts(a.z, b.z), combined_parts(a.w, b.w));
+    }
     if COMBINE >= MIN {
         return extremes(a, b);
     }
@@ -101,15 +102,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (BY_ROWS && first != walk.first_row + owner + 1u) || (!FRESH && first == 0u) { return; }
     let to = walk.to_base + slice * walk.pitch;
     let begin = (id - owner * walk.segments) * walk.segment;
-    for (var j = begin; j < min(begin + walk.segment, walk.run); j++) {
-        var result = vec4(0u);
-        if !FRESH { result = words(dest[to + j]); }
-        // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
-        for (var number = first; number > walk.first_row;) {
-            let update = source[unit_of(number, j)];
-            number = next_of(number);
-            result = combined(result, words(update));
-        }
-        dest[to + j] = unit(result);
+    if LOOPS {
+        for (var j = begin; j < min(begin + walk.segment, walk.run); j++) { combine_rows(first, to, j); }
+    } else {
+        combine_rows(first, to, begin);
     }
+}
+
+// Combines unit `j` of the slice at `to` with those of its rows, from row `first` on.
+fn combine_rows(first: u32, to: u32, j: u32) {
+    var result = vec4(0u);
+    if !FRESH { result = words(dest[to + j]); }
+    // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
+    for (var number = first; number > walk.first_row;) {
+        let update = source[unit_of(number, j)];
+        number = next_of(number);
+        result = combined(result, words(update));
+    }
+    dest[to + j] = unit(result);
 }

@@ -13,13 +13,9 @@ override ROWS: u32 = 1u;
 // If ROWS is 1: the rows whose tiles alternate. 8 in transposes on adapters on which loops cost little, so that the
 // invocations that such an adapter runs at once take neighbours in the source.
 override ABREAST: u32 = 1u;
-// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
 
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
 @group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
-
-const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -39,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let end = min(first + walk.segment, walk.run);
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first + lane == 0u && may_report(at) { report_row(row); }
+        if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         var units = first + lane + lanes * FOUR;
         if LOOPS {
             for (; units.x < end; units += 4u * lanes) {
@@ -61,7 +57,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let c = locate(found.z);
         let d = locate(found.w);
         let speaks = exists & vec4(unit == 0u);
-        report_rows(rows, speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
+        report_rows(vec4(a.tuple, b.tuple, c.tuple, d.tuple), speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
         move_four(a, b, c, d, vec4(unit), exists & vec4(unit < walk.run));
     }
 }

@@ -5,13 +5,8 @@
 // Needs: nothing.
 #import walk.wgsl
 
-// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
-
 @group(0) @binding(1) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> dest: array<vec4<u32>>;
-
-const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 
 // The 16 bytes that begin at byte `at` & 15 of two vectors.
 fn shifted(low: vec4<u32>, high: vec4<u32>, at: u32) -> vec4<u32> {
@@ -73,7 +68,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;
     let row = locate(number);
-    if part == 0u && lane == 0u && may_report(row) { report_row(number); }
+    if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
     let first = number * walk.run + walk.head;
     let begin = select((first + 15u) >> 4u, 0u, number == 0u);
     let vectors = begin + part * walk.segment + lane + lanes * FOUR;
@@ -86,25 +81,17 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
 // Makes four vectors of a row, which begins `first` bytes after the beginning of vector 0.
 fn make_four(row: Row, first: u32, vectors: vec4<u32>) {
-    let end = (first + walk.run + 15u) >> 4u;
     let j = vectors * 16u - first;
-    let inside = vectors < vec4(end);
-    let whole = inside & (j < vec4(walk.run)) & (j + 15u < vec4(walk.run));
+    // `j` wraps before the row.
+    let whole = j < vec4(walk.run - 15u);
     let at = select(vec4(0u), row.base + j, whole & vec4(row.state == FOUND));
     let last = (at + 15u) >> vec4(4u);
-    let low_a = source[at.x >> 4u];
-    let low_b = source[at.y >> 4u];
-    let low_c = source[at.z >> 4u];
-    let low_d = source[at.w >> 4u];
-    let high_a = source[last.x];
-    let high_b = source[last.y];
-    let high_c = source[last.z];
-    let high_d = source[last.w];
     // The vectors of a row are whole vectors apart, so all four are shifted alike.
-    let a = shifted(low_a, high_a, at.x);
-    let b = shifted(low_b, high_b, at.x);
-    let c = shifted(low_c, high_c, at.x);
-    let d = shifted(low_d, high_d, at.x);
+    let shift = row.base + j.x;
+    let a = shifted(source[at.x >> 4u], source[last.x], shift);
+    let b = shifted(source[at.y >> 4u], source[last.y], shift);
+    let c = shifted(source[at.z >> 4u], source[last.z], shift);
+    let d = shifted(source[at.w >> 4u], source[last.w], shift);
     let to = walk.to_base + vectors;
     if all(whole) && row.state == FOUND {
         dest[to.x] = a;
@@ -116,10 +103,11 @@ fn make_four(row: Row, first: u32, vectors: vec4<u32>) {
     if row.state != ELSEWHERE {
         let zero = row.state == MISSING;
         if whole.x { dest[to.x] = select(a, vec4(0u), zero); }
-        if whole.y { dest[to.y] = select(shifted(low_b, high_b, at.y), vec4(0u), zero); }
-        if whole.z { dest[to.z] = select(shifted(low_c, high_c, at.z), vec4(0u), zero); }
-        if whole.w { dest[to.w] = select(shifted(low_d, high_d, at.w), vec4(0u), zero); }
+        if whole.y { dest[to.y] = select(b, vec4(0u), zero); }
+        if whole.z { dest[to.z] = select(c, vec4(0u), zero); }
+        if whole.w { dest[to.w] = select(d, vec4(0u), zero); }
     }
+    let inside = vectors < vec4((first + walk.run + 15u) >> 4u);
     let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), inside & !whole);
     for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
         let vector = vectors[firstTrailingBit(left)];

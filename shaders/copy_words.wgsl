@@ -2,9 +2,10 @@
 // ELEMENT whole words, which one invocation makes. Distances are in bytes.
 //
 // A row owns the groups whose first element is its own; its last group may end in the next row. `lanes` neighbouring
-// invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four groups, and
-// has sixteen loads in flight. If ROWS is 1, the four groups belong to one row, `lanes` apart; a tile is `segment`
-// groups of a row. If ROWS is 4, they belong to four neighbouring rows, as in `copy.wgsl`.
+// invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four groups. It
+// loads everything that these need before it stores any. If ROWS is 1, the four groups belong to one row, `lanes`
+// apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the innermost of
+// `dims`; where its size is no multiple of four, the last of its rows are fewer.
 //
 // Needs: nothing.
 #import walk.wgsl
@@ -14,25 +15,32 @@ override ROWS: u32 = 1u;
 override ELEMENT: u32 = 1u;
 // Whether rows have fewer than four elements. Then an invocation makes one group, and looks up each of its elements.
 override SHORT: bool = false;
-// Whether an element may lie in two words.
+// Whether an element, or four bytes that are loaded together, may lie in two words.
 override STRADDLES: bool = ELEMENT == 3u;
-// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
+// Where the bytes of a word of the result lie in the source, if not just anywhere: words are loaded then instead of
+// elements. FORWARD: in the same order, without gaps. BACKWARD: in reverse. EITHER: in one of the two, as tuples say.
+// SQUARE: in four words, whose other bytes belong to the next three rows. Then ROWS is 4, and each row begins with a
+// group.
+override BYTES: u32 = 0u;
+const FORWARD: u32 = 1u;
+const BACKWARD: u32 = 2u;
+const EITHER: u32 = 3u;
+const SQUARE: u32 = 4u;
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 
-const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+// Loads the word at byte `at`, of which no more than the first `last` + 1 bytes are used.
+fn fetch_word(at: u32, last: u32) -> u32 {
+    var word = source[at >> 2u] >> (at << 3u);
+    // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
+    if STRADDLES { word |= (source[(at + last) >> 2u] << 1u) << ~(at << 3u); }
+    return word;
+}
 
 // Loads the element at byte `at`, with zeros above it.
 fn fetch(at: u32) -> u32 {
-    var word = source[at >> 2u] >> (at << 3u);
-    if STRADDLES {
-        let last = source[(at + ELEMENT - 1u) >> 2u];
-        // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
-        word |= (last << 1u) << ~(at << 3u);
-    }
-    return word & (NONE >> (32u - 8u * ELEMENT));
+    return fetch_word(at, ELEMENT - 1u) & (NONE >> (32u - 8u * ELEMENT));
 }
 
 fn fetch_four(at: vec4<u32>, found: vec4<bool>) -> vec4<u32> {
@@ -91,7 +99,7 @@ fn make_short(group: u32) {
         store_some(group, fetched, written);
     }
     let may = vec4(may_report(a), may_report(b), may_report(c), may_report(d));
-    report_rows(rows, may & inside & (j == vec4(0u)));
+    report_rows(vec4(a.tuple, b.tuple, c.tuple, d.tuple), may & inside & (j == vec4(0u)));
 }
 
 // Does the same for a group at the end of a row of at least four elements, which may hold the beginning of the next row.
@@ -107,11 +115,9 @@ fn make_edge(group: u32) {
     let later = inside & (of_row >= vec4(walk.run));
     let j = select(of_row, of_row - walk.run, later);
     let at = select(a.base + j * a.step, b.base + j * b.step, later);
-    let of_a = vec4(has_source(a, j.x), has_source(a, j.y), has_source(a, j.z), has_source(a, j.w));
-    let of_b = vec4(has_source(b, j.x), has_source(b, j.y), has_source(b, j.z), has_source(b, j.w));
-    let found = inside & select(of_a, of_b, later);
-    let written = inside & (select(vec4(a.state), vec4(b.state), later) != vec4(ELSEWHERE));
-    store_some(group, fetch_four(at, found), written);
+    let state = select(vec4(a.state), vec4(b.state), later);
+    let found = inside & (state == vec4(FOUND)) & select(are_inside(a, j), are_inside(b, j), later);
+    store_some(group, fetch_four(at, found), inside & (state != vec4(ELSEWHERE)));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -132,77 +138,125 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let first = (tile - row * walk.segments) * walk.segment;
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first + lane == 0u && may_report(at) { report_row(row); }
+        if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         let groups = first + lane + lanes * FOUR;
         if LOOPS {
             for (var n = 0u; n < walk.segment; n += 4u * lanes) {
-                make_four(vec4(row), at, at, at, at, groups + n, vec4(true));
+                make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true));
             }
         } else {
-            make_four(vec4(row), at, at, at, at, groups, vec4(true));
+            make_four(at, vec4(row), vec4(at.base), groups, vec4(true));
         }
     } else {
+        // Four rows are a quad.
         let block = number / walk.segments;
-        let numbers = (block * side + of_side) * 4u + FOUR;
-        let exists = numbers < vec4(walk.rows);
-        if !exists.x { return; }
-        let rows = min(numbers, vec4(walk.rows - 1u));
-        let groups = vec4((number - block * walk.segments) * lanes + lane);
-        let a = locate(rows.x);
-        let b = locate(rows.y);
-        let c = locate(rows.z);
-        let d = locate(rows.w);
-        let speaks = exists & (groups == vec4(0u));
-        report_rows(rows, speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
-        make_four(rows, a, b, c, d, groups, exists);
+        let quad = block * side + of_side;
+        let along = walk.dims[dims() - 1u];
+        let quads = (along.size + 3u) >> 2u;
+        var outer = 0u;
+        if dims() > 1u { outer = quad / quads; }
+        let digits = (quad - outer * quads) * 4u + FOUR;
+        let rows = outer * along.size + digits;
+        if rows.x >= walk.rows { return; }
+        let exists = digits < vec4(along.size);
+        let group = (number - block * walk.segments) * lanes + lane;
+        let row = locate_along(outer, true, digits.x);
+        if group == 0u && may_report(row) { report_row(row.tuple); }
+        if BYTES == SQUARE {
+            make_square(row, rows.x, group, exists);
+        } else {
+            make_four(row, rows, row.base + FOUR * along.from_stride, vec4(group), exists);
+        }
     }
 }
 
-// Makes one group each of four rows, which are numbered from the first that the row owns.
-fn make_four(rows: vec4<u32>, a: Row, b: Row, c: Row, d: Row, numbers: vec4<u32>, exists: vec4<bool>) {
-    // Each row's first element, counted from the beginning of group 0, and the groups that the row owns.
-    let first = rows * walk.run + walk.head;
-    let groups = numbers + select((first + 3u) >> vec4(2u), vec4(0u), rows == vec4(0u));
-    let inside = exists & (groups < ((first + walk.run + 3u) >> vec4(2u)));
+// Makes a group of each row of a quad. Rows have only whole groups, which are words, and all have one state.
+fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
+    let j = group * 4u;
+    if j >= walk.run || row.state == ELSEWHERE { return; }
+    let found = row.state == FOUND;
+    let last = select(select(select(0u, 1u, exists.y), 2u, exists.z), 3u, exists.w);
+    let at = select(0u, row.base + j * row.step, found);
+    let step = select(0u, row.step, found);
+    let a = fetch_word(at, last);
+    let b = fetch_word(at + step, last);
+    let c = fetch_word(at + 2u * step, last);
+    let d = fetch_word(at + 3u * step, last);
+    // First pairs of bytes change places, then pairs of halves.
+    let even = 0x00ff00ffu;
+    let low = vec2((a & even) | ((b & even) << 8u), (c & even) | ((d & even) << 8u));
+    let high = vec2(((a >> 8u) & even) | (b & ~even), ((c >> 8u) & even) | (d & ~even));
+    let of_row = walk.run >> 2u;
+    let to = walk.to_base + number * of_row + group;
+    dest[to] = select(0u, (low.x & 0xffffu) | (low.y << 16u), found);
+    if exists.y { dest[to + of_row] = select(0u, (high.x & 0xffffu) | (high.y << 16u), found); }
+    if exists.z { dest[to + 2u * of_row] = select(0u, (low.x >> 16u) | (low.y & 0xffff0000u), found); }
+    if exists.w { dest[to + 3u * of_row] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), found); }
+}
+
+// Makes one group of each of four rows, which are one or differ only in their bases. The groups are numbered from the
+// first that the row owns.
+fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>) {
+    // Each row's first element, counted from the beginning of group 0, and the first group that the row owns.
+    var first = vec4(rows.x * walk.run + walk.head);
+    var begin = vec4(select((first.x + 3u) >> 2u, 0u, rows.x == 0u));
+    if ROWS > 1u {
+        first = rows * walk.run + walk.head;
+        begin = select((first + 3u) >> vec4(2u), vec4(0u), rows == vec4(0u));
+    }
+    let groups = numbers + begin;
     let j = groups * 4u - first;
     // Whether the row holds all elements of the group, and a crop all their sources. `j` wraps before the row. Positions
     // are in order, so those between two that lie inside do, too.
-    var whole = inside & (j < vec4(walk.run)) & (j + 3u < vec4(walk.run));
-    if CROPS {
-        let last = j + 3u;
-        whole &= vec4(lies_inside(a, j.x), lies_inside(b, j.y), lies_inside(c, j.z), lies_inside(d, j.w));
-        whole &= vec4(lies_inside(a, last.x), lies_inside(b, last.y), lies_inside(c, last.z), lies_inside(d, last.w));
-    }
-    let state = vec4(a.state, b.state, c.state, d.state);
-    let found = whole & (state == vec4(FOUND));
-    let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
-    let words_a = four_of(a, at.x, found.x);
-    let words_b = four_of(b, at.y, found.y);
-    let words_c = four_of(c, at.z, found.z);
-    let words_d = four_of(d, at.w, found.w);
+    var whole = exists & (j < vec4(walk.run - 3u));
+    if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
+    let found = whole & vec4(row.state == FOUND);
+    let at = bases + j * row.step;
+    let a = four_of(row, at.x, found.x);
+    let b = four_of(row, at.y, found.y);
+    let c = four_of(row, at.z, found.z);
+    let d = four_of(row, at.w, found.w);
     if all(found) {
-        store(groups.x, words_a);
-        store(groups.y, words_b);
-        store(groups.z, words_c);
-        store(groups.w, words_d);
+        store(groups.x, a);
+        store(groups.y, b);
+        store(groups.z, c);
+        store(groups.w, d);
         return;
     }
-    // A row without a source has zeros for its words.
-    let written = whole & (state != vec4(ELSEWHERE));
-    if written.x { store(groups.x, words_a); }
-    if written.y { store(groups.y, words_b); }
-    if written.z { store(groups.z, words_c); }
-    if written.w { store(groups.w, words_d); }
+    if row.state != ELSEWHERE {
+        // A row without a source has zeros for its words.
+        if whole.x { store(groups.x, a); }
+        if whole.y { store(groups.y, b); }
+        if whole.z { store(groups.z, c); }
+        if whole.w { store(groups.w, d); }
+    }
     // A row has at most two groups that it holds only in part.
+    let inside = exists & (groups < ((first + walk.run + 3u) >> vec4(2u)));
     let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), inside & !whole);
     for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
         make_edge(groups[firstTrailingBit(left)]);
     }
 }
 
+fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
+    return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
+}
+
 // The words of four elements of a row that begin at byte `at`; zeros if they have no source.
 fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     let safe = select(0u, at, found);
+    if BYTES == FORWARD {
+        var words = vec3(select(0u, fetch_word(safe, 3u), found), 0u, 0u);
+        if ELEMENT == 2u { words.y = select(0u, fetch_word(select(0u, at + 4u, found), 3u), found); }
+        return words;
+    }
+    if BYTES >= BACKWARD {
+        let reverse = BYTES == BACKWARD || row.step == NONE;
+        let word = fetch_word(select(0u, at - select(0u, 3u, reverse), found), 3u);
+        let swapped = ((word & 0x00ff00ffu) << 8u) | ((word >> 8u) & 0x00ff00ffu);
+        let turned = select(word, (swapped << 16u) | (swapped >> 16u), reverse);
+        return vec3(select(0u, turned, found), 0u, 0u);
+    }
     let step = select(0u, row.step, found);
     let words = packed(vec4(fetch(safe), fetch(safe + step), fetch(safe + 2u * step), fetch(safe + 3u * step)));
     return select(vec3(0u), words, found);

@@ -28,9 +28,12 @@ fn hash(slice: u32) -> u32 {
 
 fn store(row: u32, slice: u32, other: u32, next: u32) {
     let at = walk.slices * walk.lists + row;
+    // As `link_of` and `to_next` of `chain.wgsl` say.
+    let is_pair = walk.lists == 1u;
+    let link = at + walk.rows + select(0u, row, is_pair);
     atomicStore(&lists[at], slice);
-    atomicStore(&lists[at + walk.rows], other);
-    atomicStore(&lists[at + 2u * walk.rows], next);
+    atomicStore(&lists[link], other);
+    atomicStore(&lists[link + select(walk.rows, 1u, is_pair)], next);
 }
 
 fn link_in_order(first: u32, local: u32) {

@@ -15,5 +15,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let number = walk.first_row + row + 1u;
     if slice == NONE || next_of(number) != 0u { return; }
     let next = first_after(slice, row >> walk.list_shift, number);
-    if next != 0u { lists[links_of(number) + walk.rows] = next; }
+    if next != 0u { lists[link_of(row) + to_next()] = next; }
 }

@@ -7,36 +7,92 @@
 
 // The bytes of an element.
 override ELEMENT: u32 = 1u;
-// `run_to`, if the compiler is to know it; otherwise 0.
+// `run_to`, if it is less than 5, so that the compiler knows it; otherwise 0.
 override RUN_TO: u32 = 0u;
-// Whether an invocation goes on until its segment ends: on adapters on which invocations cost more than loops.
-override LOOPS: bool = false;
+// Whether rows are bytes without gaps on both sides, so that the words of a row are loaded as words.
+override FORWARD: bool = false;
+// The most elements of a row that have bytes in the same word.
+override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
 
-// A byte of the destination: its value and mask, at their place in the word.
-fn byte_of(row: Row, t: u32, span: u32) -> vec2<u32> {
-    let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
-    let element = t / stride;
-    let rest = t - element * stride;
-    if t >= span || rest >= ELEMENT || row.state == ELSEWHERE { return vec2(0u); }
-    let shift = ((row.to + t) & 3u) * 8u;
-    let mask = 0xffu << shift;
-    if !has_source(row, element) { return vec2(0u, mask); }
-    let at = row.base + element * row.step + rest;
-    return vec2(((source[at >> 2u] >> (at << 3u)) & 0xffu) << shift, mask);
+// Loads the element at byte `at`; the bytes above it have no meaning.
+fn fetch(at: u32) -> u32 {
+    var word = source[at >> 2u] >> (at << 3u);
+    // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
+    if ELEMENT > 1u { word |= (source[(at + ELEMENT - 1u) >> 2u] << 1u) << ~(at << 3u); }
+    return word;
 }
 
-fn make_word(row: Row, word: u32, span: u32) {
-    // The number of the word's first byte in the row; it wraps if the row begins after it.
-    let t = word * 4u - row.to;
-    let bytes = byte_of(row, t, span) | byte_of(row, t + 1u, span) | byte_of(row, t + 2u, span) | byte_of(row, t + 3u, span);
-    if bytes.y == NONE {
-        atomicStore(&dest[word], bytes.x);
-    } else if bytes.y != 0u {
-        atomicAnd(&dest[word], ~bytes.y);
-        atomicOr(&dest[word], bytes.x);
+// Makes four words of a row, which are multiples of four bytes apart in the row.
+fn make_four(row: Row, words: vec4<u32>) {
+    // The number of each word's first byte in the row. It is negative if the row begins after it.
+    let t = vec4<i32>(words * 4u - row.to);
+    var bits = vec4(0u);
+    var mask = vec4(0u);
+    if FORWARD {
+        // A word may begin before the row or end after it, so its first and its last byte are clamped to the row's.
+        let last = i32(walk.run) - 1;
+        let is_found = row.state == FOUND;
+        let low = select(vec4(0u), row.base + vec4<u32>(clamp(t, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
+        let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
+        let shift = (row.base + u32(t.x)) << 3u;
+        bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
+        // `shift` counts modulo 32. One shift by 32 would be a shift by 0.
+        bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
+        let before = vec4<u32>(max(-t, vec4(0)));
+        let after = vec4<u32>(max(t + 3 - last, vec4(0)));
+        mask = select((vec4(NONE) << (before * 8u)) & (vec4(NONE) >> (after * 8u)), vec4(0u), after > vec4(3u));
+        bits = select(vec4(0u), bits & mask, vec4(is_found));
+    } else {
+        let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
+        // The first element that has a byte in the word or after it.
+        let reached = vec4<u32>(max(t + i32(stride - ELEMENT), vec4(0)));
+        var first = reached;
+        if RUN_TO == 2u {
+            first = reached >> vec4(1u);
+        } else if RUN_TO != 1u {
+            first = reached / stride;
+        }
+        let at = row.base + first * row.step;
+        // Where it begins in the word, in bits: before the word, if this is negative.
+        let begin = (vec4<i32>(first * stride) - t) * 8;
+        for (var n = 0u; n < MOST; n++) {
+            let element = first + n;
+            let place = begin + i32(n * stride * 8u);
+            let inside = (element < vec4(walk.run)) & (place < vec4(32));
+            var found = inside & vec4(row.state == FOUND);
+            if CROPS {
+                found &= vec4(lies_inside(row, element.x), lies_inside(row, element.y), lies_inside(row, element.z),
+                    lies_inside(row, element.w));
+            }
+            let safe = select(vec4(0u), at + n * row.step, found);
+            let values = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
+            let ones = NONE >> (32u - 8u * ELEMENT);
+            bits |= placed(select(vec4(0u), values & vec4(ones), found), place);
+            mask |= placed(select(vec4(0u), vec4(ones), inside), place);
+        }
+    }
+    store(words.x, bits.x, mask.x);
+    store(words.y, bits.y, mask.y);
+    store(words.z, bits.z, mask.z);
+    store(words.w, bits.w, mask.w);
+}
+
+// The bits of elements that begin `place` bits after the beginning of their words.
+fn placed(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
+    let after = elements << vec4<u32>(place);
+    if ELEMENT == 1u { return after; }
+    return select(elements >> vec4<u32>(-place), after, place >= vec4(0));
+}
+
+fn store(word: u32, bits: u32, mask: u32) {
+    if mask == NONE {
+        atomicStore(&dest[word], bits);
+    } else if mask != 0u {
+        atomicAnd(&dest[word], ~mask);
+        atomicOr(&dest[word], bits);
     }
 }
 
@@ -49,16 +105,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;
     let row = locate(number);
-    if part == 0u && lane == 0u && may_report(row) { report_row(number); }
-    let span = (walk.run - 1u) * walk.run_to + ELEMENT;
-    let begin = (row.to >> 2u) + part * walk.segment;
-    let end = min(begin + walk.segment, (row.to + span + 3u) >> 2u);
+    if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
+    if row.state == ELSEWHERE { return; }
+    let words = (row.to >> 2u) + part * walk.segment + lane + lanes * FOUR;
     if LOOPS {
-        for (var word = begin + lane; word < end; word += lanes) { make_word(row, word, span); }
+        for (var n = 0u; n < walk.segment; n += 4u * lanes) { make_four(row, words + n); }
     } else {
-        for (var n = 0u; n < 4u; n++) {
-            let word = begin + lane + n * lanes;
-            if word < end { make_word(row, word, span); }
-        }
+        make_four(row, words);
     }
 }

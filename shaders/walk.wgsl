@@ -13,8 +13,8 @@
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two.
 //
-// Defines: walk, report, Row, locate, has_source, lies_inside, may_report,
-// report_rows, report_row, slice_of, workgroup_number. Needs: nothing.
+// Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, may_report, report_rows,
+// report_row, slice_of, workgroup_number. Needs: nothing.
 
 // The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
 // walk has the number.
@@ -23,11 +23,16 @@ override DIMS: u32 = 8u;
 override COORDINATES: u32 = 9u;
 // Whether coordinates may extend along dimensions: crops, and gradients of slices.
 override CROPS: bool = true;
+// Whether all coordinates extend along dimensions, from positions that no tuple names: gradients of slices. Sizes and
+// reaches are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+override FIXED: bool = false;
 // Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
 // neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
 override PLAIN: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
+// Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops.
+override LOOPS: bool = false;
 // The number of invocations in a workgroup. The host makes it a constant.
 override WORKGROUP: u32 = 256u;
 
@@ -129,6 +134,7 @@ struct Report {
 @group(1) @binding(0) var<storage, read_write> report: Report;
 @group(2) @binding(0) var<uniform> walk: Walk;
 
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 const NONE: u32 = 0xffffffffu;
 // In place of a dimension: the run.
 const RUN: u32 = 0xfffffffeu;
@@ -149,7 +155,8 @@ struct Row {
     // Where unit 0 of the row lies in the destination.
     to: u32,
     state: u32,
-    // 0 for the first row that has this row's tuple. That row reports it.
+    // The number of the row's tuple, and 0 for the first row that has it. That row reports it.
+    tuple: u32,
     later: u32,
     // If the run is cropped: unit j lies inside if place + j * place_step is less than `places`.
     place: u32,
@@ -201,7 +208,7 @@ fn plus(a: Number, b: u32) -> Number {
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = walk.coordinates[c].size;
-    if CROPS && column == NONE {
+    if FIXED || CROPS && column == NONE {
         let begin = walk.coordinates[c].begin;
         return Number(begin, select(0u, NONE, begin >= HIGH));
     }
@@ -226,7 +233,7 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
 
 fn is_flipped(c: u32, tuple: u32) -> bool {
     let flip = walk.coordinates[c].flip;
-    if flip == NONE { return false; }
+    if FIXED || flip == NONE { return false; }
     let number = number_at(tuple, flip);
     return (number.low | number.high) != 0u;
 }
@@ -236,8 +243,12 @@ fn reach_of(c: u32) -> u32 {
 }
 
 fn locate(number: u32) -> Row {
-    var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 1u);
-    var tuple = 0u;
+    return locate_along(number, false, 0u);
+}
+
+// The same for the row whose innermost digit is `innermost`, if that is `known`; then `number` counts the other digits.
+fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
+    var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
     // The digits that a crop needs again.
     var digits: array<u32, 8>;
@@ -245,25 +256,27 @@ fn locate(number: u32) -> Row {
         let d = dims() - 1u - n;
         var digit = rest;
         // What is left of the number is the digit of the outermost dimension.
-        if d > 0u {
+        if n == 0u && known {
+            digit = innermost;
+        } else if d > 0u {
             rest = rest / walk.dims[d].size;
             digit -= rest * walk.dims[d].size;
         }
         row.base += digit * walk.dims[d].from_stride;
         row.to += digit * walk.dims[d].to_stride;
-        if COORDINATES > 0u {
-            tuple += digit * walk.dims[d].tuple_stride;
+        if COORDINATES > 0u && !FIXED {
+            row.tuple += digit * walk.dims[d].tuple_stride;
             row.later |= select(digit, 0u, walk.dims[d].tuple_stride != 0u);
         }
         if CROPS { digits[d] = digit; }
     }
-    let begin = walk.tuples + tuple * walk.tuple_words;
+    let begin = walk.tuples + row.tuple * walk.tuple_words;
     for (var c = 0u; c < coordinates(); c++) {
         if PLAIN {
             let number = plain_number_at(begin, walk.coordinates[c].column);
             if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
             move_along(c, number, &row);
-        } else if CROPS && walk.coordinates[c].along != NONE {
+        } else if FIXED || CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
             let position = begin_of(c, begin, 0u);
@@ -275,12 +288,12 @@ fn locate(number: u32) -> Row {
 
 // Adds coordinate `c` at `position` to a row.
 fn add(c: u32, position: Number, row: ptr<function, Row>) {
-    let inside = position.high == 0u && position.low < walk.coordinates[c].size;
+    let inside = (FIXED || position.high == 0u) && position.low < walk.coordinates[c].size;
     let distance = position.low - walk.coordinates[c].first;
     // A tuple that is out of range in one coordinate is so whatever the others are.
     if !inside {
         (*row).state = select(MISSING, ELSEWHERE, flag(KEEPS));
-    } else if distance >= walk.coordinates[c].count && (*row).state == FOUND {
+    } else if !FIXED && distance >= walk.coordinates[c].count && (*row).state == FOUND {
         (*row).state = ELSEWHERE;
     }
     move_along(c, position.low, row);
@@ -312,7 +325,7 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<fun
     // The run itself is cropped: its units are checked one by one, as 32-bit numbers. Where the host lets the run be
     // cropped, sizes and reaches are less than 2^30, so a begin farther away than that may as well be 2^31.
     let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
-    (*row).place = select(HIGH, begin.low, near);
+    (*row).place = select(HIGH, begin.low, FIXED || near);
     (*row).place_step = step;
     (*row).places = walk.coordinates[c].size;
     (*row).step = step * walk.coordinates[c].stride;
@@ -333,29 +346,17 @@ fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports those of the tuples of four rows that are out of range, for rows that `may_report`.
-fn report_rows(numbers: vec4<u32>, may: vec4<bool>) {
+// Reports those of four tuples that are out of range, for rows that `may_report`.
+fn report_rows(list: vec4<u32>, may: vec4<bool>) {
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
-        report_row(numbers[firstTrailingBit(left)]);
+        report_row(list[firstTrailingBit(left)]);
     }
 }
 
-// Reports the tuple of a row if it is out of range.
-fn report_row(number: u32) {
-    if COORDINATES == 0u { return; }
-    var tuple = 0u;
-    var rest = number;
-    for (var n = 0u; n < dims(); n++) {
-        let d = dims() - 1u - n;
-        var digit = rest;
-        if d > 0u {
-            rest = rest / walk.dims[d].size;
-            digit -= rest * walk.dims[d].size;
-        }
-        tuple += digit * walk.dims[d].tuple_stride;
-    }
-    if is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
+// Reports the tuple with number `tuple` if it is out of range.
+fn report_row(tuple: u32) {
+    if COORDINATES > 0u && is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
         atomicAdd(&report.count, 1u);
         atomicMax(&report.first, ~(walk.first_row + tuple));
     }
@@ -378,7 +379,7 @@ fn is_out_of_range(tuple: u32) -> bool {
 // them. One invocation of a row `speaks` for it.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
-    if speaks && may_report(row) { report_row(number); }
+    if speaks && may_report(row) { report_row(row.tuple); }
     let slice = row.base - walk.first_slice;
     let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);

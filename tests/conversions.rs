@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use wgpu::util::DeviceExt;
 use wgslice::Gpu;
 
-const SHADER: &str = include_str!("../shaders/combine_parts.wgsl");
+const SHADER: &str = include_str!("../shaders/parts.wgsl");
 
 /// The entry point: it applies a function of the shader to the values `first + index * step`, modulo 2^32.
 const MAIN: &str = "

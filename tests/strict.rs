@@ -26,7 +26,7 @@ type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
 
 /// Reverses rows that do not fill a workgroup.
 fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
-    sliced(backend, &[37, 24], "::-1, :")
+    sliced(backend, &[37, 13], "::-1, :")
 }
 
 /// Takes rows of 38 bytes that begin at any byte.
@@ -281,15 +281,9 @@ const BUGS: [Bug; 13] = [
         hardware: true,
         edits: &[
             ("dest: array<atomic<u32>>", "dest: array<u32>"),
-            (
-                "atomicStore(&dest[word], bytes.x);",
-                "dest[word] = bytes.x;",
-            ),
-            (
-                "atomicAnd(&dest[word], ~bytes.y);",
-                "dest[word] &= ~bytes.y;",
-            ),
-            ("atomicOr(&dest[word], bytes.x);", "dest[word] |= bytes.x;"),
+            ("atomicStore(&dest[word], bits);", "dest[word] = bits;"),
+            ("atomicAnd(&dest[word], ~mask);", "dest[word] &= ~mask;"),
+            ("atomicOr(&dest[word], bits);", "dest[word] |= bits;"),
         ],
         wrong: Wrong::Race {
             access: Access::Read,
@@ -302,8 +296,8 @@ const BUGS: [Bug; 13] = [
         work: unaligned,
         hardware: true,
         edits: &[(
-            "let whole = inside & (j < vec4(walk.run)) & (j + 15u < vec4(walk.run));",
-            "let whole = inside;",
+            "let whole = j < vec4(walk.run - 15u);",
+            "let whole = vectors < vec4((first + walk.run + 15u) >> 4u);",
         )],
         wrong: outside(Access::Read),
     },

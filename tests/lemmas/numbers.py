@@ -88,7 +88,7 @@ def integers(lemmas):
             == z3.Extract(at + size - 1, at, a) + z3.Extract(at + size - 1, at, b)
             for at in range(0, 32, size)
         ]
-        formula = f"combine_parts combined ELEMENT={size // 8}"
+        formula = f"combine_parts combined_parts ELEMENT={size // 8}"
         lemmas.prove(f"sums of {size} bits in a word", z3.And(parts), formula=formula)
     for number, (name, combine) in enumerate([("sums", operator.add), ("differences", operator.sub)]):
         a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))

@@ -229,8 +229,15 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
             ((rows * run + head + 3) / 4 + workgroup - 1) / workgroup
         }
         // A workgroup takes a segment of four rows for each of its groups of lanes.
-        Kernel::Copy | Kernel::CopyWords if constant(dispatch, "ROWS") == 4 => {
+        Kernel::Copy if constant(dispatch, "ROWS") == 4 => {
             (rows + 4 * side - 1) / (4 * side) * segments
+        }
+        // The four rows are neighbours along the innermost dimension.
+        Kernel::CopyWords if constant(dispatch, "ROWS") == 4 => {
+            let along = walk.dims[..walk.dims_used as usize].last();
+            let size = along.map_or(0, |dim| i128::from(dim.size)).max(1);
+            let quads = rows / size * ((size + 3) / 4);
+            (quads + side - 1) / side * segments
         }
         Kernel::Last | Kernel::Order => (rows + workgroup - 1) / workgroup,
         Kernel::Link => (rows + 4 * workgroup - 1) / (4 * workgroup),

@@ -123,7 +123,7 @@ fn crops(gpu: &Gpu) {
 }
 
 fn writes(gpu: &Gpu) {
-    for text in ["1:, 1:", "::-1, ::2"] {
+    for text in ["1:, 1:", "::-1, ::2", "1:, 2::2", "1:, 3::3"] {
         let spec = spec(text);
         let shape = spec.view(&[8, 12]).unwrap().shape().to_vec();
         let value = bytes(shape.iter().product());
@@ -228,6 +228,20 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
             assert!(runs, "{kernel:?} on {kind:?}");
         }
     }
+}
+
+/// A result of one dimension has no neighbouring rows, so its lanes share a row instead of leaving it to four of them.
+#[test]
+fn a_single_row_keeps_all_lanes_busy() {
+    let gpu = strict(KINDS[0]);
+    let backend = Backend::from(gpu.clone());
+    backend.slice((&bytes(999), &[999]), &spec("::3")).unwrap();
+    let compiled = gpu.engine.pipelines.compiled();
+    let rows: Vec<_> = compiled
+        .iter()
+        .map(|program| program.constant("ROWS"))
+        .collect();
+    assert_eq!(rows, [Some(1)]);
 }
 
 /// All boxes of a crop are one dispatch, and other begins, flips and items need no other pipeline.

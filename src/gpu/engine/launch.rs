@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
 //! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
-//! | dense | `copy_words` | elements of 1, 2 or 3 bytes |
+//! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //!
 //! The kernel does not depend on the adapter. Numbers do: [`Tuning`](crate::gpu::device::caps::Tuning).
@@ -17,8 +17,7 @@
 //!
 //! - Of one row, which is then looked up once: `lanes` neighbouring invocations take a tile of four units for each
 //!   lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - Of four rows (`ROWS`), if rows are shorter than 256 bytes, so that a lane has four units in flight for all row
-//!   lengths; and if neighbours of a row lie far apart in the source but neighbouring rows are neighbours there: a
+//! - Of four rows (`ROWS`), if the lanes of a tile would load less than a sector of their row at once; and if neighbours of a row lie far apart in the source but neighbouring rows are neighbours there: a
 //!   transpose. Then `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
 //!
 //! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop.
@@ -33,11 +32,14 @@ use crate::walk::{Along, Begin, Coordinate, Dim, Side, Walk};
 /// The bytes that memory transfers at least.
 const SECTOR: usize = 32;
 
-/// Enough neighbouring lanes share a row to load at least this many bytes of it at once, or all of a shorter row.
-const COALESCED: usize = 64;
-
 /// The most invocations that share a tile.
 const MOST_LANES: usize = 64;
+
+/// The values of `BYTES` in `copy_words.wgsl`.
+const FORWARD: usize = 1;
+const BACKWARD: usize = 2;
+const EITHER: usize = 3;
+const SQUARE: usize = 4;
 
 /// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
 const FARTHEST: isize = 16;
@@ -119,6 +121,12 @@ impl Site<'_> {
     /// the walk must be cut because it has too many dimensions or rows.
     pub(super) fn launch(&self, walk: &Walk) -> Option<Launch> {
         let mut walk = walk.clone();
+        if walk.coordinates.iter().any(|c| c.window.count == 0) {
+            // Nothing is read, so zeros are as contiguous as the destination is.
+            for dim in &mut walk.dims {
+                dim.from = dim.to;
+            }
+        }
         walk.merge();
         let contiguous = walk.contiguous();
         let unit = [16, 8, 4]
@@ -151,6 +159,8 @@ impl Site<'_> {
         let rows = walk.units();
         let loops = self.reach.tuning.loops;
         let sector = SECTOR.div_ceil(unit).cast_signed();
+        // The lanes that take four units of a row each.
+        let of_tile = run.dim.size.div_ceil(4).next_power_of_two();
         let near = near(&walk, &run, 1, sector);
         if let Some(near) = near {
             // Rows may be moved in any order.
@@ -161,7 +171,7 @@ impl Site<'_> {
         let grid = match near {
             Some(_) if loops => self.tiles(rows.next_multiple_of(ABREAST), run.dim.size),
             Some(_) => self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2)),
-            None if run.dim.size * unit >= 4 * COALESCED || loops && run.dim.size >= 4 => {
+            None if loops && run.dim.size >= 4 || of_tile * unit >= SECTOR => {
                 self.tiles(rows, run.dim.size)
             }
             None => self.of_four_rows(rows, run.dim.size, MOST_LANES),
@@ -225,6 +235,17 @@ impl Site<'_> {
         let head = head.unsigned_abs();
         let is_short = run.dim.size < 4;
         let groups = (run.dim.size + head).div_ceil(4);
+        let innermost = walk.dims.last();
+        let is_square = element == 1
+            && !is_short
+            && head == 0
+            && run.dim.size.is_multiple_of(4)
+            && run.cropped.is_none()
+            && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
+            && !walk.is_cropped(walk.dims.len() - 1);
+        // The place of a row in the result follows from its number.
+        let near =
+            near(&walk, &run, size, SECTOR.cast_signed()).is_some_and(|d| d + 1 == walk.dims.len());
         let grid = match is_short {
             true => {
                 let groups = (rows * run.dim.size + head).div_ceil(4);
@@ -236,20 +257,42 @@ impl Site<'_> {
                     groups: groups.div_ceil(self.reach.tuning.workgroup as usize),
                 }
             }
-            // The place of a row in the result follows from its number.
-            false
-                if near(&walk, &run, size, SECTOR.cast_signed())
-                    == walk.dims.len().checked_sub(1) =>
-            {
-                self.of_four_rows(rows, groups, 4)
+            false if is_square || near => {
+                let quads = innermost.map_or(rows, |dim| rows / dim.size * dim.size.div_ceil(4));
+                let lanes = match run.dim.from.unsigned_abs() < SECTOR {
+                    true => MOST_LANES,
+                    false if is_square => SECTOR / 4,
+                    false => 4,
+                };
+                self.of_four_rows(quads * 4, groups, lanes)
             }
             false => self.tiles(rows, groups),
+        };
+        let order = match source_step(&walk, &run) {
+            _ if is_short => 0,
+            _ if is_square => SQUARE,
+            Some(step) if step == size && element < 3 => FORWARD,
+            Some(-1) if element == 1 => BACKWARD,
+            None if element == 1 => EITHER,
+            _ => 0,
+        };
+        // Four bytes that are loaded together lie in one word if everything is whole words apart.
+        let is_aligned = order == SQUARE && {
+            let last = walk.dims.len() - 1;
+            let of_dims = walk.dims[..last].iter().map(|dim| dim.from);
+            let strides = of_dims.chain(walk.coordinates.iter().map(|c| c.stride));
+            let mut all = strides.chain([walk.from, run.dim.from]);
+            all.all(|distance| distance % 4 == 0)
         };
         let constants = [
             ("ROWS", grid.rows),
             ("ELEMENT", element),
             ("SHORT", usize::from(is_short)),
-            ("STRADDLES", usize::from(straddles)),
+            (
+                "STRADDLES",
+                usize::from(straddles || order != 0 && !is_aligned),
+            ),
+            ("BYTES", order),
             (
                 "LOOPS",
                 usize::from(self.reach.tuning.loops && grid.rows == 1 && !is_short),
@@ -286,9 +329,11 @@ impl Site<'_> {
         let words = ((run.dim.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tiles(rows, words);
         let known = if to <= 4 { to } else { 0 };
+        let forward = element == 1 && run.dim.to == 1 && source_step(&walk, &run) == Some(1);
         let constants = [
             ("ELEMENT", element),
             ("RUN_TO", known),
+            ("FORWARD", usize::from(forward && run.cropped.is_none())),
             ("LOOPS", usize::from(self.reach.tuning.loops)),
         ];
         let uniforms = uniforms(&walk, &run, 0)?;
@@ -377,10 +422,20 @@ impl Site<'_> {
 /// The constants that the walk's dimensions and coordinates set. Loops over few of them unroll. On adapters on which loops
 /// cost little they unroll only for many rows: on lavapipe a pipeline takes about 20 ms to compile, and looking a row up
 /// takes half as long unrolled.
-pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 4] {
+pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 5] {
     let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
     };
+    let is_fixed = |coordinate: &Coordinate| {
+        let Coordinate { size, window, .. } = *coordinate;
+        let along = coordinate.along.as_ref();
+        matches!(coordinate.begin, Begin::At(begin) if begin.unsigned_abs() < MOST_CROPPED)
+            && along.is_some_and(|along| along.reach().unsigned_abs() < MOST_CROPPED)
+            && along.is_some_and(|along| along.flip.is_none())
+            && size < MOST_CROPPED
+            && window.count == size
+    };
+    let fixed = !walk.coordinates.is_empty() && walk.coordinates.iter().all(is_fixed);
     let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
         true if !tuning.loops || walk.units() >= MANY_ROWS => count,
         _ => many,
@@ -394,6 +449,7 @@ pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 4
         ("COORDINATES", coordinates),
         ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
         ("SCATTERS", usize::from(walk.points == Side::Dest)),
+        ("FIXED", usize::from(fixed)),
     ]
 }
 
@@ -471,6 +527,21 @@ fn near(walk: &Walk, run: &Run, distance: isize, sector: isize) -> Option<usize>
     };
     let apart = run.cropped.is_none() && run.dim.from.abs() >= sector;
     (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
+}
+
+/// The distance in bytes between neighbours of a run in the source. `None` if it is one byte, forward or back, and tuples
+/// say which.
+fn source_step(walk: &Walk, run: &Run) -> Option<isize> {
+    let Some(coordinate) = run.cropped.map(|c| &walk.coordinates[c]) else {
+        return Some(run.dim.from);
+    };
+    let along = coordinate.along.as_ref()?;
+    let step = along.step * coordinate.stride;
+    match along.flip {
+        Some(_) if step.abs() == 1 => None,
+        Some(_) => Some(0),
+        None => Some(step),
+    }
 }
 
 /// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.

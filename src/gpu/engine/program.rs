@@ -98,9 +98,10 @@ modules! {
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 2] = [
+const IMPORTED: [(&str, &str); 3] = [
     ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
+    ("parts.wgsl", include_str!("../../../shaders/parts.wgsl")),
 ];
 
 /// What stands before a kernel's text.
@@ -162,7 +163,7 @@ fn word_type(bytes: usize) -> &'static str {
 }
 
 /// The most constants of a program.
-const MOST_CONSTANTS: usize = 10;
+const MOST_CONSTANTS: usize = 12;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

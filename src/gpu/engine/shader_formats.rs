@@ -78,19 +78,20 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         Kernel::Order | Kernel::Combine | Kernel::CombineParts
     );
     Some(match name {
-        "CHUNK" => return None,
-        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" if !finds_rows => return None,
+        "CHUNK" | "MOST" => return None,
+        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" if !finds_rows => {
+            return None;
+        }
         "LOOPS" => vec![tuning.loops.into()],
         "DIMS" => vec![0, 8],
         "COORDINATES" => vec![0, 1, 9],
         "ROWS" => vec![1, 4],
         "ELEMENT" => vec![1, 2, 3],
-        "RUN_TO" => vec![0, 1, 4],
+        "RUN_TO" => vec![0, 1, 2, 4],
         "ABREAST" if tuning.loops => vec![1, 8],
         "ABREAST" => vec![1],
-        "NUMBERS" => vec![0, 1, 2, 3],
-        "COMBINE" | "RULE" => vec![0, 1, 2, 3, 4],
-        "CROPS" | "SCATTERS" | "PLAIN" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
+        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "FORWARD" | "SHORT" | "STRADDLES" => vec![0, 1],
         "CHOOSES" | "ORDERED" | "BY_ROWS" | "FRESH" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
@@ -108,17 +109,32 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
     without_tuples
         || is("CROPS", 1) && is("PLAIN", 1)
         || is("ROWS", 4) && is("ABREAST", 8)
+        || is("CROPS", 0) && is("FIXED", 1)
         || match kernel {
             Kernel::CopyWords => {
-                is("SHORT", 1) && is("ROWS", 4)
-                    || is("ELEMENT", 1) && is("STRADDLES", 1)
-                    || is("ELEMENT", 3) && is("STRADDLES", 0)
+                let elements = is("BYTES", 0);
+                is("SHORT", 1) && (is("ROWS", 4) || !elements)
+                    || is("ELEMENT", 1) && elements && is("STRADDLES", 1)
+                    || is("ELEMENT", 3) && (is("STRADDLES", 0) || !elements)
+                    || is("ELEMENT", 2) && !elements && !is("BYTES", 1)
+                    || is("ROWS", 4) && !elements && !is("BYTES", 4)
+                    || is("ROWS", 1) && is("BYTES", 4)
+                    || !elements && !is("BYTES", 4) && is("STRADDLES", 0)
+                    || is("BYTES", 3) && is("CROPS", 0)
             }
+            Kernel::UpdateWords => is("FORWARD", 1) && !(is("ELEMENT", 1) && is("RUN_TO", 1)),
             // Rows of a scatter have tuples, which point at slices. Atomics do not multiply.
             Kernel::Last | Kernel::Link | Kernel::Atomic => {
                 is("COORDINATES", 0) || is("CROPS", 1) || is("SCATTERS", 1) || is("COMBINE", 2)
             }
             Kernel::CombineParts => is("ELEMENT", 3),
+            // Words are combined by COMBINE, and elements of less than a word by RULE.
+            Kernel::Combine => {
+                let parts = is("NUMBERS", 4);
+                is("ELEMENT", 3)
+                    || parts && !is("COMBINE", 0)
+                    || !(parts || is("RULE", 0) && is("ELEMENT", 2))
+            }
             _ => false,
         }
 }

@@ -51,6 +51,9 @@ const FEW: usize = 8;
 /// The bytes of scratch memory that are bound where none are used.
 const LEAST: u64 = 4;
 
+/// The value of `NUMBERS` in `combine.wgsl` for numbers of less than a word.
+const PARTS: usize = 4;
+
 /// The most lists of a slice.
 const MOST_LISTS: usize = 64;
 
@@ -474,7 +477,7 @@ struct Site<'a> {
     uniforms: Uniforms,
     first_tuple: usize,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 4],
+    of_walk: [(&'static str, usize); 5],
     plain: [(&'static str, usize); 1],
     indices: Bound,
     scratch: Bound,
@@ -614,10 +617,9 @@ impl Site<'_> {
         if (owners * run.len() * unit) as u64 > most {
             return Err(stop);
         }
-        let wide = match number {
-            4.. if way != Way::Atomic => {
-                common_power_of_two(16, [run.len() * unit, pitch * unit, from, to])
-            }
+        let whole = common_power_of_two(16, [run.len() * unit, pitch * unit, from, to]);
+        let wide = match whole {
+            4.. if way != Way::Atomic => whole,
             _ => number,
         };
         let of_unit = |bytes: usize| bytes / wide;
@@ -627,7 +629,7 @@ impl Site<'_> {
         words.pitch = count(of_unit(pitch * unit));
         words.updates = count(of_unit(from));
         words.to_base = count(of_unit(to));
-        let (segments, segment, invocations) = match number {
+        let (segments, segment, invocations) = match wide {
             4.. => {
                 let segment = self.scatterer.segment();
                 let segments = units.div_ceil(segment);
@@ -644,7 +646,11 @@ impl Site<'_> {
         };
         words.segments = count(segments);
         words.segment = count(segment);
-        let [combine, numbers] = rule.of_words();
+        let [combine, numbers] = match number {
+            4.. => rule.of_words(),
+            _ => [0, PARTS],
+        };
+        let parts = [("ELEMENT", number.min(2)), ("RULE", rule.of_parts())];
         let flags = [
             ("BY_ROWS", usize::from(self.by_rows)),
             ("FRESH", usize::from(self.fresh)),
@@ -655,16 +661,18 @@ impl Site<'_> {
                     .with(&[("COMBINE", combine)]),
                 vec![self.indices, source, dest],
             ),
-            _ if number < 4 => (
+            _ if wide < 4 => (
                 self.program(Kernel::CombineParts, Prelude::None)
                     .with(&flags)
-                    .with(&[("ELEMENT", number), ("RULE", rule.of_parts())]),
+                    .with(&parts),
                 vec![self.scratch, source, dest],
             ),
             _ => (
                 self.program(Kernel::Combine, Prelude::Words(wide))
                     .with(&flags)
-                    .with(&[("COMBINE", combine), ("NUMBERS", numbers)]),
+                    .with(&[("COMBINE", combine), ("NUMBERS", numbers)])
+                    .with(&parts)
+                    .with(&[("LOOPS", usize::from(reach.tuning.loops))]),
                 vec![self.scratch, source, dest],
             ),
         };
