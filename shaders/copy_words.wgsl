@@ -216,7 +216,8 @@ fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, ex
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    if all(found) {
+    // As in `copy.wgsl`.
+    if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);
         store(groups.z, c);

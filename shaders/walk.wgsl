@@ -104,9 +104,7 @@ struct Walk {
     // The number of a tuple that stands for position 0. Only tuples of the numbers of rows, which `last.wgsl` writes,
     // have one that is not 0.
     first_index: u32,
-    unused_a: u32,
-    unused_b: u32,
-    unused_c: u32,
+    unused_a: u32, unused_b: u32, unused_c: u32,
     dims: array<Dim, 8>,
     coordinates: array<Coordinate, 9>,
 }
@@ -279,8 +277,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
         } else if FIXED || CROPS && walk.coordinates[c].along != NONE {
             extend(c, begin, &digits, &row);
         } else {
-            let position = begin_of(c, begin, 0u);
-            add(c, position, &row);
+            add(c, begin_of(c, begin, 0u), &row);
         }
     }
     return row;
@@ -366,8 +363,7 @@ fn report_row(tuple: u32) {
 fn is_out_of_range(tuple: u32) -> bool {
     for (var c = 0u; c < coordinates(); c++) {
         let size = walk.coordinates[c].size;
-        var reach = 0u;
-        if walk.coordinates[c].along != NONE { reach = reach_of(c); }
+        let reach = select(0u, reach_of(c), walk.coordinates[c].along != NONE);
         let begin = begin_of(c, tuple, reach);
         let end = plus(begin, reach);
         if begin.high != 0u || begin.low >= size || end.high != 0u || end.low >= size { return true; }
