@@ -231,6 +231,11 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
+    // Even if it takes more dispatches than are kept for other plans.
+    let gpu = gpu.with_dispatch_bytes(16);
+    let prepared = gpu.prepare(&plan(500)).unwrap();
+    assert_eq!(gpu.engine.cache.kept_works(), 2);
+    drop(prepared);
 }
 
 /// The buffer of a slot, and the slot's offset in it.

@@ -55,7 +55,7 @@ impl Gpu {
     pub fn prepare(&self, plan: &Plan) -> Result<Prepared, Error> {
         let works = usual_places(plan, &self.engine.reach.tuning)
             .into_iter()
-            .map(|places| self.engine.work(plan, places));
+            .map(|places| self.engine.prepare(plan, places));
         Ok(Prepared {
             gpu: self.clone(),
             plan: Arc::new(plan.clone()),

@@ -36,11 +36,13 @@ enum Entry {
 }
 
 impl Cache {
-    /// The work of a plan whose arguments lie at `places`: the kept one, or one that `make` makes.
+    /// The work of a plan whose arguments lie at `places`: the kept one, or one that `make` makes. A work of very many
+    /// dispatches is kept only if `keeps`.
     pub(super) fn work(
         &self,
         plan: &Plan,
         places: Places,
+        keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,
     ) -> Result<Arc<Work>, Error> {
         let mut hasher = WordHasher::default();
@@ -53,7 +55,7 @@ impl Cache {
             return Ok(Arc::clone(work));
         }
         let work = Arc::new(make()?);
-        if work.may_be_kept() {
+        if work.exists() && (keeps || work.is_small()) {
             lock(&self.0).keep(hash, Entry::Work(Arc::clone(&work)));
         }
         Ok(work)
@@ -66,7 +68,8 @@ impl Cache {
         arguments: &[Argument<'_>],
         make: impl FnOnce() -> Arc<[wgpu::BindGroup]>,
     ) -> Arc<[wgpu::BindGroup]> {
-        if !work.may_be_kept() || !arguments.iter().all(|argument| argument.callers) {
+        if !work.exists() || !work.is_small() || !arguments.iter().all(|argument| argument.callers)
+        {
             return make();
         }
         let buffers = || {

@@ -11,7 +11,7 @@ use super::{
 use crate::{Error, Plan, plan::Effect, walk::Walk};
 use std::{ops::Range, sync::Arc};
 
-/// A [`Work`] with more dispatches than this is not kept. Few plans need more. Such plans keep the device busy for so
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
 /// long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
@@ -52,11 +52,13 @@ impl Work {
         self.passes.iter().flat_map(|pass| &pass.dispatches)
     }
 
-    /// Whether the work may be kept. Not if the device could not create memory for its uniforms: then the next recording
-    /// tries again.
-    pub(super) fn may_be_kept(&self) -> bool {
+    pub(super) fn is_small(&self) -> bool {
         self.dispatches().count() <= MOST_KEPT
-            && self.dispatches().all(|ready| ready.uniforms.exists())
+    }
+
+    /// Whether the device could create memory for the uniforms. If not, the next recording tries again.
+    pub(super) fn exists(&self) -> bool {
+        self.dispatches().all(|ready| ready.uniforms.exists())
     }
 }
 
@@ -72,16 +74,22 @@ impl Engine {
 
     /// Returns the work of a plan that is not empty and whose arguments lie at `places`, which must be
     /// [aligned](Self::aligned): a kept work or a new one. All its pipelines are compiled.
-    pub(in crate::gpu) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
-        let make = || self.new_work(Arc::new(plan.clone()), places);
-        self.cache.work(plan, places, make)
+    pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
+        self.cache
+            .work(plan, places, false, || self.new_work(plan, places))
     }
 
-    fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
-        let (passes, scratch) = self.cut(&plan, &places)?;
+    /// Works out and keeps what [`Engine::work`] returns, until nothing else holds it.
+    pub(in crate::gpu) fn prepare(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
+        self.cache
+            .work(plan, places, true, || self.new_work(plan, places))
+    }
+
+    fn new_work(&self, plan: &Plan, places: Places) -> Result<Work, Error> {
+        let (passes, scratch) = self.cut(plan, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check(&self.reach, &plan, &places, scratch, &passes);
+            let checked = super::bounds::check(&self.reach, plan, &places, scratch, &passes);
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
         let ready = |dispatch: Dispatch| {
@@ -104,7 +112,7 @@ impl Engine {
         });
         Ok(Work {
             passes: passes.collect::<Result<_, Error>>()?,
-            plan,
+            plan: Arc::new(plan.clone()),
             places,
             scratch,
         })
