@@ -318,12 +318,6 @@ fn explanations_name_the_loop() {
             "4 bytes at step -1 by a loop for this step",
         ),
         (
-            &[64, 30, 3],
-            ":, ::-1",
-            DType::U8,
-            "3 bytes at step -1 by a loop for this step",
-        ),
-        (
             &[64, 90],
             ":, ::9",
             DType::F32,
@@ -333,6 +327,13 @@ fn explanations_name_the_loop() {
         let line = line(shape, spec, dtype);
         assert!(line.ends_with(expected), "{line}, not {expected}");
     }
+    let line = line(&[64, 30, 3], ":, ::-1", DType::U8);
+    // Not all processors have byte shuffles.
+    let shuffled = line.ends_with("pieces of 3 bytes at a distance of -3 by byte shuffles");
+    assert!(
+        shuffled || line.ends_with("3 bytes at step -1 by a loop for this step"),
+        "{line}"
+    );
     let gather = Plan::gather_nd(
         &[1000, 100],
         &[500_000, 1],

@@ -29,18 +29,34 @@ const MOST: usize = 4;
 type Shuffles = fearless_simd::Sse4_2;
 #[cfg(target_arch = "aarch64")]
 type Shuffles = fearless_simd::Neon;
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+type Shuffles = fearless_simd::WasmSimd128;
+/// Not used, since slower than loops.
+#[cfg(not(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+)))]
 type Shuffles = fearless_simd::Fallback;
 
 /// The processor's byte shuffles, if it has them.
 static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
     let level = fearless_simd::Level::new();
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    return level.as_sse4_2();
+    let shuffles = level.as_sse4_2();
     #[cfg(target_arch = "aarch64")]
-    return level.as_neon();
-    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
-    None.filter(|_| level.is_fallback())
+    let shuffles = level.as_neon();
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let shuffles = level.as_wasm_simd128();
+    #[cfg(not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
+    let shuffles = None.filter(|_| !level.is_fallback());
+    shuffles
 });
 
 /// For each byte of a vector of the result, the byte of a vector of the source that goes there, or [`NOWHERE`].

@@ -17,10 +17,12 @@
 //!
 //! - Of one row, which is then looked up once: `lanes` neighbouring invocations take a tile of four units for each
 //!   lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - Of four rows (`ROWS`), if the lanes of a tile would load less than a sector of their row at once; and if neighbours of a row lie far apart in the source but neighbouring rows are neighbours there: a
-//!   transpose. Then `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
+//! - Of four rows (`ROWS`), if the lanes of a tile would load less than a sector of their row at once; and in a
+//!   transpose, where neighbours of a row lie far apart in the source but neighbouring rows are neighbours there. Then
+//!   `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
 //!
-//! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop.
+//! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop, in
+//! transposes too.
 
 use super::{
     caps::{Reach, Span, Tuning, VECTOR},
@@ -179,10 +181,7 @@ impl Site<'_> {
         let constants = [
             ("ROWS", grid.rows),
             ("ABREAST", abreast),
-            (
-                "LOOPS",
-                usize::from(self.reach.tuning.loops && grid.rows == 1),
-            ),
+            ("LOOPS", usize::from(loops && grid.rows == 1)),
         ];
         let uniforms = uniforms(&walk, &run, 0)?;
         self.finish(
