@@ -135,7 +135,8 @@ mod tests {
             if case.op == Operation::StridedSlice && fails(&case) {
                 let smallest = reduce(&case, 4000, fails);
                 assert_eq!(smallest.arguments().integers("begin").unwrap(), [3]);
-                assert_eq!(smallest.tensor("input").unwrap().shape.len(), 1);
+                // The begin of a new axis needs no dimension.
+                assert!(smallest.tensor("input").unwrap().shape.len() <= 1);
                 reduced += 1;
             }
         }
