@@ -216,7 +216,7 @@ fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, ex
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    // As in `copy.wgsl`.
+    // One branch for nearly all invocations; but adapters with LOOPS pay for each store, executed or not.
     if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);

@@ -17,29 +17,28 @@ pub(super) enum Kernel {
     /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source. `stride` is a small
     /// multiple of `unit`, possibly negative. A loop compiled for this unit and this stride moves the pieces.
     Strided { unit: usize, stride: isize },
-    /// Pieces that byte shuffles move.
+    /// Small pieces that lie a few bytes apart, which byte shuffles move.
     Near(Near),
-    /// Pieces of several planes, which byte shuffles bring together. For blocks of such rows only.
+    /// Pieces that lie in several planes, which byte shuffles interleave. Only [`Kernel::of_block`] returns this.
     Woven(Woven),
 }
 
 impl Kernel {
     /// The loop for rows of `axis.size` pieces of `bytes` bytes, which begin `axis.stride` bytes apart in the source.
     pub(super) fn of(bytes: usize, axis: Axis) -> Self {
-        // Byte shuffles are faster than loops over pieces of 3 bytes, and over bytes but for every second.
-        let shuffled = match bytes {
-            1 => axis.stride != 2,
-            2 | 4 | 8 => !strided_load::supports(bytes, axis.size, axis.stride),
-            _ => true,
-        };
-        if let Some(near) = Near::of(bytes, axis).filter(|_| shuffled) {
+        let stride = axis.stride;
+        let is_strided = strided_load::supports(bytes, axis.size, stride);
+        // For units of 2, 4 and 8 bytes, and for every second byte, a loop compiled for the stride is faster than shuffles.
+        let prefers_loop = is_strided && (matches!(bytes, 2 | 4 | 8) || (bytes, stride) == (1, 2));
+        if !prefers_loop && let Some(near) = Near::of(bytes, axis) {
             return Self::Near(near);
         }
-        if strided_load::supports(bytes, axis.size, axis.stride) {
-            let (unit, stride) = (bytes, axis.stride);
-            Self::Strided { unit, stride }
-        } else {
-            Self::Copy { bytes }
+        match is_strided {
+            true => Self::Strided {
+                unit: bytes,
+                stride,
+            },
+            false => Self::Copy { bytes },
         }
     }
 

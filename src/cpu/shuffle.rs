@@ -12,57 +12,56 @@
 //! out when the program runs. Without them, other loops move the rows.
 
 use super::{
+    interleave::VECTOR,
     rows::{Axis, PieceRows, along},
     tile::LINE,
 };
-use fearless_simd::{prelude::*, u8x16};
+use fearless_simd::{Level, prelude::*, u8x16};
+use instructions::Shuffles;
 use std::{array, hint::black_box, sync::LazyLock};
-
-/// The size of a vector in bytes.
-const VECTOR: usize = 16;
 
 /// The most vectors of the source that a vector of the result comes from.
 const MOST: usize = 4;
 
-/// The instructions: those of SSSE3 on x86, which all processors with SSE 4.2 have, and Neon's on Arm.
+/// SSSE3's instructions, which all processors with SSE 4.2 have.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-type Shuffles = fearless_simd::Sse4_2;
+mod instructions {
+    pub(super) type Shuffles = fearless_simd::Sse4_2;
+    pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_sse4_2;
+}
+
 #[cfg(target_arch = "aarch64")]
-type Shuffles = fearless_simd::Neon;
+mod instructions {
+    pub(super) type Shuffles = fearless_simd::Neon;
+    pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_neon;
+}
+
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-type Shuffles = fearless_simd::WasmSimd128;
-/// Not used, since slower than loops.
+mod instructions {
+    pub(super) type Shuffles = fearless_simd::WasmSimd128;
+    pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_wasm_simd128;
+}
+
+/// None: the loops of other files are faster than shuffles without instructions.
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
     target_arch = "aarch64",
     all(target_arch = "wasm32", target_feature = "simd128")
 )))]
-type Shuffles = fearless_simd::Fallback;
+mod instructions {
+    pub(super) type Shuffles = fearless_simd::Fallback;
+    pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = |_| None;
+}
 
-/// The processor's byte shuffles, if it has them.
-static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
-    let level = fearless_simd::Level::new();
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    let shuffles = level.as_sse4_2();
-    #[cfg(target_arch = "aarch64")]
-    let shuffles = level.as_neon();
-    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    let shuffles = level.as_wasm_simd128();
-    #[cfg(not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        all(target_arch = "wasm32", target_feature = "simd128")
-    )))]
-    let shuffles = None.filter(|_| !level.is_fallback());
-    shuffles
-});
+/// The byte shuffles of this processor, if it has them.
+static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| (instructions::FIND)(Level::new()));
 
-/// For each byte of a vector of the result, the byte of a vector of the source that goes there, or [`NOWHERE`].
+/// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
+/// [`NOWHERE`] if none does.
 type Indices = [u8; VECTOR];
 
-/// The index that makes a zero.
+/// A shuffle makes a zero for this number.
 const NOWHERE: u8 = 0xff;
 
 /// Rows of pieces of up to 8 bytes that lie a few bytes apart, upwards or downwards.
@@ -71,15 +70,15 @@ pub(super) struct Near {
     shuffles: Shuffles,
     pub(super) piece: usize,
     pub(super) stride: isize,
-    /// The pieces that a vector of the result has room for.
+    /// The number of pieces that a vector of the result has room for.
     pieces: usize,
-    /// The vectors of the source that these come from.
+    /// The number of vectors of the source that these pieces come from.
     loads: usize,
     indices: [Indices; MOST],
 }
 
 impl Near {
-    /// The way to move rows of pieces of `piece` bytes along `row`. `None` if shuffles cannot.
+    /// For rows of pieces of `piece` bytes that lie along `row`. `None` if shuffles cannot move them.
     pub(super) fn of(piece: usize, row: Axis) -> Option<Self> {
         let distance = row.stride.unsigned_abs();
         if piece > VECTOR / 2 || row.size * piece < 2 * VECTOR || distance > MOST * VECTOR {
@@ -110,7 +109,7 @@ impl Near {
         })
     }
 
-    /// Moves rows that lie as [`Near::of`] was told.
+    /// Moves rows whose pieces have the size and the distance that [`Near::of`] was called with.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
         self.shuffles.vectorize(
             #[inline(always)]
@@ -139,7 +138,7 @@ impl Near {
         } = rows;
         let bytes = pieces * piece;
         let step = along(0, stride, pieces);
-        // A vector reads whole vectors of the source from `below` on, which begins with the lowest of its pieces.
+        // From a vector's first piece to its lowest one, where the vectors of the source begin that it comes from.
         let below = lowest(stride, pieces);
         let end = (source.len() + 1).saturating_sub(LOADS * VECTOR);
         let row_bytes = row.size * piece;
@@ -148,7 +147,7 @@ impl Near {
             #[inline(always)]
             |mut at, mut dest| {
                 if stride < 0 {
-                    touch(source, at.wrapping_add_signed(pitch), row);
+                    read_ahead(source, at.wrapping_add_signed(pitch), row);
                 }
                 while dest.len() >= VECTOR {
                     let from = at.wrapping_add(below);
@@ -179,26 +178,19 @@ fn one_by_one(source: &[u8], mut at: usize, piece: usize, stride: isize, dest: &
     }
 }
 
-/// Reads a byte of each cache line of the row that begins at byte `at`, upwards. Processors fetch memory ahead of reads
-/// that go upwards from row to row, but not if each row is read downwards.
+/// Reads a byte of each cache line of the row that begins at byte `at`, in ascending order, if the row lies in the source.
+/// Processors fetch memory ahead of reads that ascend from row to row, but not if the reads within each row descend.
 #[inline(always)]
-fn touch(source: &[u8], at: usize, row: Axis) {
+fn read_ahead(source: &[u8], at: usize, row: Axis) {
     let begin = along(at, row.stride, row.size - 1);
-    let mut touched = 0;
-    for line in source
-        .get(begin..at)
-        .unwrap_or_default()
-        .iter()
-        .step_by(LINE)
-    {
-        touched ^= line;
-    }
+    let bytes = source.get(begin..at).unwrap_or_default();
+    let lines = bytes.iter().step_by(LINE);
     // The bytes are not used; `black_box` keeps the compiler from removing the reads.
-    black_box(touched);
+    black_box(lines.fold(0, |all, byte| all ^ byte));
 }
 
-/// Blocks of rows of 2 to 4 pieces, of 1, 2 or 4 bytes, that lie far apart, where the pieces of neighbouring rows are
-/// neighbours: planes that become the channels of pixels.
+/// Blocks of rows of 2 to 4 pieces of 1, 2 or 4 bytes. The pieces of a row lie in as many planes, and neighbouring rows are
+/// neighbours in each plane: planes that become the channels of pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Woven {
     shuffles: Shuffles,
@@ -208,7 +200,8 @@ pub(super) struct Woven {
 }
 
 impl Woven {
-    /// The way to move blocks of rows of pieces of `piece` bytes. `None` if shuffles cannot.
+    /// For blocks of rows of pieces of `piece` bytes: the pieces of a row lie along `row`, the rows of a block along
+    /// `block`. `None` if shuffles cannot move them.
     pub(super) fn of(piece: usize, row: Axis, block: Axis) -> Option<Self> {
         let is_woven = (2..=MOST).contains(&row.size)
             && [1, 2, 4].contains(&piece)
@@ -222,7 +215,8 @@ impl Woven {
         })
     }
 
-    /// Moves blocks that lie as [`Woven::of`] was told. The last may have fewer rows.
+    /// Moves blocks whose pieces have the sizes and distances that [`Woven::of`] was called with. Any number of rows is
+    /// allowed.
     pub(super) fn run(self, rows: PieceRows<'_>) {
         self.shuffles.vectorize(
             #[inline(always)]
@@ -267,12 +261,10 @@ impl Woven {
                 let whole = dest.len() / (VECTOR * PLANES) * (VECTOR * PLANES);
                 let (whole, rest) = dest.split_at_mut(whole);
                 for to in whole.as_chunks_mut().0.as_chunks_mut::<PLANES>().0 {
-                    let lowest = at.wrapping_add(below);
                     let planes: [[u8; VECTOR]; PLANES] = array::from_fn(|plane| {
-                        let mut vector = [0; VECTOR];
-                        vector
-                            .copy_from_slice(&source[along(lowest, row.stride, plane)..][..VECTOR]);
-                        vector
+                        let from = along(at.wrapping_add(below), row.stride, plane);
+                        let vector = source[from..].first_chunk();
+                        *vector.expect("a plan's pieces lie within its source")
                     });
                     for (to, indices) in to.iter_mut().zip(&indices) {
                         let to: &mut [u8; VECTOR] = to;
@@ -281,10 +273,7 @@ impl Woven {
                     at = along(at, pitch, many);
                 }
                 for pixel in rest.chunks_exact_mut(PLANES * self.piece) {
-                    for (plane, piece) in pixel.chunks_exact_mut(self.piece).enumerate() {
-                        piece
-                            .copy_from_slice(&source[along(at, row.stride, plane)..][..self.piece]);
-                    }
+                    one_by_one(source, at, self.piece, row.stride, pixel);
                     at = at.wrapping_add_signed(pitch);
                 }
             },
@@ -322,7 +311,7 @@ fn index(byte: usize) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::kernel::Kernel, *};
 
     /// Every size, distance and direction gives what copies of single pieces give, wherever a row begins or ends in the
     /// source.
@@ -341,7 +330,7 @@ mod tests {
                     for low in [0, 3, source.len() - span - piece] {
                         let at = if stride < 0 { low + span } else { low };
                         let mut dest = vec![0; size * piece];
-                        near.run(one(&source, at, row, 0, &mut dest));
+                        Kernel::Near(near).rows(&source, at, row, 0, &mut dest);
                         let from = (0..size).map(|n| along(at, stride, n));
                         let want: Vec<u8> =
                             from.flat_map(|at| source[at..][..piece].to_vec()).collect();
@@ -378,7 +367,7 @@ mod tests {
                     };
                     let at = 2000;
                     let mut dest = vec![0; rows * planes * bytes];
-                    woven.run(one(&source, at, row, pitch, &mut dest));
+                    Kernel::Woven(woven).rows(&source, at, row, pitch, &mut dest);
                     let of = |row, plane| along(along(at, pitch, row), apart, plane);
                     let places =
                         (0..rows).flat_map(|row| (0..planes).map(move |plane| of(row, plane)));
@@ -388,24 +377,6 @@ mod tests {
                     assert_eq!(dest, want, "{piece} {planes} {apart} {rows} {pitch}");
                 }
             }
-        }
-    }
-
-    fn one<'a>(
-        source: &'a [u8],
-        at: usize,
-        row: Axis,
-        pitch: isize,
-        dest: &'a mut [u8],
-    ) -> PieceRows<'a> {
-        PieceRows {
-            source,
-            at,
-            row,
-            pitch,
-            block_bytes: dest.len(),
-            stride: 0,
-            dest,
         }
     }
 }

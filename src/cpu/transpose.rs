@@ -23,8 +23,9 @@ use super::{
 use crate::walk::Dim;
 use std::iter;
 
-/// Pieces of this many bytes are read a whole at a time in any order: no tile reads their lines faster.
-const WHOLE: usize = 4 * LINE;
+/// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
+/// their pieces are moved, gains nothing then.
+const LONG_PIECE: usize = 4 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct Band<'d> {
@@ -46,7 +47,7 @@ impl<'a> Tiles<'a> {
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
         let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
         let (at, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
-        (row.size * piece >= VECTOR && piece < WHOLE).then_some(Self {
+        (row.size * piece >= VECTOR && piece < LONG_PIECE).then_some(Self {
             unit,
             piece,
             outer: &dims[..at],

@@ -114,12 +114,12 @@ impl Cache {
         groups
     }
 
-    /// Drops everything but works that others hold: those of prepared plans.
+    /// Drops everything but the works of prepared plans.
     pub(super) fn clear(&self) {
         let mut recent = lock(&self.0);
         let Recent { young, old, .. } = mem::take(&mut *recent);
         let mut all: Vec<_> = young.into_iter().chain(old).collect();
-        // Groups hold works, too.
+        // Groups hold works too, so they are dropped first.
         all.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
         recent.young = all
             .into_iter()
@@ -147,7 +147,7 @@ impl Cache {
 }
 
 impl Entry {
-    /// Whether it is a work that something beside this entry holds.
+    /// Whether the entry is a work that is held elsewhere too, by a prepared plan or by bind groups.
     fn is_held(&self) -> bool {
         match self {
             Self::Work(work) => Arc::strong_count(work) > 1,
