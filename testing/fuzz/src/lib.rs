@@ -14,13 +14,13 @@ pub mod readers;
 
 /// The readers are compiled from the command's source files, because the command is not a library.
 #[allow(dead_code, unused_imports, reason = "only its readers are fuzzed")]
-#[path = "../../cli/src/files/mod.rs"]
+#[path = "../../../cli/src/files/mod.rs"]
 mod files;
 
 #[allow(dead_code, reason = "`files` names its errors")]
-#[path = "../../cli/src/failure.rs"]
+#[path = "../../../cli/src/failure.rs"]
 mod failure;
 
 #[allow(dead_code, reason = "`files` prints a line at the end by a signal")]
-#[path = "../../cli/src/print.rs"]
+#[path = "../../../cli/src/print.rs"]
 mod print;

@@ -7,7 +7,7 @@ use strict_gpu::PipelineRequest;
 use wgslice::Backend;
 use wgslice_vectors::{Call, parse, run, variants};
 
-const VECTORS: &str = include_str!("../../tests/vectors/seed1.jsonl");
+const VECTORS: &str = include_str!("../../../tests/vectors/seed1.jsonl");
 
 /// Returns the different pipelines that the vectors need, each with the line that first needs it.
 ///

@@ -260,7 +260,7 @@ mod tests {
     fn a_case_beyond_a_limit_of_tensorflow_is_judged_by_the_reference() {
         let cpu = Backend::cpu();
         let mut judged = 0;
-        for case in crate::parse(include_str!("../../tests/vectors/seed1.jsonl")) {
+        for case in crate::parse(include_str!("../../../tests/vectors/seed1.jsonl")) {
             let case = case.expect("a case");
             let Expectation::Error { kind, .. } = &case.expected else {
                 continue;

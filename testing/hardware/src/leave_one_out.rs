@@ -216,7 +216,7 @@ fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
 
 /// The lines of a kernel's file in `shaders/`. What it imports serves other kernels, too.
 fn lines(kernel: &str) -> String {
-    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shaders");
+    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shaders");
     match fs::read_to_string(shaders.join(kernel).with_extension("wgsl")) {
         Ok(text) => text.lines().count().to_string(),
         Err(_) => "–".into(),

@@ -189,7 +189,7 @@ fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a
 
 /// Returns the version of a package in `Cargo.lock`.
 fn version(name: &str) -> &'static str {
-    const LOCKED: &str = include_str!("../../Cargo.lock");
+    const LOCKED: &str = include_str!("../../../Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");
     let rest = LOCKED.split_once(&entry).map(|(_, rest)| rest);
     rest.and_then(|rest| rest.split('"').next())

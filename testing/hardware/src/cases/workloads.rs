@@ -10,7 +10,7 @@ use wgslice::{
     options::{Boxes, CropOptions, GatherNdOptions},
 };
 
-const WORKLOADS: &str = include_str!("../../../cli/src/bench/workloads.json");
+const WORKLOADS: &str = include_str!("../../../../cli/src/bench/workloads.json");
 
 #[derive(Debug, Deserialize)]
 struct File {
