@@ -13,6 +13,7 @@ import pathlib
 import queue
 import random
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -133,23 +134,28 @@ STARTING = threading.Lock()
 
 
 def judge(program, arguments, limit):
-    """Runs a judge. Returns "passed", "killed" or "rejected", and the seconds it took."""
-    start = time.monotonic()
+    """Runs a judge for at most `limit` seconds of processor time, so that other work on the machine does not end it.
+    Returns "passed", "killed" or "rejected". A loop that does not end is a fault that is noticed."""
     with STARTING:
         process = subprocess.Popen(
-            [program, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace",
+            ["prlimit", f"--cpu={limit:.0f}", program, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         )
     try:
-        output, _ = process.communicate(timeout=limit)
+        output, _ = process.communicate(timeout=20 * limit)
     except subprocess.TimeoutExpired:
-        # A loop that does not end is a fault that is noticed.
+        # It waits for something that does not come.
         process.kill()
         output, _ = process.communicate()
-    seconds = time.monotonic() - start
     if process.returncode == 0:
-        return "passed", seconds
-    return ("rejected" if REJECTED.search(output) else "killed"), seconds
+        return "passed"
+    return "rejected" if REJECTED.search(output) else "killed"
+
+
+def processor_time():
+    """The processor time of all processes that were started and have ended, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 # What a run prints if naga refuses a shader.
@@ -172,15 +178,16 @@ class Run:
             self.copies.put(self.folder / f"wgslice-{number}")
 
     def measure(self, program):
-        """Runs every judge on the shaders as they are. Their times become the limits for mutants."""
+        """Runs every judge on the shaders as they are. Their processor times become the limits for mutants."""
         self.limits = {}
         for name, arguments in self.judges.items():
-            outcome, seconds = judge(program, arguments, 1200)
-            if outcome != "passed":
+            before = processor_time()
+            if judge(program, arguments, 1200) != "passed":
                 sys.exit(f"the judge {name} does not pass the shaders as they are: wgslice {' '.join(arguments)}")
-            # The runs side by side take longer.
+            seconds = processor_time() - before
+            # Mutants compile their shaders, and processors that share caches are slower.
             self.limits[name] = 10 + 4 * seconds
-            print(f"{name}: {seconds:.0f} s", flush=True)
+            print(f"{name}: {seconds:.0f} s of processor time", flush=True)
 
     def outcomes(self, mutant, text):
         """What each judge says. None if there is no time left, or the mutant is not valid."""
@@ -194,7 +201,7 @@ class Run:
                 program.chmod(0o755)
             said = {}
             for name, arguments in self.judges.items():
-                said[name], _ = judge(program, arguments, self.limits[name])
+                said[name] = judge(program, arguments, self.limits[name])
                 if said[name] == "rejected":
                     return None
             return said
