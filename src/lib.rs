@@ -4,7 +4,7 @@
     not(feature = "gpu"),
     doc = "Slices and gathers n-dimensional arrays on the CPU."
 )]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // | path | content |

@@ -12,13 +12,14 @@
 //! out when the program runs. Without them, other loops move the rows.
 
 use super::{
-    interleave::VECTOR,
+    memory::LINE,
     rows::{Axis, PieceRows, along},
-    tile::LINE,
 };
 use fearless_simd::{Level, prelude::*, u8x16};
-use instructions::Shuffles;
+pub(super) use instructions::Shuffles;
 use std::{array, hint::black_box, sync::LazyLock};
+
+pub(super) const VECTOR: usize = 16;
 
 /// The most vectors of the source that a vector of the result comes from.
 const MOST: usize = 4;
@@ -26,19 +27,19 @@ const MOST: usize = 4;
 /// SSSE3's instructions, which all processors with SSE 4.2 have.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod instructions {
-    pub(super) type Shuffles = fearless_simd::Sse4_2;
+    pub(in super::super) type Shuffles = fearless_simd::Sse4_2;
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_sse4_2;
 }
 
 #[cfg(target_arch = "aarch64")]
 mod instructions {
-    pub(super) type Shuffles = fearless_simd::Neon;
+    pub(in super::super) type Shuffles = fearless_simd::Neon;
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_neon;
 }
 
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod instructions {
-    pub(super) type Shuffles = fearless_simd::WasmSimd128;
+    pub(in super::super) type Shuffles = fearless_simd::WasmSimd128;
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_wasm_simd128;
 }
 
@@ -50,12 +51,13 @@ mod instructions {
     all(target_arch = "wasm32", target_feature = "simd128")
 )))]
 mod instructions {
-    pub(super) type Shuffles = fearless_simd::Fallback;
+    pub(in super::super) type Shuffles = fearless_simd::Fallback;
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = |_| None;
 }
 
 /// The byte shuffles of this processor, if it has them.
-static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| (instructions::FIND)(Level::new()));
+pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> =
+    LazyLock::new(|| (instructions::FIND)(Level::new()));
 
 /// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
 /// [`NOWHERE`] if none does.

@@ -18,9 +18,10 @@
 
 use super::{
     kernel::Kernel,
+    memory::LINE,
     rows::{Axis, PieceRows, along, split_pieces},
     threads::{self, Threads},
-    tile::{LINE, Tiles},
+    transpose::Tiles,
 };
 use crate::{
     text::counted,

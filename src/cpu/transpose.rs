@@ -9,19 +9,91 @@
 //! | band | the same range of pieces in several lanes, which one thread writes |
 //!
 //! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
-//! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. `tile.rs`
-//! moves the pieces of a tile.
+//! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. Pieces of 1,
+//! 2, 4, 8 or 16 bytes go through `square.rs`. Rows of all other pieces, and of those that lie a few bytes apart, such as
+//! the channels of pixels, are moved lane by lane.
 
 use super::{
-    interleave::VECTOR,
+    kernel::Kernel,
+    memory::{self, LINE, Lines, STREAMED},
     odometer::Odometer,
     rows::{Axis, along, split_pieces},
+    shuffle::{SHUFFLES, VECTOR},
     slice::LoopNest,
+    square::Squares,
     threads,
-    tile::{Interleaved, LINE, Lines, LongPieces, MoveTile, Pixels, Tile, Tiles},
 };
 use crate::walk::Dim;
-use std::iter;
+use std::{iter, mem};
+
+/// A transposed slice.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles<'a> {
+    pub(super) unit: usize,
+    /// The size of a piece in bytes.
+    pub(super) piece: usize,
+    /// The dimensions outside of the near axis.
+    pub(super) outer: &'a [Dim],
+    pub(super) near: Axis,
+    /// The dimensions between the near axis and the row.
+    pub(super) between: &'a [Dim],
+    pub(super) row: Axis,
+}
+
+/// Pieces of several lanes that follow each other along the row, `count` for each lane. Those of the first lane begin at
+/// byte `at` of the source, and the other lanes follow along the near axis.
+pub(super) struct Tile<'a, 'd> {
+    pub(super) tiles: &'a Tiles<'a>,
+    pub(super) source: &'a [u8],
+    pub(super) at: usize,
+    pub(super) count: usize,
+    /// What is left of each lane. It becomes shorter as pieces are written.
+    pub(super) lanes: &'a mut [&'d mut [u8]],
+}
+
+/// Moves the pieces of a tile into its lanes.
+pub(super) trait MoveTile {
+    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>);
+}
+
+/// Moves rows lane by lane.
+struct Rows;
+
+/// The number of bytes of the source from which the pieces of each lane are taken before others, if the pieces of a row lie
+/// a few bytes apart: they stay in the first-level cache until all lanes have theirs.
+const NEAR_PART: usize = 8 << 10;
+
+impl MoveTile for Rows {
+    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, _: &mut Lines<'d>) {
+        let Tile { tiles, source, .. } = tile;
+        let some = match tiles.is_near() {
+            true => NEAR_PART / tiles.row.stride.unsigned_abs(),
+            false => tiles.width() / tiles.piece,
+        };
+        let kernel = Kernel::of(
+            tiles.piece,
+            Axis {
+                size: some.min(tile.count),
+                ..tiles.row
+            },
+        );
+        let mut begin = tile.at;
+        for lanes in tile.lanes.chunks_mut(tiles.columns()) {
+            for first in (0..tile.count).step_by(some) {
+                let size = some.min(tile.count - first);
+                let row = Axis { size, ..tiles.row };
+                let mut at = along(begin, row.stride, first);
+                for lane in lanes.iter_mut() {
+                    let (dest, rest) = mem::take(lane).split_at_mut(size * tiles.piece);
+                    kernel.rows(source, at, row, 0, dest);
+                    *lane = rest;
+                    at = at.wrapping_add_signed(tiles.near.stride);
+                }
+            }
+            begin = along(begin, tiles.near.stride, lanes.len());
+        }
+    }
+}
 
 /// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
 /// their pieces are moved, gains nothing then.
@@ -55,6 +127,21 @@ impl<'a> Tiles<'a> {
             between: &dims[at + 1..],
             row,
         })
+    }
+
+    /// The largest number of bytes that a tile reads along the near axis, unless a single piece is longer: several cache
+    /// lines, which the processor prefetches, and few enough that the tile stays in a cache.
+    fn width(&self) -> usize {
+        match self.piece {
+            1 | 2 | 4 | 8 | 16 => 4 * LINE,
+            ..16 => 8 * LINE,
+            _ => 64 * LINE,
+        }
+    }
+
+    /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
+    pub(super) fn columns(&self) -> usize {
+        (self.width() / self.piece).clamp(1, self.near.size)
     }
 
     /// The size of the whole result in bytes.
@@ -190,59 +277,48 @@ impl<'a> Tiles<'a> {
         if band.lanes.is_empty() {
             return;
         }
-        match (self.piece, self.channels()) {
-            (1, Some(2)) => self.lanes(source, band, Pixels::<1, 2, 16>::new()),
-            (1, Some(3)) => self.lanes(source, band, Pixels::<1, 3, 24>::new()),
-            (1, Some(4)) => self.lanes(source, band, Pixels::<1, 4, 32>::new()),
-            (2, Some(2)) => self.lanes(source, band, Pixels::<2, 2, 8>::new()),
-            (2, Some(3)) => self.lanes(source, band, Pixels::<2, 3, 12>::new()),
-            (2, Some(4)) => self.lanes(source, band, Pixels::<2, 4, 16>::new()),
-            (4, Some(2)) => self.lanes(source, band, Pixels::<4, 2, 4>::new()),
-            (4, Some(3)) => self.lanes(source, band, Pixels::<4, 3, 6>::new()),
-            (4, Some(4)) => self.lanes(source, band, Pixels::<4, 4, 8>::new()),
-            (1, _) => self.lanes(source, band, Interleaved::<1>::of(self)),
-            (2, _) => self.lanes(source, band, Interleaved::<2>::of(self)),
-            (4, _) => self.lanes(source, band, Lines::<4, 4>),
-            (8, _) => self.lanes(source, band, Lines::<8, 2>),
-            (16, _) => self.lanes(source, band, Lines::<16, 1>),
-            _ => self.lanes(source, band, LongPieces),
+        let Some(shuffles) = (*SHUFFLES).filter(|_| !self.is_near()) else {
+            return self.lanes(source, band, Rows);
+        };
+        match self.piece {
+            1 => self.lanes(source, band, Squares::<1, 16, 64, 256>::new(shuffles)),
+            2 => self.lanes(source, band, Squares::<2, 8, 32, 128>::new(shuffles)),
+            4 => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(shuffles)),
+            8 => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(shuffles)),
+            16 => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(shuffles)),
+            _ => self.lanes(source, band, Rows),
         }
     }
 
-    /// The number of channels of a pixel, if the source holds pixels without gaps. The pieces of all lanes at one
-    /// position of the row are then a pixel, and each lane is a channel. Otherwise `None`.
-    fn channels(&self) -> Option<usize> {
-        let piece = self.piece.cast_signed();
-        let together =
-            self.near.stride == piece && self.row.stride == self.near.size.cast_signed() * piece;
-        together.then_some(self.near.size)
+    /// Whether shuffles move the pieces of a row, because they lie a few bytes apart.
+    fn is_near(&self) -> bool {
+        !matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. })
     }
 
-    fn lanes(&self, source: &[u8], mut band: Band<'_>, mut kernel: impl MoveTile) {
-        let columns = self.columns();
-        for (i, lanes) in band.lanes.chunks_mut(columns).enumerate() {
-            let at = along(band.at, self.near.stride, i * columns);
-            let pieces = lanes[0].len() / self.piece;
-            let (row, mut skip) = (band.first / self.row.size, band.first % self.row.size);
-            let mut done = 0;
-            for place in Odometer::at(self.between, |dim| dim.from, row) {
-                let at = at.wrapping_add(place.wrapping_mul(self.unit));
-                let at = along(at, self.row.stride, skip);
-                let count = (self.row.size - skip).min(pieces - done);
-                kernel.move_tile(Tile {
-                    tiles: self,
-                    source,
-                    at,
-                    count,
-                    lanes,
-                    done,
-                });
-                done += count;
+    fn lanes(&self, source: &[u8], band: Band<'_>, mut kernel: impl MoveTile) {
+        let Band {
+            at,
+            first,
+            mut lanes,
+        } = band;
+        let (row, mut skip) = (first / self.row.size, first % self.row.size);
+        let mut places = Odometer::at(self.between, |dim| dim.from, row);
+        memory::streaming(self.bytes() >= STREAMED, |lines| {
+            while !lanes[0].is_empty() {
+                let place = places.next().unwrap_or_default();
+                let at = along(at, self.unit.cast_signed(), place);
+                kernel.move_tile(
+                    Tile {
+                        tiles: self,
+                        source,
+                        at: along(at, self.row.stride, skip),
+                        count: (self.row.size - skip).min(lanes[0].len() / self.piece),
+                        lanes: &mut lanes,
+                    },
+                    lines,
+                );
                 skip = 0;
-                if done == pieces {
-                    break;
-                }
             }
-        }
+        });
     }
 }

@@ -1,0 +1,204 @@
+//! Transposes squares of small pieces in registers.
+//!
+//! A square is as many source rows as fill a cache line of each lane, and as many lanes as a cache line of a source row has
+//! pieces for: 16 by 16 pieces of 4 bytes. So each line of the source is read once, and each line of the result is written
+//! at once, however far apart they are. In between, the square lies in the first-level cache.
+//!
+//! Registers hold a smaller square of `M` vectors of `M` pieces. Zipping takes pieces from two vectors in turn. Write the
+//! place of a piece as the bits of its row followed by those of its column. Zipping vectors of the first half of the rows
+//! with those of the second half moves the first bit to the end, so that as many zips as a row's number has bits transpose
+//! the square:
+//!
+//! ```text
+//! a0 a1 a2 a3       a0 c0 a1 c1       a0 b0 c0 d0
+//! b0 b1 b2 b3   →   a2 c2 a3 c3   →   a1 b1 c1 d1
+//! c0 c1 c2 c3       b0 d0 b1 d1       a2 b2 c2 d2
+//! d0 d1 d2 d3       b2 d2 b3 d3       a3 b3 c3 d3
+//! ```
+
+use super::{
+    kernel::Kernel,
+    memory::{self, LINE, Lines},
+    rows::{Axis, along},
+    shuffle::{Shuffles, VECTOR},
+    transpose::{MoveTile, Tile},
+};
+use fearless_simd::{prelude::*, u8x16, u16x8, u32x4, u64x2};
+use std::mem;
+
+/// Moves pieces of `N` bytes. `M` of them fill a vector, `R` a cache line, and `C` the part of a source row that is read at
+/// once.
+pub(super) struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
+    shuffles: Shuffles,
+    /// Parts of source rows, and then a line of each lane.
+    rows: Aligned<[[u8; WIDTH]; R]>,
+    columns: Aligned<[[u8; LINE]; C]>,
+}
+
+/// The size in bytes of the part of a source row that is read at once.
+const WIDTH: usize = 4 * LINE;
+
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, M, R, C> {
+    pub(super) fn new(shuffles: Shuffles) -> Self {
+        const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
+        Self {
+            shuffles,
+            rows: Aligned([[0; WIDTH]; R]),
+            columns: Aligned([[0; LINE]; C]),
+        }
+    }
+
+    /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source.
+    #[inline(always)]
+    fn read(source: &[u8], mut at: usize, near: Axis, pitch: isize, rows: &mut [[u8; WIDTH]]) {
+        let width = near.size * N;
+        if near.stride != N.cast_signed() {
+            let kernel = Kernel::of(N, near);
+            for row in rows {
+                kernel.rows(source, at, near, 0, &mut row[..width]);
+                at = at.wrapping_add_signed(pitch);
+            }
+        } else if width == WIDTH {
+            let below = along(0, pitch, R);
+            for row in rows {
+                // The row of the next square.
+                for line in (0..WIDTH).step_by(LINE) {
+                    memory::prefetch(source, at.wrapping_add(below).wrapping_add(line));
+                }
+                let from = source[at..].first_chunk();
+                *row = *from.expect("a plan's pieces lie within its source");
+                at = at.wrapping_add_signed(pitch);
+            }
+        } else {
+            for row in rows {
+                row[..width].copy_from_slice(&source[at..][..width]);
+                at = at.wrapping_add_signed(pitch);
+            }
+        }
+    }
+
+    /// Writes the next `count` pieces of each lane.
+    #[inline(always)]
+    fn write<'d>(&self, lanes: &mut [&'d mut [u8]], count: usize, lines: &mut Lines<'d>) {
+        for (lane, column) in lanes.iter_mut().zip(&self.columns.0) {
+            let rest = mem::take(lane);
+            *lane = if count == R {
+                let (line, rest) = rest.split_first_chunk_mut().expect("a lane has room");
+                lines.write(line, column);
+                rest
+            } else {
+                let (part, rest) = rest.split_at_mut(count * N);
+                part.copy_from_slice(&column[..count * N]);
+                rest
+            };
+        }
+    }
+}
+
+impl<const N: usize, const M: usize, const R: usize, const C: usize> MoveTile
+    for Squares<N, M, R, C>
+{
+    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
+        let Tile { source, count, .. } = tile;
+        let (near, row) = (tile.tiles.near, tile.tiles.row);
+        // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source rows, so
+        // that the next one begins at a cache line.
+        let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
+        let ahead = if ahead == 0 { R } else { ahead };
+        let mut first = 0;
+        while first < count {
+            let end = match first {
+                0 => ahead + (TALL - 1) * R,
+                _ => first + TALL * R,
+            }
+            .min(count);
+            let mut at = along(tile.at, row.stride, first);
+            for lanes in tile.lanes.chunks_mut(C) {
+                let near = Axis {
+                    size: lanes.len(),
+                    ..near
+                };
+                let mut from = at;
+                let mut next = first;
+                while next < end {
+                    let count = if next == 0 { ahead } else { R }.min(end - next);
+                    Self::read(source, from, near, row.stride, &mut self.rows.0[..count]);
+                    let rows = count.div_ceil(M) * M;
+                    let shuffles = self.shuffles;
+                    let (rows, columns) = (&self.rows.0[..rows], &mut self.columns.0);
+                    let columns = &mut columns[..near.size.next_multiple_of(M)];
+                    shuffles.vectorize(
+                        #[inline(always)]
+                        || transpose::<N, M>(shuffles, rows, columns),
+                    );
+                    self.write(lanes, count, lines);
+                    next += count;
+                    from = along(from, row.stride, count);
+                }
+                at = along(at, near.stride, lanes.len());
+            }
+            first = end;
+        }
+    }
+}
+
+/// The number of squares below each other that are moved before those beside them: so that 1 KiB of each lane is written at
+/// once, and not too many pages of the source are read.
+const TALL: usize = 16;
+
+/// Transposes rows of pieces of `N` bytes into columns. There are multiples of `M` of both.
+#[inline(always)]
+fn transpose<const N: usize, const M: usize>(
+    simd: Shuffles,
+    rows: &[[u8; WIDTH]],
+    columns: &mut [[u8; LINE]],
+) {
+    let columns = columns.as_chunks_mut::<M>().0.iter_mut();
+    for (left, columns) in (0..).step_by(VECTOR).zip(columns) {
+        let rows = rows.as_chunks::<M>().0.iter();
+        for (top, rows) in (0..).step_by(VECTOR).zip(rows) {
+            let mut square = [u8x16::splat(simd, 0); M];
+            for (vector, row) in square.iter_mut().zip(rows) {
+                *vector = u8x16::from_slice(simd, &row[left..][..VECTOR]);
+            }
+            let square = transposed::<N, M>(square);
+            for (vector, column) in square.into_iter().zip(&mut *columns) {
+                vector.store_slice(&mut column[top..][..VECTOR]);
+            }
+        }
+    }
+}
+
+/// Transposes `M` vectors of `M` pieces of `N` bytes.
+#[inline(always)]
+fn transposed<const N: usize, const M: usize>(
+    mut square: [u8x16<Shuffles>; M],
+) -> [u8x16<Shuffles>; M] {
+    for _ in 0..M.ilog2() {
+        let from = square;
+        for i in 0..M / 2 {
+            [square[2 * i], square[2 * i + 1]] = zip::<N>(from[i], from[M / 2 + i]);
+        }
+    }
+    square
+}
+
+/// Takes pieces of `N` bytes from two vectors in turn.
+#[inline(always)]
+fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffles>; 2] {
+    macro_rules! zip {
+        ($vector:ident) => {{
+            let (a, b): ($vector<_>, $vector<_>) = (a.bitcast(), b.bitcast());
+            [a.zip_low(b).bitcast(), a.zip_high(b).bitcast()]
+        }};
+    }
+    match N {
+        1 => [a.zip_low(b), a.zip_high(b)],
+        2 => zip!(u16x8),
+        4 => zip!(u32x4),
+        _ => zip!(u64x2),
+    }
+}
