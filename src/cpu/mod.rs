@@ -40,7 +40,6 @@ mod scatter;
 mod shuffle;
 mod slice;
 mod square;
-mod strided_load;
 mod strided_store;
 mod threads;
 mod transpose;

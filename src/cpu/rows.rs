@@ -1,6 +1,9 @@
 //! Rows of pieces, in blocks: what a kernel moves in one call.
 
-use super::fixed_copy::{CopyKernel, CopyTask};
+use super::{
+    fixed_copy::{CopyKernel, CopyTask},
+    memory::LINE,
+};
 pub(super) use crate::layout::along;
 use crate::walk::Dim;
 
@@ -66,13 +69,26 @@ impl PieceRows<'_> {
 impl CopyTask for PieceRows<'_> {
     fn run(self, kernel: impl CopyKernel) {
         let (source, row) = (self.source, self.row);
+        let copy = |from, to: &mut [u8]| {
+            let copied = kernel.copy(source, from, to);
+            copied.expect("a plan's pieces lie within its source");
+        };
+        // Short pieces are read in ascending order, in which processors fetch memory ahead.
+        let turns = row.stride < 0 && kernel.bytes() < LINE;
         self.each(row.size * kernel.bytes(), |at, dest| {
-            let mut from = at;
-            for piece in dest.chunks_exact_mut(kernel.bytes()) {
-                kernel
-                    .copy(source, from, piece)
-                    .expect("a plan's pieces lie within its source");
-                from = from.wrapping_add_signed(row.stride);
+            let pieces = dest.chunks_exact_mut(kernel.bytes());
+            if turns {
+                let mut from = along(at, row.stride, row.size - 1);
+                for piece in pieces.rev() {
+                    copy(from, piece);
+                    from = from.wrapping_sub_signed(row.stride);
+                }
+            } else {
+                let mut from = at;
+                for piece in pieces {
+                    copy(from, piece);
+                    from = from.wrapping_add_signed(row.stride);
+                }
             }
         });
     }

@@ -11,13 +11,10 @@
 //! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
 //! out when the program runs. Without them, other loops move the rows.
 
-use super::{
-    memory::LINE,
-    rows::{Axis, PieceRows, along},
-};
+use super::rows::{Axis, PieceRows, along};
 use fearless_simd::{Level, prelude::*, u8x16};
 pub(super) use instructions::Shuffles;
-use std::{array, hint::black_box, sync::LazyLock};
+use std::{array, sync::LazyLock};
 
 pub(super) const VECTOR: usize = 16;
 
@@ -66,52 +63,85 @@ type Indices = [u8; VECTOR];
 /// A shuffle makes a zero for this number.
 const NOWHERE: u8 = 0xff;
 
-/// Rows of pieces of up to 8 bytes that lie a few bytes apart, upwards or downwards.
+/// Pieces that lie a few bytes apart, upwards or downwards: along long rows, or in short rows along a block.
 #[derive(Clone, Copy)]
 pub(super) struct Near {
     shuffles: Shuffles,
     pub(super) piece: usize,
     pub(super) stride: isize,
-    /// The number of pieces that a vector of the result has room for.
-    pieces: usize,
-    /// The number of vectors of the source that these pieces come from.
+    /// Whether vectors go along blocks, with several rows each, rather than along rows.
+    along_block: bool,
+    /// The number of rows, or of pieces of a long row, that a vector of the result has room for.
+    many: usize,
+    /// The number of vectors of the source that these come from.
     loads: usize,
+    /// From the lowest row's first piece, or the lowest piece of a long row, to the lowest byte.
+    below: usize,
     indices: [Indices; MOST],
 }
 
 impl Near {
-    /// For rows of pieces of `piece` bytes that lie along `row`. `None` if shuffles cannot move them.
-    pub(super) fn of(piece: usize, row: Axis) -> Option<Self> {
-        let distance = row.stride.unsigned_abs();
-        if piece > VECTOR / 2 || row.size * piece < 2 * VECTOR || distance > MOST * VECTOR {
+    /// For rows of pieces of `piece` bytes that lie along `row`, of any number. `None` if shuffles cannot move them.
+    pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
+        // Copies of 8 bytes are faster for a few pieces.
+        let few = piece == 8 && row.size < 8;
+        (piece <= VECTOR / 2 && !few).then(|| Self::of(piece, Axis::ONE, row))?
+    }
+
+    /// For blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None` if shuffles
+    /// cannot move them.
+    pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
+        (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::of(piece, row, block))?
+    }
+
+    fn of(piece: usize, inner: Axis, outer: Axis) -> Option<Self> {
+        let row_bytes = inner.size * piece;
+        let many = VECTOR / row_bytes;
+        let reach = |axis: Axis, size: usize| axis.stride.unsigned_abs().saturating_mul(size - 1);
+        let span = reach(inner, inner.size)
+            .saturating_add(reach(outer, many))
+            .saturating_add(piece);
+        if outer.size * row_bytes < 2 * VECTOR || span > MOST * VECTOR {
             return None;
         }
-        let pieces = VECTOR / piece;
-        let loads = ((pieces - 1) * distance + piece).div_ceil(VECTOR);
-        let shuffles = (*SHUFFLES).filter(|_| loads <= MOST)?;
+        let below = if inner.stride < 0 {
+            reach(inner, inner.size)
+        } else {
+            0
+        };
         let mut indices = [[NOWHERE; VECTOR]; MOST];
-        for (number, to) in (0..pieces).zip((0..).step_by(piece)) {
-            let number = if row.stride < 0 {
-                pieces - 1 - number
-            } else {
-                number
+        for row in 0..many {
+            // Rows that run downwards fill a vector from its end.
+            let to = match outer.stride < 0 {
+                true => VECTOR - (row + 1) * row_bytes,
+                false => row * row_bytes,
             };
-            for byte in 0..piece {
-                let from = number * distance + byte;
-                indices[from / VECTOR][to + byte] = index(from % VECTOR);
+            let from = below + reach(outer, row + 1);
+            for number in 0..inner.size {
+                let from = along(from, inner.stride, number);
+                for byte in 0..piece {
+                    let from = from + byte;
+                    indices[from / VECTOR][to + number * piece + byte] = index(from % VECTOR);
+                }
             }
         }
         Some(Self {
-            shuffles,
+            shuffles: (*SHUFFLES)?,
             piece,
-            stride: row.stride,
-            pieces,
-            loads,
+            stride: if inner.size > 1 {
+                inner.stride
+            } else {
+                outer.stride
+            },
+            along_block: inner.size > 1,
+            many,
+            loads: span.div_ceil(VECTOR),
+            below,
             indices,
         })
     }
 
-    /// Moves rows whose pieces have the size and the distance that [`Near::of`] was called with.
+    /// Moves rows whose pieces have the size and the distances that the kernel was made for.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
         self.shuffles.vectorize(
             #[inline(always)]
@@ -129,66 +159,82 @@ impl Near {
         let Self {
             shuffles: simd,
             piece,
-            stride,
-            pieces,
+            many,
             ..
         } = *self;
         let indices: [_; LOADS] =
             array::from_fn(|load| u8x16::from_slice(simd, &self.indices[load]));
-        let PieceRows {
-            source, row, pitch, ..
-        } = rows;
-        let bytes = pieces * piece;
-        let step = along(0, stride, pieces);
-        // From a vector's first piece to its lowest one, where the vectors of the source begin that it comes from.
-        let below = lowest(stride, pieces);
-        let end = (source.len() + 1).saturating_sub(LOADS * VECTOR);
-        let row_bytes = row.size * piece;
+        let source = rows.source;
+        let row_bytes = rows.row.size * piece;
+        let (inner, pitch, unit, bytes) = match self.along_block {
+            true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
+            false => (Axis::ONE, rows.row.stride, piece, row_bytes),
+        };
+        let size = bytes / unit;
+        let (filled, step) = (many * unit, many * pitch.unsigned_abs());
+        // Vectors are read in ascending order, in which processors fetch memory ahead. Those that would reach beyond the
+        // source are left.
         rows.each(
-            row_bytes,
+            bytes,
             #[inline(always)]
             |mut at, mut dest| {
-                if stride < 0 {
-                    read_ahead(source, at.wrapping_add_signed(pitch), row);
-                }
-                while dest.len() >= VECTOR {
-                    let from = at.wrapping_add(below);
-                    if from >= end {
-                        // Near the end of the source.
-                        one_by_one(source, at, piece, stride, &mut dest[..bytes]);
-                    } else {
-                        let from = source[from..].as_chunks().0.first_chunk::<LOADS>();
-                        let from = from.expect("the vectors lie within the source");
-                        // Bytes after the last whole piece are zeros, which the next vector overwrites.
-                        union(simd, from, &indices).store_slice(&mut dest[..VECTOR]);
+                // A vector has zeros beside its whole rows, which the next one overwrites.
+                if pitch < 0 {
+                    let mut from = along(at, pitch, size - 1).wrapping_sub(self.below);
+                    while dest.len() >= VECTOR
+                        && let Some(vector) = pick(simd, source, from, &indices)
+                    {
+                        let end = dest.len();
+                        vector.store_slice(&mut dest[end - VECTOR..]);
+                        dest = &mut dest[..end - filled];
+                        from += step;
                     }
-                    dest = &mut dest[bytes..];
-                    at = at.wrapping_add(step);
+                } else {
+                    while dest.len() >= VECTOR
+                        && let Some(vector) = pick(simd, source, at - self.below, &indices)
+                    {
+                        vector.store_slice(&mut dest[..VECTOR]);
+                        dest = &mut dest[filled..];
+                        at += step;
+                    }
                 }
-                one_by_one(source, at, piece, stride, dest);
+                one_by_one(source, at, piece, inner, pitch, dest);
             },
         );
     }
 }
 
-/// Moves the pieces that fill `dest`, the first of which begins at byte `at` of the source.
-#[inline(never)]
-fn one_by_one(source: &[u8], mut at: usize, piece: usize, stride: isize, dest: &mut [u8]) {
-    for dest in dest.chunks_exact_mut(piece) {
-        dest.copy_from_slice(&source[at..][..piece]);
-        at = at.wrapping_add_signed(stride);
-    }
+/// The bytes that `indices` take from the vectors at byte `from` of the source. `None` if the source ends before them.
+#[inline(always)]
+fn pick<const N: usize>(
+    simd: Shuffles,
+    source: &[u8],
+    from: usize,
+    indices: &[u8x16<Shuffles>; N],
+) -> Option<u8x16<Shuffles>> {
+    let vectors = source.get(from..)?.as_chunks().0.first_chunk()?;
+    Some(union(simd, vectors, indices))
 }
 
-/// Reads a byte of each cache line of the row that begins at byte `at`, in ascending order, if the row lies in the source.
-/// Processors fetch memory ahead of reads that ascend from row to row, but not if the reads within each row descend.
-#[inline(always)]
-fn read_ahead(source: &[u8], at: usize, row: Axis) {
-    let begin = along(at, row.stride, row.size - 1);
-    let bytes = source.get(begin..at).unwrap_or_default();
-    let lines = bytes.iter().step_by(LINE);
-    // The bytes are not used; `black_box` keeps the compiler from removing the reads.
-    black_box(lines.fold(0, |all, byte| all ^ byte));
+/// Moves rows of pieces of `piece` bytes that fill `dest`. The first row begins at byte `at` of the source, and others begin
+/// `pitch` bytes apart.
+#[inline(never)]
+fn one_by_one(
+    source: &[u8],
+    mut at: usize,
+    piece: usize,
+    row: Axis,
+    pitch: isize,
+    dest: &mut [u8],
+) {
+    for dest in dest.chunks_exact_mut(row.size * piece) {
+        let mut from = at;
+        for dest in dest.chunks_exact_mut(piece) {
+            dest.copy_from_slice(&source[from..][..piece]);
+            from = from.wrapping_add_signed(row.stride);
+        }
+        at = at.wrapping_add_signed(pitch);
+    }
 }
 
 /// Blocks of rows of 2 to 4 pieces of 1, 2 or 4 bytes. The pieces of a row lie in as many planes, and neighbouring rows are
@@ -274,10 +320,7 @@ impl Woven {
                     }
                     at = along(at, pitch, many);
                 }
-                for pixel in rest.chunks_exact_mut(PLANES * self.piece) {
-                    one_by_one(source, at, self.piece, row.stride, pixel);
-                    at = at.wrapping_add_signed(pitch);
-                }
+                one_by_one(source, at, self.piece, row, pitch, rest);
             },
         );
     }
@@ -325,7 +368,7 @@ mod tests {
             for stride in (-64..=64).filter(|stride| *stride != 0) {
                 for size in [4, 16, 17, 33, 61] {
                     let row = Axis { size, stride };
-                    let Some(near) = Near::of(piece, row) else {
+                    let Some(near) = Near::of_row(piece, row) else {
                         continue;
                     };
                     let span = (size - 1) * stride.unsigned_abs();

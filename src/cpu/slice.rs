@@ -106,7 +106,7 @@ impl<'a> LoopNest<'a> {
         // higher addresses for either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
-            || matches!(kernel, Kernel::Strided { .. } | Kernel::Near(_));
+            || matches!(kernel, Kernel::Near(_));
         Self {
             unit,
             offset: 0,
@@ -155,7 +155,7 @@ impl<'a> LoopNest<'a> {
     /// moves them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Strided { .. } | Kernel::Near(_) | Kernel::Woven(_) => 0,
+            Kernel::Near(_) | Kernel::Woven(_) => 0,
             Kernel::Copy { .. } => bytes / self.piece,
         }
     }
