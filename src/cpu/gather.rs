@@ -7,8 +7,9 @@
 //! scattered memory in flight.
 
 use super::{
-    fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     kernel::Kernel,
+    memory::{self, LINE},
     odometer::Odometer,
     rows::{Axis, split_pieces},
     slice::LoopNest,
@@ -19,7 +20,6 @@ use crate::{
     report::Missing,
     walk::{Coordinate, Dim, Walk},
 };
-use std::hint::black_box;
 
 /// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
 /// more groups than there can be reads in flight, so that the wait is a small part of the time.
@@ -27,9 +27,10 @@ const BLOCK: usize = 1024;
 /// Stands for the place of a group whose tuple is out of range. No group begins at this byte, because no source is this
 /// long.
 const NOWHERE: usize = usize::MAX;
-/// While a group of more than [`FIXED_MAX`] bytes is copied, the first byte of the group that comes this many groups
-/// later is read, so that reads of this many groups are in flight.
-const AHEAD: usize = 12;
+/// While a group is copied, the processor is told to read a group that comes later: this many groups later, or fewer if they
+/// have more bytes than this in all.
+const AHEAD_GROUPS: usize = 16;
+const AHEAD_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
 /// even a few of them keep all threads busy.
 const WHOLE: usize = 4096;
@@ -324,23 +325,22 @@ struct Groups<'a> {
     dest: &'a mut [u8],
 }
 
-/// The processor starts to read a long group only when the previous group is almost copied. Reading the first byte of
-/// later groups early keeps reads of several groups in flight.
+/// The processor starts to read a group only when the previous groups are almost copied. Asking for later groups early
+/// keeps reads of several groups in flight.
 impl CopyTask for Groups<'_> {
     fn run(self, kernel: impl CopyKernel) {
-        let long = kernel.bytes() > FIXED_MAX;
-        let mut ahead = self.places.iter().skip(AHEAD);
-        let mut touched = 0;
+        let ahead = (AHEAD_BYTES / kernel.bytes()).clamp(2, AHEAD_GROUPS);
+        let mut ahead = self.places.iter().skip(ahead);
         let rows = self.dest.chunks_exact_mut(kernel.bytes());
         for (row, &place) in rows.zip(self.places) {
-            if long && let Some(&next) = ahead.next() {
-                touched ^= self.source.get(next).copied().unwrap_or(0);
+            if let Some(&next) = ahead.next() {
+                for line in (0..kernel.bytes().min(AHEAD_BYTES)).step_by(LINE) {
+                    memory::prefetch(self.source, next.wrapping_add(line));
+                }
             }
             if kernel.copy(self.source, place, row).is_none() {
                 row.fill(0);
             }
         }
-        // The bytes are not used; `black_box` keeps the compiler from removing the reads.
-        black_box(touched);
     }
 }
