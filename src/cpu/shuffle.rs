@@ -170,35 +170,60 @@ impl Near {
             true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
             false => (Axis::ONE, rows.row.stride, piece, row_bytes),
         };
-        let size = bytes / unit;
+        let below = self.below;
         let (filled, step) = (many * unit, many * pitch.unsigned_abs());
+        // Whether every vector of the source is used once.
+        let tiles = filled == VECTOR && step == LOADS * VECTOR;
         // Vectors are read in ascending order, in which processors fetch memory ahead. Those that would reach beyond the
         // source are left.
         rows.each(
             bytes,
             #[inline(always)]
             |mut at, mut dest| {
-                // A vector has zeros beside its whole rows, which the next one overwrites.
                 if pitch < 0 {
-                    let mut from = along(at, pitch, size - 1).wrapping_sub(self.below);
-                    while dest.len() >= VECTOR
+                    let mut from = along(at, pitch, bytes / unit - 1) - below;
+                    if tiles {
+                        let (vectors, _) = source[from..].as_chunks().0.as_chunks();
+                        let to = dest.as_rchunks_mut::<VECTOR>().1.iter_mut().rev();
+                        let done = to.len().min(vectors.len());
+                        to.zip(vectors)
+                            .for_each(|(to, from)| union(simd, from, &indices).store_slice(to));
+                        let end = dest.len() - done * VECTOR;
+                        dest = &mut dest[..end];
+                        from += done * step;
+                    }
+                    while let Some((rest, to)) = dest.split_last_chunk_mut::<VECTOR>()
                         && let Some(vector) = pick(simd, source, from, &indices)
                     {
-                        let end = dest.len();
-                        vector.store_slice(&mut dest[end - VECTOR..]);
-                        dest = &mut dest[..end - filled];
+                        vector.store_slice(to);
+                        // The vector has zeros before its whole rows, which the next one overwrites.
+                        let end = rest.len() + VECTOR - filled;
+                        dest = &mut dest[..end];
                         from += step;
                     }
                 } else {
-                    while dest.len() >= VECTOR
-                        && let Some(vector) = pick(simd, source, at - self.below, &indices)
-                    {
-                        vector.store_slice(&mut dest[..VECTOR]);
-                        dest = &mut dest[filled..];
-                        at += step;
+                    let mut from = at - below;
+                    if tiles {
+                        let (vectors, _) = source[from..].as_chunks().0.as_chunks();
+                        let to = dest.as_chunks_mut::<VECTOR>().0.iter_mut();
+                        let done = to.len().min(vectors.len());
+                        to.zip(vectors)
+                            .for_each(|(to, from)| union(simd, from, &indices).store_slice(to));
+                        dest = &mut dest[done * VECTOR..];
+                        from += done * step;
                     }
+                    while let Some(to) = dest.first_chunk_mut::<VECTOR>()
+                        && let Some(vector) = pick(simd, source, from, &indices)
+                    {
+                        vector.store_slice(to);
+                        dest = &mut dest[filled..];
+                        from += step;
+                    }
+                    at = from + below;
                 }
-                one_by_one(source, at, piece, inner, pitch, dest);
+                if !dest.is_empty() {
+                    one_by_one(source, at, piece, inner, pitch, dest);
+                }
             },
         );
     }
@@ -212,8 +237,8 @@ fn pick<const N: usize>(
     from: usize,
     indices: &[u8x16<Shuffles>; N],
 ) -> Option<u8x16<Shuffles>> {
-    let vectors = source.get(from..)?.as_chunks().0.first_chunk()?;
-    Some(union(simd, vectors, indices))
+    let vectors = source.get(from..from + N * VECTOR)?.as_chunks();
+    Some(union(simd, vectors.0.first_chunk()?, indices))
 }
 
 /// Moves rows of pieces of `piece` bytes that fill `dest`. The first row begins at byte `at` of the source, and others begin
