@@ -77,3 +77,40 @@ impl<'d> Lines<'d> {
         *to = *from;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines at any address are written whole, streamed or not, and nothing beside them.
+    #[test]
+    fn only_the_lines_are_written() {
+        let line: [u8; LINE] = std::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
+        for streams in [false, true] {
+            for skip in 0..2 * LINE {
+                let mut bytes = vec![0; 8 * LINE];
+                let (lines, _) = bytes[skip..].as_chunks_mut();
+                let [_, second, _, fourth, ..] = lines else {
+                    panic!("there are lines");
+                };
+                streaming(streams, |lines| {
+                    lines.write(second, &line);
+                    lines.write(fourth, &line);
+                });
+                let mut expected = vec![0; 8 * LINE];
+                for number in [1, 3] {
+                    expected[skip + number * LINE..][..LINE].copy_from_slice(&line);
+                }
+                assert_eq!(bytes, expected, "{streams} {skip}");
+            }
+        }
+    }
+
+    #[test]
+    fn anything_may_be_prefetched() {
+        for at in [0, 1, 3, 4, 1 << 20, usize::MAX] {
+            prefetch(&[1, 2, 3], at);
+            prefetch(&[], at);
+        }
+    }
+}

@@ -11,8 +11,7 @@
 //! |---|---|
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
-//! | `tile` | how the pieces of a tile are moved, by their size |
-//! | `interleave` | how pieces of 1 to 16 bytes, and pixels, are transposed in registers |
+//! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
 //! | `crop` | which part of each box has a source, and the lines of a box |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
@@ -22,7 +21,8 @@
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
 //! | `shuffle` | rows and planes of small pieces by the processor's byte shuffles |
-//! | `strided_load`, `strided_store` | vectorized loops over units that lie a small step apart |
+//! | `strided_store` | vectorized loops that write units a small step apart |
+//! | `memory` | prefetches, and stores around the caches: all code that is not safe |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | which integer types index tuples may have |
 
@@ -188,11 +188,8 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
-    /// assert_eq!(
-    ///     plan.explain_cpu(),
-    ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a loop for this step"
-    /// );
+    /// let plan = Plan::slice(&[32, 200], &slice![4..20, 8..], DType::F32)?;
+    /// assert_eq!(plan.explain_cpu(), "12288 bytes on 1 thread, pieces of 768 bytes by memcpy");
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain_cpu(&self) -> String {

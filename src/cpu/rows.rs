@@ -81,7 +81,7 @@ impl CopyTask for PieceRows<'_> {
                 let mut from = along(at, row.stride, row.size - 1);
                 for piece in pieces.rev() {
                     copy(from, piece);
-                    from = from.wrapping_sub_signed(row.stride);
+                    from = from.wrapping_add_signed(-row.stride);
                 }
             } else {
                 let mut from = at;

@@ -53,8 +53,14 @@ mod instructions {
 }
 
 /// The byte shuffles of this processor, if it has them.
-pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> =
-    LazyLock::new(|| (instructions::FIND)(Level::new()));
+pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
+    // Tests also run as on processors without them.
+    #[cfg(any(test, feature = "test-seams"))]
+    if std::env::var("WGSLICE_TEST_SHUFFLES").is_ok_and(|value| value == "none") {
+        return None;
+    }
+    (instructions::FIND)(Level::new())
+});
 
 /// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
 /// [`NOWHERE`] if none does.
@@ -411,6 +417,54 @@ mod tests {
             }
         }
         assert!(SHUFFLES.is_none() || moved > 1000, "{moved}");
+    }
+
+    /// Blocks of short rows of every form, in both directions.
+    #[test]
+    fn short_rows_go_where_copies_go() {
+        let source: Vec<u8> = (0..=255).cycle().take(6000).collect();
+        let mut moved = 0;
+        for (piece, size) in [
+            (1_usize, 2),
+            (1, 3),
+            (1, 4),
+            (1, 7),
+            (2, 3),
+            (2, 8),
+            (3, 2),
+            (4, 3),
+            (8, 2),
+        ] {
+            for (apart, pitch) in [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)] {
+                let row = Axis {
+                    size,
+                    stride: apart * piece.cast_signed(),
+                };
+                let pitch = pitch * (size * piece).cast_signed();
+                for rows in [16, 17, 40] {
+                    let block = Axis {
+                        size: rows,
+                        stride: pitch,
+                    };
+                    let Some(near) = Near::of_block(piece, row, block) else {
+                        continue;
+                    };
+                    let at = 3000;
+                    let mut dest = vec![0; rows * size * piece];
+                    Kernel::Near(near).rows(&source, at, row, pitch, &mut dest);
+                    let places = (0..rows).flat_map(|r| {
+                        let at = along(at, pitch, r);
+                        (0..size).map(move |n| along(at, row.stride, n))
+                    });
+                    let want: Vec<u8> = places
+                        .flat_map(|at| source[at..][..piece].to_vec())
+                        .collect();
+                    assert_eq!(dest, want, "{piece} {size} {apart} {pitch} {rows}");
+                    moved += 1;
+                }
+            }
+        }
+        assert!(SHUFFLES.is_none() || moved > 50, "{moved}");
     }
 
     #[test]

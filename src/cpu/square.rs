@@ -202,3 +202,79 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
         _ => zip!(u64x2),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cpu::{
+            shuffle::SHUFFLES,
+            transpose::{MoveTile, Tile, Tiles},
+        },
+        walk::Dim,
+    };
+
+    /// Moves a tile of pieces of `N` bytes from every third column, or every column, into lanes that begin anywhere in a
+    /// cache line.
+    fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
+        let Some(shuffles) = *SHUFFLES else { return };
+        let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();
+        for (streams, apart, many, count, skip) in [
+            (false, 1, 120, 150, 0),
+            (true, 1, 120, 150, 16),
+            (true, 1, C, 3 * R, 0),
+            (false, 3, 120, 150, 48),
+            (true, -1, 77, 41, 5),
+            (false, 1, 1, 1, 1),
+            (true, 1, M + 1, R + 1, 64 - N),
+        ] {
+            let apart: isize = apart;
+            let width = 120 * apart.unsigned_abs() * N;
+            let axis = |size, stride: usize| Axis {
+                size,
+                stride: stride.cast_signed(),
+            };
+            let near = Axis {
+                size: many,
+                stride: apart * N.cast_signed(),
+            };
+            let tiles = Tiles {
+                unit: N,
+                piece: N,
+                outer: &[],
+                near,
+                between: &[] as &[Dim],
+                row: axis(count, width),
+            };
+            let at = if apart < 0 { (many - 1) * N } else { 0 };
+            let lane = count * N + 7;
+            let mut dest = vec![0; skip + many * lane];
+            let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
+            memory::streaming(streams, |lines| {
+                let tile = Tile {
+                    tiles: &tiles,
+                    source: &source,
+                    at,
+                    count,
+                    lanes: &mut lanes,
+                };
+                Squares::<N, M, R, C>::new(shuffles).move_tile(tile, lines);
+            });
+            assert!(lanes.iter().all(|lane| lane.len() == 7));
+            for (column, lane) in dest[skip..].chunks(lane).enumerate() {
+                let at = along(at, near.stride, column);
+                let pieces = (0..count).flat_map(|row| &source[at + row * width..][..N]);
+                assert!(lane.iter().eq(pieces.chain(&[0; 7])), "{N} {column}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_become_lanes() {
+        check::<1, 16, 64, 256>();
+        check::<2, 8, 32, 128>();
+        check::<4, 4, 16, 64>();
+        check::<8, 2, 8, 32>();
+        check::<16, 1, 4, 16>();
+    }
+}
