@@ -422,7 +422,7 @@ mod tests {
     /// Blocks of short rows of every form, in both directions.
     #[test]
     fn short_rows_go_where_copies_go() {
-        let source: Vec<u8> = (0..=255).cycle().take(6000).collect();
+        let source: Vec<u8> = (0..=255).cycle().take(20_000).collect();
         let mut moved = 0;
         for (piece, size) in [
             (1_usize, 2),
@@ -449,7 +449,7 @@ mod tests {
                     let Some(near) = Near::of_block(piece, row, block) else {
                         continue;
                     };
-                    let at = 3000;
+                    let at = 10_000;
                     let mut dest = vec![0; rows * size * piece];
                     Kernel::Near(near).rows(&source, at, row, pitch, &mut dest);
                     let places = (0..rows).flat_map(|r| {
