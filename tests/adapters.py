@@ -15,7 +15,7 @@ import time
 
 from suites import ELSEWHERE, FULL, NOOP_TESTS, NOOP_UNITS, ONNX, ONNX_NODES, QUICK, ROOT, SUITES, VECTORS, signature
 
-README = ROOT / "README.md"
+PAGE = ROOT / "docs/TESTING.md"
 BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
@@ -273,11 +273,11 @@ def table(rows, mode):
 
 
 def written():
-    """README before the table, the table with its signature, and README after it."""
+    """The page before the table, the table with its signature, and the page after it."""
     pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END) + ")", re.S)
-    found = pattern.search(README.read_text())
+    found = pattern.search(PAGE.read_text())
     if not found:
-        sys.exit(f"README.md has no place for the table, {BEGIN} to {END}")
+        sys.exit(f"docs/TESTING.md has no place for the table, {BEGIN} to {END}")
     return found
 
 
@@ -291,7 +291,7 @@ def main():
     options = parser.parse_args()
     if options.check:
         fits = written()[1] == BEGIN.format(signature=signature()) + "\n"
-        print("README's table is of the present suites" if fits else "README's table is of other suites than these")
+        print("The table of docs/TESTING.md is of the present suites" if fits else "The table of docs/TESTING.md is of other suites than these")
         print("1 passed, 0 failed" if fits else "0 passed, 1 failed")
         sys.exit(not fits)
 
@@ -331,12 +331,12 @@ def main():
         print("WGSLICE_REQUIRE_GPU=1, but not every adapter was there")
         failed += absent
     if missing and not options.partial:
-        print(f"README is as it was: not run yet, {', '.join(missing)}")
+        print(f"docs/TESTING.md is as it was: not run yet, {', '.join(missing)}")
     else:
         place = written()
-        readme = README.read_text()
+        page = PAGE.read_text()
         made = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
-        README.write_text(readme[: place.start()] + made + readme[place.end() :])
+        PAGE.write_text(page[: place.start()] + made + page[place.end() :])
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)
 
