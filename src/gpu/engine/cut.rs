@@ -68,8 +68,6 @@ pub(crate) struct Dispatch {
     /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
     pub(crate) counts: bool,
     pub(crate) first_tuple: usize,
-    /// The bytes of a unit of a tile.
-    pub(crate) unit: usize,
 }
 
 impl Dispatch {
@@ -168,7 +166,6 @@ impl Cutter<'_> {
             mut program,
             mut uniforms,
             height,
-            unit,
             spans: [from_span, to_span],
         } = site.launch(&walk).ok_or(TooMuch::Work)?;
         let source = Bound {
@@ -200,7 +197,6 @@ impl Cutter<'_> {
             ],
             counts: walk.counts,
             first_tuple: walk.tuple,
-            unit,
         })
     }
 

@@ -2,7 +2,9 @@
 
 use super::{
     Engine,
+    caps::VECTOR,
     cut::{Dispatch, Places},
+    program::{Kernel, Prelude},
     route::{Route, route},
 };
 use crate::{Plan, plan::Effect, text::counted};
@@ -38,7 +40,7 @@ impl Engine {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        if let Effect::Scatter(_) = plan.effect() {
+        if let Effect::Scatter(scatter) = plan.effect() {
             // The last dispatch of a block applies its rows.
             let applied = passes.iter().find_map(|block| block.dispatches.last());
             let Some(applied) = applied else {
@@ -47,10 +49,11 @@ impl Engine {
             let blocks = counted(passes.len(), "block", "blocks");
             let kernel = applied.program.kernel.name();
             let (grid, tile) = (grid(applied), tile(applied));
-            return format!(
-                "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {scratch} bytes between the \
-                 steps"
-            );
+            let how = match scatter.options.unique {
+                true => "each row goes straight to its place".to_owned(),
+                false => format!("{scratch} bytes between the steps"),
+            };
+            return format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}");
         }
         let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
         let Some(first) = dispatches.clone().next() else {
@@ -71,6 +74,13 @@ fn grid(dispatch: &Dispatch) -> String {
 fn tile(dispatch: &Dispatch) -> String {
     let lanes = counted(1_u32 << dispatch.uniforms.lanes_log2, "lane", "lanes");
     let units = counted(dispatch.uniforms.segment, "unit", "units");
-    let bytes = counted(dispatch.unit, "byte", "bytes");
+    let program = &dispatch.program;
+    let bytes = match (program.kernel, program.prelude) {
+        (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
+        (Kernel::CopyUnaligned, _) => VECTOR,
+        (Kernel::CopyWords, _) => 4 * program.constant("ELEMENT").unwrap_or(1) as usize,
+        _ => 4,
+    };
+    let bytes = counted(bytes, "byte", "bytes");
     format!("{lanes} and {units} of {bytes} a tile")
 }
