@@ -3,55 +3,10 @@
 use super::{
     bounds::{check, constant, memory, one},
     cut::{Dispatch, Places},
+    kernel_tests::{plans, strict},
     program::Kernel,
     uniforms::{NONE, Uniforms},
 };
-use crate::{
-    DType, Plan,
-    gpu::engine::kernel_tests::strict,
-    options::{Boxes, Combine, CropOptions, GatherNdOptions, ScatterOptions},
-    slice,
-};
-
-fn plans() -> Vec<Plan> {
-    let scatter = |combine, unique, slices, length, dtype| {
-        let options = ScatterOptions {
-            combine,
-            unique,
-            ..Default::default()
-        };
-        let (shape, updates) = ([slices, length], [30, length]);
-        Plan::tensor_scatter_nd(&shape, &[30, 1], &updates, options, dtype).unwrap()
-    };
-    let boxes = Boxes {
-        count: 3,
-        box_indices: true,
-        flips: true,
-    };
-    let sizes = CropOptions {
-        sizes: vec![4, 5],
-        ..CropOptions::default()
-    };
-    let gather = GatherNdOptions::default();
-    vec![
-        Plan::slice(&[40, 64], &slice![1..; 3, ..; -1], DType::F32).unwrap(),
-        Plan::slice(&[40, 67], &slice![1.., 3..], DType::U8).unwrap(),
-        Plan::slice(&[40, 67], &slice![1.., 3..; 2], DType::U16).unwrap(),
-        Plan::slice_update(&[40, 67], &slice![1..; 2, 3..; 2], &[20, 32], DType::U8).unwrap(),
-        Plan::slice_grad(&[9, 8], &slice![2.., 1..7], &[7, 6], DType::F32).unwrap(),
-        Plan::gather_nd(&[7, 9, 3], &[20, 2], gather, DType::I64).unwrap(),
-        Plan::gather_nd(&[7, 9, 1], &[20, 2], gather, DType::U8).unwrap(),
-        Plan::crop(&[5, 9, 8, 3], boxes, &sizes, DType::U8).unwrap(),
-        scatter(Combine::Add, false, 9, 4, DType::F32),
-        scatter(Combine::Add, false, 9, 4, DType::I32),
-        scatter(Combine::Add, false, 9, 3, DType::U8),
-        scatter(Combine::Update, false, 9, 3, DType::U8),
-        scatter(Combine::Update, false, 900, 3, DType::U8),
-        scatter(Combine::Add, true, 90, 4, DType::F32),
-        scatter(Combine::Add, true, 90, 3, DType::U8),
-        scatter(Combine::Update, true, 90, 3, DType::F32),
-    ]
-}
 
 /// Whether a dispatch's kernel reads a word of its uniforms.
 type Reads = fn(&Dispatch) -> bool;
@@ -63,7 +18,10 @@ const WRITES: Reads = |dispatch| dispatch.bound.len() == 3;
 const COPIES: Reads = |dispatch| {
     use Kernel::{Copy, CopyUnaligned, CopyWords, UpdateWords};
     let kernel = dispatch.program.kernel;
-    matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords)
+    // A clear reads nothing.
+    let clears =
+        dispatch.uniforms.coordinates[0].size == 0 && dispatch.uniforms.coordinates_used > 0;
+    matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords) && !clears
 };
 const LONG: Reads = |dispatch| COPIES(dispatch) && dispatch.uniforms.dims[0].size > 1;
 const INDEXED: Reads = |dispatch| {
