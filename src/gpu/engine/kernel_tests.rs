@@ -1,9 +1,12 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::program::Kernel;
+use super::{cut::Places, program::Kernel};
 use crate::{
     DType, Gpu, Indices, Plan, SliceSpec, View,
-    options::{Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, Order, OutOfRange,
+        ScatterOptions,
+    },
 };
 
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
@@ -166,4 +169,66 @@ fn a_crop_is_one_dispatch() {
     let explained = strict(KINDS[0]).explain(&plan);
     let expected = "1 dispatch of the copy_words kernel";
     assert!(explained.contains(expected), "{explained}");
+}
+
+#[test]
+fn a_million_rows_take_few_dispatches() {
+    let gpu = strict(KINDS[0]);
+    let kernels = |rows, slices, options, dtype| {
+        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
+        let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
+        names.collect::<Vec<_>>()
+    };
+    let million = 1 << 20;
+    let of = |combine| ScatterOptions {
+        combine,
+        ..ScatterOptions::default()
+    };
+    let (add, update) = (of(Combine::Add), of(Combine::Update));
+    let fast = ScatterOptions {
+        order: Order::Fast,
+        ..add
+    };
+    let strict = ScatterOptions {
+        out_of_range: OutOfRange::Error,
+        ..update
+    };
+    let (rows, most) = (million, million);
+    assert_eq!(
+        kernels(rows, most, add, DType::F32),
+        ["link", "order", "combine"]
+    );
+    assert_eq!(kernels(rows, most, fast, DType::F32), ["link", "combine"]);
+    assert_eq!(
+        kernels(rows, most, add, DType::U8),
+        ["link", "combine_parts"]
+    );
+    assert_eq!(kernels(rows, most, add, DType::I32), ["atomic"]);
+    assert_eq!(kernels(rows, most, update, DType::F32), ["last", "copy"]);
+    assert_eq!(
+        kernels(rows, most, strict, DType::F32),
+        ["last", "last", "copy"]
+    );
+    // Few rows: the slices without rows are not looked at.
+    assert_eq!(
+        kernels(64, most, update, DType::F32),
+        ["last", "last", "copy"]
+    );
+    assert_eq!(
+        kernels(64, most, update, DType::U8),
+        ["last", "last", "update_words"]
+    );
+    // Unique rows take one step.
+    let unique = |options| ScatterOptions {
+        unique: true,
+        ..options
+    };
+    let one = |options, dtype| kernels(rows, most, unique(options), dtype);
+    assert_eq!(one(update, DType::F32), ["copy"]);
+    assert_eq!(one(update, DType::U8), ["update_words"]);
+    assert_eq!(one(add, DType::F32), ["combine"]);
+    assert_eq!(one(add, DType::U8), ["combine_parts"]);
+    assert_eq!(one(strict, DType::F32), ["last", "copy"]);
 }

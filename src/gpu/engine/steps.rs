@@ -76,7 +76,7 @@ enum Way {
 
 /// The steps of a scatter.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(super) struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
     pub(crate) passes: Vec<Pass<Dispatch>>,
     /// What the next pass does before.
@@ -114,7 +114,7 @@ enum Stop {
 
 /// Decides the steps of a scatter that has rows. `rule` says how numbers are combined, and has the bytes of a number;
 /// `None` if rows replace slices.
-pub(crate) fn steps(
+pub(super) fn steps(
     reach: &Reach,
     places: &Places,
     index: IndexType,
@@ -702,99 +702,5 @@ impl Site<'_> {
             .ok()
             .and_then(|_| self.dispatch(program, words, groups, vec![first, source, dest]));
         dispatch.ok_or(stop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        DType, Plan,
-        gpu::device::caps::Tuning,
-        options::{Combine, ScatterOptions},
-        plan::Effect,
-    };
-
-    /// The kernels of a scatter of `rows` rows of one number to `slices` slices on a GPU, in order.
-    fn kernels(
-        rows: usize,
-        slices: usize,
-        options: ScatterOptions,
-        dtype: DType,
-    ) -> Vec<&'static str> {
-        let reach = Reach::of_tests(Tuning::of(false, &wgpu::Limits::default()));
-        let places = Places::at_begin(false);
-        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
-        let Effect::Scatter(scatter) = plan.effect() else {
-            panic!("{plan} is no scatter");
-        };
-        let rule = Rule::of(options.combine, dtype).filter(|_| options.combine.computes());
-        let steps = steps(
-            &reach,
-            &places,
-            IndexType::I32,
-            plan.walk().unwrap(),
-            &scatter,
-            rule,
-        )
-        .unwrap();
-        let dispatches = steps.passes.iter().flat_map(|pass| &pass.dispatches);
-        dispatches
-            .map(|dispatch| dispatch.program.kernel.name())
-            .collect()
-    }
-
-    #[test]
-    fn a_million_rows_take_few_dispatches() {
-        let million = 1 << 20;
-        let of = |combine| ScatterOptions {
-            combine,
-            ..ScatterOptions::default()
-        };
-        let (add, update) = (of(Combine::Add), of(Combine::Update));
-        let fast = ScatterOptions {
-            order: Order::Fast,
-            ..add
-        };
-        let strict = ScatterOptions {
-            out_of_range: OutOfRange::Error,
-            ..update
-        };
-        let (rows, most) = (million, million);
-        assert_eq!(
-            kernels(rows, most, add, DType::F32),
-            ["link", "order", "combine"]
-        );
-        assert_eq!(kernels(rows, most, fast, DType::F32), ["link", "combine"]);
-        assert_eq!(
-            kernels(rows, most, add, DType::U8),
-            ["link", "combine_parts"]
-        );
-        assert_eq!(kernels(rows, most, add, DType::I32), ["atomic"]);
-        assert_eq!(kernels(rows, most, update, DType::F32), ["last", "copy"]);
-        assert_eq!(
-            kernels(rows, most, strict, DType::F32),
-            ["last", "last", "copy"]
-        );
-        // Few rows: the slices without rows are not looked at.
-        assert_eq!(
-            kernels(64, most, update, DType::F32),
-            ["last", "last", "copy"]
-        );
-        assert_eq!(
-            kernels(64, most, update, DType::U8),
-            ["last", "last", "update_words"]
-        );
-        // Unique rows take one step.
-        let unique = |options| ScatterOptions {
-            unique: true,
-            ..options
-        };
-        let one = |options, dtype| kernels(rows, most, unique(options), dtype);
-        assert_eq!(one(update, DType::F32), ["copy"]);
-        assert_eq!(one(update, DType::U8), ["update_words"]);
-        assert_eq!(one(add, DType::F32), ["combine"]);
-        assert_eq!(one(add, DType::U8), ["combine_parts"]);
-        assert_eq!(one(strict, DType::F32), ["last", "copy"]);
     }
 }
