@@ -280,9 +280,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
             add(c, begin_of(c, begin, 0u), &row);
         }
     }
-    if COORDINATES > 0u && flag(STRICT) {
-        if atomicLoad(&report.count) != 0u { row.state = ELSEWHERE; }
-    }
+    if SCATTERS && flag(STRICT) && atomicLoad(&report.count) != 0u { row.state = ELSEWHERE; }
     return row;
 }
 
@@ -386,7 +384,8 @@ fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
     if speaks && may_report(row) { report_row(row.tuple); }
     let slice = row.base - walk.first_slice;
-    return select(NONE, slice, row.state == FOUND && slice < walk.slices);
+    let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
+    return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);
 }
 
 // The number of the workgroup in the grid.

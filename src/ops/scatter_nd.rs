@@ -66,7 +66,8 @@ pub struct ScatterOptions {
     pub order: Order,
     /// The caller's promise that no two rows go to the same slice. A GPU then moves or combines each row at once, in
     /// one dispatch, and spends neither memory nor time on finding the rows of a slice: an update of a cache takes as
-    /// long as copying the rows. Results and reports are the same.
+    /// long as copying the rows. Only updates by many rows that are not whole words of 4 bytes take the ordinary steps,
+    /// which are faster there. Results and reports are the same.
     ///
     /// If two rows go to the same slice nevertheless, its elements have unspecified values on a GPU. Nothing else
     /// changes, and no memory outside of the destination is accessed. On the CPU the promise makes no difference.

@@ -3,7 +3,7 @@
 use super::{
     Engine,
     caps::VECTOR,
-    cut::{Dispatch, Places},
+    cut::{Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
 };
@@ -40,29 +40,27 @@ impl Engine {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        if let Effect::Scatter(scatter) = plan.effect() {
+        let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let described = match plan.effect() {
             // The last dispatch of a block applies its rows.
-            let applied = passes.iter().find_map(|block| block.dispatches.last());
-            let Some(applied) = applied else {
-                return "nothing is recorded".into();
-            };
-            let blocks = counted(passes.len(), "block", "blocks");
-            let kernel = applied.program.kernel.name();
-            let (grid, tile) = (grid(applied), tile(applied));
-            let how = match scatter.options.unique {
-                true => "each row goes straight to its place".to_owned(),
-                false => format!("{scratch} bytes between the steps"),
-            };
-            return format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}");
-        }
-        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        let Some(first) = dispatches.clone().next() else {
+            Effect::Scatter(_) => passes.iter().find_map(|block| block.dispatches.last()),
+            _ => dispatches.next(),
+        };
+        let Some(described) = described else {
             return "nothing is recorded".into();
         };
-        let count = counted(dispatches.count(), "dispatch", "dispatches");
-        let kernel = first.program.kernel.name();
-        let (grid, tile) = (grid(first), tile(first));
-        format!("{count} of the {kernel} kernel, the first {grid}, {tile}")
+        let kernel = described.program.kernel.name();
+        let (grid, tile) = (grid(described), tile(described));
+        let Effect::Scatter(_) = plan.effect() else {
+            let count = counted(dispatches.count() + 1, "dispatch", "dispatches");
+            return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
+        };
+        let blocks = counted(passes.len(), "block", "blocks");
+        let how = match described.bound[0].argument {
+            INDICES => "each row goes straight to its place".to_owned(),
+            _ => format!("{scratch} bytes between the steps"),
+        };
+        format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}")
     }
 }
 

@@ -6,7 +6,7 @@
 //! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice and then a copy of the last rows |
 //! | integers of one word | `atomic` |
 //! | others | `link`, `order` if the order of rows matters, and `combine` or `combine_parts` |
-//! | update, no two tuples equal | a copy of the rows to where their tuples point |
+//! | update, no two tuples equal | a copy of the rows to where their tuples point, unless they are many and no whole words |
 //! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
 //! Under `OutOfRange::Error`, `last` first checks all tuples.
@@ -130,8 +130,11 @@ pub(super) fn steps(
         return Err(too_long(scatter.slices));
     }
     let options = scatter.options;
+    // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
+    // once. So only few such rows are moved alone.
+    let straight = rule.is_some() || walk.unit >= 4 || rows.walk.units() * FEW < scatter.slices;
     let way = match rule {
-        _ if options.unique => Way::Unique,
+        _ if options.unique && straight => Way::Unique,
         None => Way::Update,
         Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
         Some((rule, _)) => Way::Lists {
