@@ -97,11 +97,7 @@ pub(super) fn plans() -> Vec<Plan> {
 /// The bytes that a plan makes on a device, or on the CPU.
 fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
     // Of these bytes all floats are numbers, and not too small.
-    let bytes = |count| {
-        (0..count)
-            .map(|n| (n * 7 + n / 251) as u8 % 112 + 1)
-            .collect::<Vec<_>>()
-    };
+    let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
     // Some are out of range. Those of few rows differ.
