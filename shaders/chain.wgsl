@@ -10,16 +10,26 @@
 //
 // Numbers up to `first_row` are those of earlier dispatches and stand for no row.
 //
-// Defines: slice_at, first_of, first_after, next_of, unit_of, link_of, to_next. Needs: lists, an array of words.
+// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of `lists`.
 #import walk.wgsl
 
 // Whether the last step looks at rows instead of slices, because rows are few.
 override BY_ROWS: bool = false;
 // Whether slices are zeros before, so that their values are not read and those without rows become zeros.
 override FRESH: bool = false;
+// Whether each row is the only one of its slice (and BY_ROWS). Then there are no lists, but the index tuples of rows.
+override UNIQUE: bool = false;
 
 fn slice_at(row: u32) -> u32 {
-    return lists[walk.slices * walk.lists + row];
+    return word_at(walk.slices * walk.lists + row);
+}
+
+// The slice whose first row is `row`, or NONE. One invocation of a row `speaks` for it.
+fn led_by(row: u32, speaks: bool) -> u32 {
+    if UNIQUE { return slice_of(row, speaks); }
+    let slice = slice_at(row);
+    if slice == NONE { return NONE; }
+    return select(NONE, slice, first_after(slice, 0u, 0u) == walk.first_row + row + 1u);
 }
 
 // Where row `row` has its link to the next one of its list.
@@ -35,11 +45,11 @@ fn to_next() -> u32 {
 // The smallest number in the lists of a slice, from list `list` on, that is larger than `after`; 0 if there is none. A
 // list that is not empty has smaller numbers than the lists after it.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
-    var first = first_in(lists[slice * walk.lists + list], after);
+    var first = first_in(word_at(slice * walk.lists + list), after);
     // The loop does not end where a number was found: if it does, the OpenGL of Mesa 22.3 gives wrong results.
     if walk.lists > 1u {
         for (var n = list + 1u; n < walk.lists; n++) {
-            if first == NONE { first = first_in(lists[slice * walk.lists + n], after); }
+            if first == NONE { first = first_in(word_at(slice * walk.lists + n), after); }
         }
     }
     return select(first, 0u, first == NONE);
@@ -48,18 +58,15 @@ fn first_after(slice: u32, list: u32, after: u32) -> u32 {
 // The smallest number in a list that is larger than `after`; NONE if there is none.
 fn first_in(head: u32, after: u32) -> u32 {
     var first = NONE;
-    for (var number = head; number > walk.first_row; number = lists[link_of(number - walk.first_row - 1u)]) {
+    for (var number = head; number > walk.first_row; number = word_at(link_of(number - walk.first_row - 1u))) {
         if number > after { first = min(first, number); }
     }
     return first;
 }
 
-fn first_of(slice: u32) -> u32 {
-    return first_after(slice, 0u, 0u);
-}
-
 fn next_of(number: u32) -> u32 {
-    return lists[link_of(number - walk.first_row - 1u) + to_next()];
+    if UNIQUE { return 0u; }
+    return word_at(link_of(number - walk.first_row - 1u) + to_next());
 }
 
 // Where unit `j` of row `number` lies in the updates.

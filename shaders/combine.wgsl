@@ -6,7 +6,6 @@
 #import chain.wgsl
 #import parts.wgsl
 
-@group(0) @binding(0) var<storage, read> lists: array<u32>;
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
 @group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
 
@@ -28,9 +27,7 @@ const PARTS: u32 = 4u;
 // Maps numbers to unsigned integers that have the same order. Both zeros of floats map to the same integer. The
 // integers of NaNs have no meaning.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
-    if NUMBERS == SIGNED {
-        return numbers ^ vec4(0x80000000u);
-    }
+    if NUMBERS == SIGNED { return numbers ^ vec4(0x80000000u); }
     if NUMBERS == FLOATS {
         let magnitudes = numbers & vec4(0x7fffffffu);
         return select(0x80000000u + magnitudes, 0x80000000u - magnitudes, magnitudes != numbers);
@@ -52,12 +49,8 @@ fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
 }
 
 fn arithmetic(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    if COMBINE == ADD {
-        return a + b;
-    }
-    if COMBINE == SUB {
-        return a - b;
-    }
+    if COMBINE == ADD { return a + b; }
+    if COMBINE == SUB { return a - b; }
     return a * b;
 }
 
@@ -65,9 +58,7 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     if NUMBERS == PARTS {
         return vec4(combined_parts(a.x, b.x), combined_parts(a.y, b.y), combined_parts(a.z, b.z), combined_parts(a.w, b.w));
     }
-    if COMBINE >= MIN {
-        return extremes(a, b);
-    }
+    if COMBINE >= MIN { return extremes(a, b); }
     if NUMBERS == FLOATS {
         return bitcast<vec4<u32>>(arithmetic(bitcast<vec4<f32>>(a), bitcast<vec4<f32>>(b)));
     }
@@ -87,21 +78,26 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return result;
 }
 
+// The first binding holds the lists or, if rows are UNIQUE, the tuples.
+fn word_at(at: u32) -> u32 { return tuples[at]; }
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = workgroup_number(group) * WORKGROUP + local;
     // The number of the slice or row.
     let owner = id / walk.segments;
     if owner >= select(walk.slices, walk.rows, BY_ROWS) { return; }
-    var slice = owner;
-    if BY_ROWS {
-        slice = slice_at(owner);
-        if slice == NONE { return; }
-    }
-    let first = first_of(slice);
-    if (BY_ROWS && first != walk.first_row + owner + 1u) || (!FRESH && first == 0u) { return; }
-    let to = walk.to_base + slice * walk.pitch;
     let begin = (id - owner * walk.segments) * walk.segment;
+    var slice = owner;
+    var first = walk.first_row + owner + 1u;
+    if BY_ROWS {
+        slice = led_by(owner, begin == 0u);
+        if slice == NONE { return; }
+    } else {
+        first = first_after(slice, 0u, 0u);
+        if !FRESH && first == 0u { return; }
+    }
+    let to = walk.to_base + slice * walk.pitch;
     if LOOPS {
         for (var j = begin; j < min(begin + walk.segment, walk.run); j++) { combine_rows(first, to, j); }
     } else {

@@ -7,7 +7,6 @@
 #import chain.wgsl
 #import parts.wgsl
 
-@group(0) @binding(0) var<storage, read> lists: array<u32>;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
 
@@ -17,6 +16,9 @@ fn load(byte: u32, bytes: u32) -> u32 {
     let high = source[(byte + bytes - 1u) >> 2u] << 1u;
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
+
+// The first binding holds the lists or, if rows are UNIQUE, the tuples.
+fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -31,10 +33,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if BY_ROWS {
         let row = id / walk.segments;
         if row >= walk.rows { return; }
-        let slice = slice_at(row);
         number_of_row = walk.first_row + row + 1u;
+        let slice = led_by(row, id == row * walk.segments);
         if slice == NONE { return; }
-        if first_of(slice) != number_of_row { return; }
         begin += slice * walk.pitch;
         end = begin + walk.run;
         word = (begin >> per_word_log2) + (id - row * walk.segments);
@@ -51,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         at += max(count, 1u);
         if count == 0u { continue; }
         var number = number_of_row;
-        if !BY_ROWS { number = first_of(slice); }
+        if !BY_ROWS { number = first_after(slice, 0u, 0u); }
         if !FRESH && number == 0u { continue; }
         let shift = place * ELEMENT * 8u;
         let kept = (NONE >> (32u - count * ELEMENT * 8u)) << shift;

@@ -56,8 +56,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let b = locate(found.y);
         let c = locate(found.z);
         let d = locate(found.w);
-        let speaks = exists & vec4(unit == 0u);
-        report_rows(vec4(a.tuple, b.tuple, c.tuple, d.tuple), speaks & vec4(may_report(a), may_report(b), may_report(c), may_report(d)));
+        report_four(a, b, c, d, exists & vec4(unit == 0u));
         move_four(a, b, c, d, vec4(unit), exists & vec4(unit < walk.run));
     }
 }

@@ -98,8 +98,7 @@ fn make_short(group: u32) {
     } else {
         store_some(group, fetched, written);
     }
-    let may = vec4(may_report(a), may_report(b), may_report(c), may_report(d));
-    report_rows(vec4(a.tuple, b.tuple, c.tuple, d.tuple), may & inside & (j == vec4(0u)));
+    report_four(a, b, c, d, inside & (j == vec4(0u)));
 }
 
 // Does the same for a group at the end of a row of at least four elements, which may hold the beginning of the next row.
@@ -237,10 +236,6 @@ fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, ex
     for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
         make_edge(groups[firstTrailingBit(left)]);
     }
-}
-
-fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
-    return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
 }
 
 // The words of four elements of a row that begin at byte `at`; zeros if they have no source.

@@ -9,13 +9,15 @@
 // the one that came last.
 //
 // Needs: nothing.
-#import walk.wgsl
+#import chain.wgsl
 
 override ORDERED: bool = true;
 // At most 1,024, which takes 12 KiB of workgroup memory.
 override CHUNK: u32 = 4u * WORKGROUP;
 
 @group(0) @binding(1) var<storage, read_write> lists: array<atomic<u32>>;
+
+fn word_at(at: u32) -> u32 { return atomicLoad(&lists[at]); }
 
 // Of the chunk: each row's slice; for each hash a row, counted from 1, or 0; for each row another of the same hash.
 var<workgroup> of_chunk: array<u32, CHUNK>;
@@ -27,13 +29,10 @@ fn hash(slice: u32) -> u32 {
 }
 
 fn store(row: u32, slice: u32, other: u32, next: u32) {
-    let at = walk.slices * walk.lists + row;
-    // As `link_of` and `to_next` of `chain.wgsl` say.
-    let is_pair = walk.lists == 1u;
-    let link = at + walk.rows + select(0u, row, is_pair);
-    atomicStore(&lists[at], slice);
+    let link = link_of(row);
+    atomicStore(&lists[walk.slices * walk.lists + row], slice);
     atomicStore(&lists[link], other);
-    atomicStore(&lists[link + select(walk.rows, 1u, is_pair)], next);
+    atomicStore(&lists[link + to_next()], next);
 }
 
 fn link_in_order(first: u32, local: u32) {

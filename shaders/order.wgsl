@@ -7,6 +7,8 @@
 
 @group(0) @binding(0) var<storage, read_write> lists: array<u32>;
 
+fn word_at(at: u32) -> u32 { return lists[at]; }
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let row = workgroup_number(group) * WORKGROUP + local;

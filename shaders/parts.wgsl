@@ -65,12 +65,8 @@ fn add_bf16(a: u32, b: u32) -> u32 {
 
 // Combines each element of word `a` with the element at the same place in word `b`.
 fn combined_parts(a: u32, b: u32) -> u32 {
-    if RULE == OR {
-        return a | b;
-    }
-    if RULE == AND {
-        return a & b;
-    }
+    if RULE == OR { return a | b; }
+    if RULE == AND { return a & b; }
     if RULE == F16 {
         return add_f16(a & 0xffffu, b & 0xffffu) | (add_f16(a >> 16u, b >> 16u) << 16u);
     }

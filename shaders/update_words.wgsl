@@ -63,10 +63,7 @@ fn make_four(row: Row, words: vec4<u32>) {
             let place = begin + i32(n * stride * 8u);
             let inside = (element < vec4(walk.run)) & (place < vec4(32));
             var found = inside & vec4(row.state == FOUND);
-            if CROPS {
-                found &= vec4(lies_inside(row, element.x), lies_inside(row, element.y), lies_inside(row, element.z),
-                    lies_inside(row, element.w));
-            }
+            if CROPS { found &= are_inside(row, element); }
             let safe = select(vec4(0u), at + n * row.step, found);
             let values = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
             let ones = NONE >> (32u - 8u * ELEMENT);

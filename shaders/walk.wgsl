@@ -13,7 +13,7 @@
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two.
 //
-// Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, may_report, report_rows,
+// Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four,
 // report_row, slice_of, workgroup_number. Needs: nothing.
 
 // The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
@@ -280,6 +280,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
             add(c, begin_of(c, begin, 0u), &row);
         }
     }
+    if SCATTERS && flag(STRICT) && atomicLoad(&report.count) != 0u { row.state = ELSEWHERE; }
     return row;
 }
 
@@ -338,14 +339,20 @@ fn lies_inside(row: Row, j: u32) -> bool {
     return !CROPS || row.place + j * row.place_step < row.places;
 }
 
+fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
+    return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
+}
+
 // Whether this dispatch reports tuples, and a row may be the one that reports its tuple: the first that has it.
 fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports those of four tuples that are out of range, for rows that `may_report`.
-fn report_rows(list: vec4<u32>, may: vec4<bool>) {
+// Reports the tuples of those of four rows that `speak`, if they are out of range.
+fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
+    let may = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
+    let list = vec4(a.tuple, b.tuple, c.tuple, d.tuple);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
         report_row(list[firstTrailingBit(left)]);
     }

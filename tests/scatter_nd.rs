@@ -16,6 +16,7 @@ const ADD: ScatterOptions = ScatterOptions {
     out_of_range: OutOfRange::Zero,
     negative: NegativeIndex::OutOfRange,
     order: Order::Deterministic,
+    unique: false,
 };
 const UPDATE: ScatterOptions = ScatterOptions {
     combine: Combine::Update,
@@ -576,6 +577,30 @@ fn bools_are_ored() {
             .scatter_nd(&[5], (&indices[..], &[5, 1]), (&updates, &[5]), ADD)
             .unwrap();
         assert_eq!(sums.data, [true, false, false, true, false], "{backend}");
+    }
+}
+
+/// Rows that the caller says are unique go straight to their places, whatever their elements and their combination.
+#[test]
+fn unique_rows_go_straight_to_their_places() {
+    for (dtype, combine) in [
+        (DType::F32, Combine::Update),
+        (DType::F32, Combine::Add),
+        (DType::I32, Combine::Max),
+        (DType::U8, Combine::Update),
+        (DType::F16, Combine::Add),
+    ] {
+        let options = ScatterOptions {
+            combine,
+            unique: true,
+            ..ADD
+        };
+        let plan = Plan::tensor_scatter_nd(&[1000, 3], &[5, 1], &[5, 3], options, dtype).unwrap();
+        for device in devices().iter().filter(|device| !device.backend.is_cpu()) {
+            let explained = device.backend.explain(&plan);
+            let straight = explained.contains("each row goes straight to its place");
+            assert!(straight, "{}: {explained}", device.name);
+        }
     }
 }
 

@@ -219,7 +219,10 @@ const BUGS: [Bug; 13] = [
         name: "nobody says which rows go where",
         work: added_in_order,
         hardware: true,
-        edits: &[("atomicStore(&lists[at], slice);", "")],
+        edits: &[(
+            "atomicStore(&lists[walk.slices * walk.lists + row], slice);",
+            "",
+        )],
         wrong: Wrong::Unwritten {
             what: Depends::Condition,
         },
@@ -305,7 +308,10 @@ const BUGS: [Bug; 13] = [
         name: "every row combines all of its slice",
         work: few_added,
         hardware: true,
-        edits: &[("(BY_ROWS && first != walk.first_row + owner + 1u) || ", "")],
+        edits: &[(
+            "first_after(slice, 0u, 0u) == walk.first_row + row + 1u",
+            "true",
+        )],
         wrong: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
@@ -392,6 +398,31 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
         };
         assert_eq!(with(&[]), expected, "{seed:?}");
         assert_eq!(with(edits) == expected, seed.is_none(), "{seed:?}");
+    }
+}
+
+/// Rows that are not unique, although the caller promises it, race for their slice.
+#[test]
+fn a_broken_promise_is_a_race() {
+    for combine in [Combine::Update, Combine::Add] {
+        for (rows, races) in [([3, 1, 2], false), ([3, 1, 3], true)] {
+            let options = Options {
+                panics: false,
+                ..strict_options()
+            };
+            let (backend, log) = strict(true, options);
+            let unique = ScatterOptions {
+                combine,
+                unique: true,
+                ..ScatterOptions::default()
+            };
+            let rows = (&rows, &[3, 1]);
+            let updates = (&[1.0f32, 2.0, 3.0], &[3]);
+            drop(backend.scatter_nd(&[5], rows, updates, unique).unwrap());
+            let faults = log.take_faults();
+            let race = |fault: &Fault| matches!(fault.wrong, Wrong::Race { .. });
+            assert_eq!(faults.iter().any(race), races, "{combine}: {faults:#?}");
+        }
     }
 }
 

@@ -52,6 +52,13 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
+/// Records a plan between two buffers.
+fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let [source, dest] = [0, 1].map(|number: usize| buffers[number].slice(..));
+    gpu.encode(&mut encoder, plan, source, dest).unwrap();
+}
+
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let (shape, add) = ([16, 16], ScatterOptions::default());
@@ -186,14 +193,7 @@ fn slots_of_uniforms_are_bounded() {
     let buffers = buffers(&gpu, 2);
     let record = |size| {
         let plan = Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        gpu.encode(
-            &mut encoder,
-            &plan,
-            buffers[0].slice(..),
-            buffers[1].slice(..),
-        )
-        .unwrap();
+        encode(&gpu, &plan, &buffers);
     };
     let strips = || gpu.engine.pipelines.uniforms.strips();
     (0..10).for_each(|_| record(7));
@@ -217,16 +217,7 @@ fn a_prepared_plan_stays_prepared() {
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     let buffers = buffers(&gpu, 2);
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    for _ in 0..10_000 {
-        gpu.encode(
-            &mut encoder,
-            &plan(8),
-            buffers[0].slice(..),
-            buffers[1].slice(..),
-        )
-        .unwrap();
-    }
+    (0..10_000).for_each(|_| encode(&gpu, &plan(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 3);
     drop(prepared);
     gpu.trim();

@@ -99,14 +99,8 @@ impl Ring {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
-            self.gpu.opened().guarded("allocating room to stream", || {
-                self.gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                    label: Some(label),
-                    size,
-                    usage,
-                    mapped_at_creation: usage.contains(BufferUsages::MAP_WRITE),
-                })
-            })
+            let doing = "allocating room to stream";
+            self.gpu.opened().buffer(doing, label, size, usage)
         };
         Ok(Slot {
             upload: buffer("wgslice upload", packed, BufferUsages::MAP_WRITE | from)?,

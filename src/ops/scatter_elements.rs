@@ -36,6 +36,8 @@ pub struct ScatterElementsOptions {
     pub negative: NegativeIndex,
     /// The order in which several updates are combined with one element.
     pub order: Order,
+    /// The caller's promise that no two updates go to the same element: see [`ScatterOptions::unique`].
+    pub unique: bool,
 }
 
 impl Plan {
@@ -94,6 +96,7 @@ impl Plan {
             out_of_range: options.out_of_range,
             negative: options.negative,
             order: options.order,
+            unique: options.unique,
         };
         let strides = shape::strides(shape);
         let numbers = shape::strides(indices);

@@ -26,7 +26,8 @@ use wgslice_vectors::{
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;
     let sizes = Sizes::InTurn(number);
-    match &Call::of(case).unwrap() {
+    let call = Call::of(case).unwrap();
+    match &call {
         Call::StridedSlice(StridedSlice { input, spec }) => check_slice(&input.shape, spec, sizes),
         Call::View(View { input, steps }) => check_view(&input.shape, steps, sizes),
         Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size, sizes),
@@ -89,7 +90,15 @@ pub(crate) fn check_case(case: &Case) {
                 3 => Combine::Update,
                 _ => Combine::Add,
             };
-            scatter(number, *indexing, shape, (indices, updates), true, combine);
+            scatter(
+                number,
+                *indexing,
+                call.is_unique(),
+                shape,
+                (indices, updates),
+                true,
+                combine,
+            );
         }
         Call::TensorScatterNdUpdate(scattered) | Call::TensorScatterNdAdd(scattered) => {
             let TensorScatterNd {
@@ -101,7 +110,15 @@ pub(crate) fn check_case(case: &Case) {
                 ..
             } = scattered;
             let rows = (*indices, *updates);
-            scatter(number, *indexing, &tensor.shape, rows, false, *combine);
+            scatter(
+                number,
+                *indexing,
+                call.is_unique(),
+                &tensor.shape,
+                rows,
+                false,
+                *combine,
+            );
         }
         Call::Crop(crop) => check_crop(number, crop),
         call => {
@@ -125,6 +142,7 @@ fn gather(number: usize, params: &Params<'_>, indices: &Tensor, how: How) {
 fn scatter(
     number: usize,
     indexing: Indexing,
+    unique: bool,
     shape: &[usize],
     (indices, updates): (&Tensor, &Tensor),
     fresh: bool,
@@ -141,6 +159,7 @@ fn scatter(
             out_of_range: out_of_range(indexing, number),
             negative: negative(indexing),
             order: [Order::Deterministic, Order::Fast][number / 2 % 2],
+            unique: unique && number / 4 % 2 == 1,
         },
     });
 }

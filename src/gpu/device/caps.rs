@@ -142,18 +142,6 @@ impl Reach {
         offset & !(self.alignment.max(VECTOR as u64) - 1)
     }
 
-    #[cfg(test)]
-    pub(in crate::gpu) fn of_tests(tuning: Tuning) -> Self {
-        Self {
-            binding: 1 << 30,
-            alignment: 256,
-            groups: 65_535,
-            dispatch: 1 << 30,
-            units: 1 << 31,
-            tuning,
-        }
-    }
-
     /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
     /// if the bytes lie in several parts, or if the binding would be too large.
     pub(in crate::gpu) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {

@@ -22,6 +22,23 @@ impl OpenDevice {
         }
     }
 
+    /// Creates a buffer, which is mapped if the host may write it.
+    pub(in crate::gpu) fn buffer(
+        &self,
+        doing: &'static str,
+        label: &'static str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: usage.contains(wgpu::BufferUsages::MAP_WRITE),
+        };
+        self.guarded(doing, || self.wgpu.create_buffer(&descriptor))
+    }
+
     /// Waits for all submissions.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::wait_indefinitely())

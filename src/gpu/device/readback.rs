@@ -41,14 +41,8 @@ impl OpenDevice {
 
     /// Creates a buffer of `size` bytes that the device copies to and the host reads.
     pub(in crate::gpu) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
-        self.guarded(DOING, || {
-            self.wgpu.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("wgslice readback"),
-                size,
-                usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        })
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        self.buffer(DOING, "wgslice readback", size, usage)
     }
 
     /// Does what [`OpenDevice::read_back`] does, through `staging`, which must be unmapped and large enough.

@@ -156,16 +156,8 @@ impl OpenDevice {
         if let Some(buffer) = pool.take(size) {
             return Ok(buffer);
         }
-        let create = || {
-            self.guarded("allocating a buffer", || {
-                self.wgpu.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("wgslice tensor"),
-                    size,
-                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })
-        };
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let create = || self.buffer("allocating a buffer", "wgslice tensor", size, usage);
         // wgpu frees dropped buffers when the device is polled.
         pool.make_room(create, || self.poll())
     }

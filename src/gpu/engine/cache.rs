@@ -167,7 +167,7 @@ struct Recent {
     uses: usize,
 }
 
-type Generation = HashMap<u64, Entry, BuildHasherDefault<Same>>;
+type Generation = HashMap<u64, Entry, BuildHasherDefault<WordHasher>>;
 
 impl Recent {
     /// Returns the entry with this hash, if there is one. This counts as a use of the entry.
@@ -191,7 +191,7 @@ impl Recent {
     }
 }
 
-/// Hashes the keys of [`Cache`]. It must be fast, because it hashes a few words for each recorded operation. A
+/// Hashes the keys of [`Cache`], and then their hashes. It must be fast, because it hashes a few words for each recorded operation. A
 /// collision only costs time.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
@@ -228,25 +228,5 @@ impl Hasher for WordHasher {
     /// on the low bits of its factors.
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
-    }
-}
-
-/// The hasher of keys that are hashes already: it returns them unchanged.
-#[derive(Debug, Default)]
-struct Same(u64);
-
-impl Hasher for Same {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes
-            .iter()
-            .for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

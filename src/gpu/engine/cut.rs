@@ -68,8 +68,6 @@ pub(crate) struct Dispatch {
     /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
     pub(crate) counts: bool,
     pub(crate) first_tuple: usize,
-    /// The bytes of a unit of a tile.
-    pub(crate) unit: usize,
 }
 
 impl Dispatch {
@@ -168,7 +166,6 @@ impl Cutter<'_> {
             mut program,
             mut uniforms,
             height,
-            unit,
             spans: [from_span, to_span],
         } = site.launch(&walk).ok_or(TooMuch::Work)?;
         let source = Bound {
@@ -200,7 +197,6 @@ impl Cutter<'_> {
             ],
             counts: walk.counts,
             first_tuple: walk.tuple,
-            unit,
         })
     }
 
@@ -248,14 +244,10 @@ pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
     }
     for Coordinate { size, along, .. } in &walk.coordinates {
         // Boxes extend by signed numbers.
-        let most = if along.is_some() {
-            i32::MAX as usize
-        } else {
-            u32::MAX as usize
+        let (most, reach) = match along {
+            Some(along) => (i32::MAX as usize, along.reach().unsigned_abs()),
+            None => (u32::MAX as usize, 0),
         };
-        let reach = along
-            .as_ref()
-            .map_or(0, |along| along.reach().unsigned_abs());
         let longest = reach.max(*size);
         if longest > most {
             return Err(too_long(longest));
@@ -303,23 +295,20 @@ pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin
 fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let reach = |d: usize| {
         let dim = &walk.dims[d];
-        let stride = match too_much {
-            TooMuch::Source => dim.from.unsigned_abs(),
-            TooMuch::Dest => dim.to.unsigned_abs(),
-            TooMuch::Tuples => dim.tuple,
+        match too_much {
+            TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
+            TooMuch::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
+            TooMuch::Tuples => (dim.size - 1) * dim.tuple,
             // The outermost dimension.
             TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
-        };
-        match too_much {
-            TooMuch::Work => stride,
-            _ => (dim.size - 1) * stride,
         }
     };
     // The last of several that reach equally far would be an inner one.
     let farthest = (0..walk.dims.len()).rev().max_by_key(|&d| reach(d))?;
-    let windowed = match walk.points {
-        Side::Source => matches!(too_much, TooMuch::Source),
-        Side::Dest => matches!(too_much, TooMuch::Dest),
+    let windowed = match too_much {
+        TooMuch::Source => walk.points == Side::Source,
+        TooMuch::Dest => walk.points == Side::Dest,
+        TooMuch::Tuples | TooMuch::Work => false,
     };
     let window = |c: usize| {
         let coordinate = &walk.coordinates[c];

@@ -2,7 +2,9 @@
 
 use super::{
     Engine,
-    cut::{Dispatch, Places},
+    caps::VECTOR,
+    cut::{Dispatch, INDICES, Places},
+    program::{Kernel, Prelude},
     route::{Route, route},
 };
 use crate::{Plan, plan::Effect, text::counted};
@@ -38,28 +40,27 @@ impl Engine {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        if let Effect::Scatter(_) = plan.effect() {
+        let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let described = match plan.effect() {
             // The last dispatch of a block applies its rows.
-            let applied = passes.iter().find_map(|block| block.dispatches.last());
-            let Some(applied) = applied else {
-                return "nothing is recorded".into();
-            };
-            let blocks = counted(passes.len(), "block", "blocks");
-            let kernel = applied.program.kernel.name();
-            let (grid, tile) = (grid(applied), tile(applied));
-            return format!(
-                "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {scratch} bytes between the \
-                 steps"
-            );
-        }
-        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        let Some(first) = dispatches.clone().next() else {
+            Effect::Scatter(_) => passes.iter().find_map(|block| block.dispatches.last()),
+            _ => dispatches.next(),
+        };
+        let Some(described) = described else {
             return "nothing is recorded".into();
         };
-        let count = counted(dispatches.count(), "dispatch", "dispatches");
-        let kernel = first.program.kernel.name();
-        let (grid, tile) = (grid(first), tile(first));
-        format!("{count} of the {kernel} kernel, the first {grid}, {tile}")
+        let kernel = described.program.kernel.name();
+        let (grid, tile) = (grid(described), tile(described));
+        let Effect::Scatter(_) = plan.effect() else {
+            let count = counted(dispatches.count() + 1, "dispatch", "dispatches");
+            return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
+        };
+        let blocks = counted(passes.len(), "block", "blocks");
+        let how = match described.bound[0].argument {
+            INDICES => "each row goes straight to its place".to_owned(),
+            _ => format!("{scratch} bytes between the steps"),
+        };
+        format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}")
     }
 }
 
@@ -71,6 +72,13 @@ fn grid(dispatch: &Dispatch) -> String {
 fn tile(dispatch: &Dispatch) -> String {
     let lanes = counted(1_u32 << dispatch.uniforms.lanes_log2, "lane", "lanes");
     let units = counted(dispatch.uniforms.segment, "unit", "units");
-    let bytes = counted(dispatch.unit, "byte", "bytes");
+    let program = &dispatch.program;
+    let bytes = match (program.kernel, program.prelude) {
+        (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
+        (Kernel::CopyUnaligned, _) => VECTOR,
+        (Kernel::CopyWords, _) => 4 * program.constant("ELEMENT").unwrap_or(1) as usize,
+        _ => 4,
+    };
+    let bytes = counted(bytes, "byte", "bytes");
     format!("{lanes} and {units} of {bytes} a tile")
 }

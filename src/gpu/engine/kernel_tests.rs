@@ -1,10 +1,11 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::program::Kernel;
+use super::{cut::Places, program::Kernel};
 use crate::{
-    Backend, DType, Gpu, Plan, SliceSpec,
+    DType, Gpu, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, Order, OutOfRange,
+        ScatterOptions,
     },
 };
 
@@ -18,210 +19,117 @@ pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
     pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
 }
 
-/// Checks that `run` has the same outcome on the device as on the CPU.
-fn same<R: PartialEq + std::fmt::Debug>(gpu: &Gpu, what: &str, run: impl Fn(&Backend) -> R) {
-    let device = Backend::from(gpu.clone());
-    assert_eq!(run(&device), run(&Backend::cpu()), "{what}");
-}
-
-fn spec(text: &str) -> SliceSpec {
-    text.parse().unwrap()
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "any bytes will do")]
-fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|n| (n * 7 + n / 251) as u8).collect()
-}
-
-fn slices(gpu: &Gpu) {
-    let words: Vec<u32> = (0..40 * 12).collect();
-    for text in ["1:, 1:", "::-1, ::2", ":, 1:4", "::2, ::-1"] {
-        same(gpu, text, |backend| {
-            backend.slice((&words, &[40, 12]), &spec(text)).unwrap()
-        });
+/// Slices, updates and gradients, transposes, gathers and crops of elements of a type.
+fn moves(dtype: DType) -> Vec<Plan> {
+    let mut plans = vec![];
+    for (text, shape) in [
+        ("1:, 1:", [40, 12]),
+        ("1:, 1:", [39, 67]),
+        ("::2, ::2", [39, 11]),
+        ("::-1, ::-1", [8, 64]),
+        ("::-1, ::2", [8, 12]),
+        (":, 1:4", [40, 12]),
+        (":, 5::-1", [39, 11]),
+        ("1:, 3::3", [40, 67]),
+        ("::3", [1, 999]),
+    ] {
+        let spec: SliceSpec = text.parse().unwrap();
+        let part = spec.view(&shape).unwrap().shape().to_vec();
+        plans.push(Plan::slice(&shape, &spec, dtype));
+        plans.push(Plan::slice_update(&shape, &spec, &part, dtype));
+        plans.push(Plan::slice_grad(&shape, &spec, &part, dtype));
     }
-    for text in ["1:, 1:", "::2, ::2", ":, 1:4", "::-1, ::-1", ":, 5::-1"] {
-        for (height, width) in [(40, 12), (39, 11), (8, 64)] {
-            let data = bytes(height * width);
-            same(gpu, text, |backend| {
-                backend
-                    .slice((&data, &[height, width]), &spec(text))
-                    .unwrap()
-            });
+    let turned = View::new(&[70, 67]).unwrap().transpose(&[1, 0]).unwrap();
+    plans.push(Ok(turned.plan(dtype)));
+    let columns = GatherOptions {
+        axis: Some(1),
+        ..GatherOptions::default()
+    };
+    for width in [1, 3, 12] {
+        let rows = GatherNdOptions::default();
+        plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
+        plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
+    }
+    let options = CropOptions {
+        sizes: vec![4, 4],
+        ..CropOptions::default()
+    };
+    for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
+        let boxes = Boxes {
+            count: 4,
+            box_indices: width == 8,
+            flips: true,
+        };
+        let shape = [4, 6, width, channels];
+        plans.push(Plan::crop(&shape, boxes, &options, dtype));
+    }
+    plans.into_iter().map(Result::unwrap).collect()
+}
+
+/// Scatters of many rows to few slices and of few rows to many, also of rows that are unique.
+fn scatters() -> Vec<Plan> {
+    let mut plans = vec![];
+    for dtype in [DType::U8, DType::F32, DType::I32] {
+        for combine in [Combine::Add, Combine::Update] {
+            // The longest of the lists of 400 rows is too long to be sorted in workgroup memory.
+            for (slices, rows, length) in [(5, 6, 3), (5, 400, 1), (900, 30, 3), (900, 30, 4)] {
+                for unique in [false, slices > rows] {
+                    let options = ScatterOptions {
+                        combine,
+                        unique,
+                        ..ScatterOptions::default()
+                    };
+                    let (shape, updates) = ([slices, length], [rows, length]);
+                    let plan =
+                        Plan::tensor_scatter_nd(&shape, &[rows, 1], &updates, options, dtype);
+                    plans.push(plan.unwrap());
+                }
+            }
         }
     }
+    plans
 }
 
-fn gathers(gpu: &Gpu) {
-    same(gpu, "gather along the inner axis", |backend| {
-        let options = GatherOptions {
-            axis: Some(1),
-            ..GatherOptions::default()
-        };
-        let params: Vec<u32> = (0..16).collect();
-        let columns = [2i32, 7, 8, 0, 3].repeat(410);
-        let gathered = backend.gather((&params, &[2, 8]), (&columns[..], &[2050]), options);
-        let (array, report) = gathered.unwrap();
-        (array, report.out_of_range)
-    });
-    let tuples = [1i32, 39, 7, 40, 0, 3, -1, 5];
-    for width in [1, 3, 12] {
-        let words: Vec<f32> = (0..40u16 * width).map(f32::from).collect();
-        let shape = [40, width.into()];
-        same(gpu, "gather", |backend| {
-            let gathered = backend.gather_nd(
-                (&words, &shape),
-                (&tuples[..], &[8, 1]),
-                GatherNdOptions::default(),
-            );
-            let (array, report) = gathered.unwrap();
-            (array, report.out_of_range)
-        });
-        same(gpu, "gather of rows of bytes", |backend| {
-            let data = bytes(40 * usize::from(width));
-            let gathered = backend.gather_nd(
-                (&data, &shape),
-                (&tuples[..], &[8, 1]),
-                GatherNdOptions::default(),
-            );
-            gathered.unwrap().0
-        });
-        same(gpu, "gather of bytes", |backend| {
-            let options = GatherOptions {
-                axis: Some(1),
-                ..GatherOptions::default()
-            };
-            let columns = [0i64; 5];
-            let data = bytes(40 * usize::from(width));
-            backend
-                .gather((&data, &shape), (&columns[..], &[5]), options)
-                .unwrap()
-                .0
-        });
-    }
+pub(super) fn plans() -> Vec<Plan> {
+    [moves(DType::U8), moves(DType::F32), scatters()].concat()
 }
 
-fn crops(gpu: &Gpu) {
-    let begins = [0i64, 1, 2, 5, -1, 0, 1, 1];
-    let flips = [true, false, false, true, true, true, false, false];
-    for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
-        let shape = [4, 6, width, channels];
-        let data = bytes(shape.iter().product());
-        let words: Vec<u32> = data.iter().map(|&byte| byte.into()).collect();
-        same(gpu, "crop", |backend| {
-            let options = CropOptions {
-                sizes: vec![4, 4],
-                ..CropOptions::default()
-            };
-            let begins = (&begins, &[4, 2]);
-            let flips = || Some((&flips, &[4, 2]).into());
-            let bytes = backend.crop((&data, &shape), begins, None, flips(), &options);
-            let words = backend.crop((&words, &shape), begins, None, flips(), &options);
-            (bytes.unwrap(), words.unwrap())
-        });
-    }
-}
-
-fn writes(gpu: &Gpu) {
-    for text in ["1:, 1:", "::-1, ::2", "1:, 2::2", "1:, 3::3"] {
-        let spec = spec(text);
-        let shape = spec.view(&[8, 12]).unwrap().shape().to_vec();
-        let value = bytes(shape.iter().product());
-        let words: Vec<u32> = value.iter().map(|&byte| byte.into()).collect();
-        same(gpu, text, |backend| {
-            let mut dest = backend.upload((&bytes(96), &[8, 12])).unwrap();
-            dest.slice_update(&spec, &backend.upload((&value, &shape)).unwrap())
-                .unwrap();
-            let grad = backend
-                .slice_grad(&[8, 12], &spec, (&value, &shape))
-                .unwrap();
-            (dest.to_array::<u8>().unwrap(), grad)
-        });
-        same(gpu, text, |backend| {
-            let mut dest = backend.upload((&[7u32; 96], &[8, 12])).unwrap();
-            dest.slice_update(&spec, &backend.upload((&words, &shape)).unwrap())
-                .unwrap();
-            let grad = backend
-                .slice_grad(&[8, 12], &spec, (&words, &shape))
-                .unwrap();
-            (dest.to_array::<u32>().unwrap(), grad)
-        });
-    }
-}
-
-fn scatters(gpu: &Gpu) {
-    let rows = [3i32, 1, 3, 9, 0, 3];
-    let update = |combine| ScatterOptions {
-        combine,
-        out_of_range: OutOfRange::Zero,
-        ..ScatterOptions::default()
-    };
-    for combine in [Combine::Add, Combine::Update] {
-        let floats: Vec<f32> = (0..18u8).map(|n| f32::from(n) / 3.0).collect();
-        let integers: Vec<i32> = (0..18).collect();
-        same(gpu, "scatter", |backend| {
-            let options = update(combine);
-            let of_floats =
-                backend.scatter_nd(&[5, 3], (&rows[..], &[6, 1]), (&floats, &[6, 3]), options);
-            let of_integers =
-                backend.scatter_nd(&[5, 3], (&rows[..], &[6, 1]), (&integers, &[6, 3]), options);
-            let of_bytes = backend.scatter_nd(
-                &[5, 3],
-                (&rows[..], &[6, 1]),
-                (&bytes(18), &[6, 3]),
-                options,
-            );
-            (
-                of_floats.unwrap().0,
-                of_integers.unwrap().0,
-                of_bytes.unwrap().0,
-            )
-        });
-    }
-}
-
-fn transposes(gpu: &Gpu) {
-    let words: Vec<u32> = (0..70 * 67).collect();
-    same(gpu, "transpose", |backend| {
-        let words = backend.upload((&words, &[70, 67])).unwrap().view();
-        let bytes = backend.upload((&bytes(70 * 67), &[70, 67])).unwrap().view();
-        let [words, bytes] = [words, bytes].map(|view| {
-            let turned = view.transpose(&[1, 0]).unwrap();
-            turned.to_tensor().unwrap()
-        });
-        (
-            words.to_array::<u32>().unwrap(),
-            bytes.to_array::<u8>().unwrap(),
-        )
-    });
-}
-
-/// Checks a scatter with [`same`]. Its lists have 15, 15, 369 and 1 rows. A list of more than 256 rows is too long to
-/// be sorted in workgroup memory.
-fn lists(gpu: &Gpu) {
-    let rows: Vec<i32> = (0..400)
-        .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })
+/// The bytes that a plan makes on a device, or on the CPU.
+fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
+    // Of these bytes all floats are numbers, and not too small.
+    let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
+    let (source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let count = plan.tuples().map_or(0, |tuples| tuples.integers());
+    // Some are out of range. Those of few rows differ.
+    let indices: Vec<i32> = (0..)
+        .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
+        .take(count)
         .collect();
-    let updates: Vec<f32> = (0..400u16).map(|n| f32::from(n) / 3.0).collect();
-    same(gpu, "lists", |backend| {
-        let options = ScatterOptions::default();
-        let sums = backend.scatter_nd(&[5], (&rows[..], &[400, 1]), (&updates, &[400]), options);
-        sums.unwrap().0
-    });
-}
-
-/// Runs every kernel.
-fn run_all(gpu: &Gpu) {
-    for run in [slices, transposes, gathers, crops, writes, scatters, lists] {
-        run(gpu);
-    }
+    let Some(gpu) = gpu else {
+        let indices = Indices::from(&indices[..]);
+        plan.run_cpu_with(&source, indices, &mut dest).unwrap();
+        return dest;
+    };
+    let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
+    let tuples = plan
+        .tuples()
+        .map(|_| upload(bytemuck::cast_slice(&indices)));
+    let (source, old) = (upload(&source), upload(&dest));
+    let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
+    gpu.opened()
+        .download(&changed.unwrap().0, &mut dest)
+        .unwrap();
+    dest
 }
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     for kind in KINDS {
         let gpu = strict(kind);
-        run_all(&gpu);
+        for plan in plans() {
+            let same = run(Some(&gpu), &plan) == run(None, &plan);
+            assert!(same, "{kind:?}: {}", gpu.explain(&plan));
+        }
         let seen = gpu.engine.pipelines.compiled();
         for &kernel in Kernel::ALL {
             let runs = seen.iter().any(|program| program.kernel == kernel);
@@ -234,58 +142,89 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
 #[test]
 fn a_single_row_keeps_all_lanes_busy() {
     let gpu = strict(KINDS[0]);
-    let backend = Backend::from(gpu.clone());
-    backend.slice((&bytes(999), &[999]), &spec("::3")).unwrap();
+    let spec = "::3".parse().unwrap();
+    run(Some(&gpu), &Plan::slice(&[999], &spec, DType::U8).unwrap());
     let compiled = gpu.engine.pipelines.compiled();
-    let rows: Vec<_> = compiled
-        .iter()
-        .map(|program| program.constant("ROWS"))
-        .collect();
-    assert_eq!(rows, [Some(1)]);
+    let rows = compiled.iter().map(|program| program.constant("ROWS"));
+    assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
-/// All boxes of a crop are one dispatch, and other begins, flips and items need no other pipeline.
+/// All boxes of a crop are one dispatch, whatever their begins, flips and items.
 #[test]
-fn a_crop_is_one_dispatch_and_other_boxes_compile_nothing() {
-    let gpu = strict(KINDS[0]);
-    let backend = Backend::from(gpu.clone());
-    let (shape, options) = (
-        [4, 16, 16, 3],
-        CropOptions {
-            sizes: vec![8, 8],
-            ..CropOptions::default()
-        },
-    );
-    let images = backend
-        .upload((&bytes(shape.iter().product()), &shape))
-        .unwrap();
-    let mut compiled = Vec::new();
-    for (begins, items, flip) in [
-        ([0i32, 0, 1, 2, 8, 8, 3, 5], [0i32, 1, 2, 3], false),
-        ([-1, 0, 20, 2, 8, 9, 3, 5], [3, -1, 0, 0], true),
-    ] {
-        let begins = backend.upload((&begins, &[4, 2])).unwrap();
-        let items = backend.upload((&items, &[4])).unwrap();
-        let flips = backend.upload((&[flip; 8], &[4, 2])).unwrap();
-        let (_, report) = images
-            .crop(&begins, Some(&items), Some(&flips), &options)
-            .unwrap();
-        assert_eq!(
-            report.wait().unwrap().out_of_range,
-            if flip { 3 } else { 0 }
-        );
-        compiled.push(gpu.engine.pipelines.compiled().len());
-    }
-    assert_eq!(compiled[0], compiled[1]);
+fn a_crop_is_one_dispatch() {
+    let options = CropOptions {
+        sizes: vec![8, 8],
+        ..CropOptions::default()
+    };
     let boxes = Boxes {
         count: 256,
         box_indices: true,
         flips: true,
     };
-    let plan = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
-    let explained = backend.explain(&plan);
-    assert!(
-        explained.contains("1 dispatch of the copy_words kernel"),
-        "{explained}"
+    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &options, DType::U8).unwrap();
+    let explained = strict(KINDS[0]).explain(&plan);
+    let expected = "1 dispatch of the copy_words kernel";
+    assert!(explained.contains(expected), "{explained}");
+}
+
+#[test]
+fn a_million_rows_take_few_dispatches() {
+    let gpu = strict(KINDS[0]);
+    let kernels = |rows, slices, options, dtype| {
+        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
+        let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
+        names.collect::<Vec<_>>()
+    };
+    let million = 1 << 20;
+    let of = |combine| ScatterOptions {
+        combine,
+        ..ScatterOptions::default()
+    };
+    let (add, update) = (of(Combine::Add), of(Combine::Update));
+    let fast = ScatterOptions {
+        order: Order::Fast,
+        ..add
+    };
+    let strict = ScatterOptions {
+        out_of_range: OutOfRange::Error,
+        ..update
+    };
+    let (rows, most) = (million, million);
+    assert_eq!(
+        kernels(rows, most, add, DType::F32),
+        ["link", "order", "combine"]
     );
+    assert_eq!(kernels(rows, most, fast, DType::F32), ["link", "combine"]);
+    assert_eq!(
+        kernels(rows, most, add, DType::U8),
+        ["link", "combine_parts"]
+    );
+    assert_eq!(kernels(rows, most, add, DType::I32), ["atomic"]);
+    assert_eq!(kernels(rows, most, update, DType::F32), ["last", "copy"]);
+    assert_eq!(
+        kernels(rows, most, strict, DType::F32),
+        ["last", "last", "copy"]
+    );
+    // Few rows: the slices without rows are not looked at.
+    assert_eq!(
+        kernels(64, most, update, DType::F32),
+        ["last", "last", "copy"]
+    );
+    assert_eq!(
+        kernels(64, most, update, DType::U8),
+        ["last", "last", "update_words"]
+    );
+    // Unique rows take one step.
+    let unique = |options| ScatterOptions {
+        unique: true,
+        ..options
+    };
+    let one = |options, dtype| kernels(rows, most, unique(options), dtype);
+    assert_eq!(one(update, DType::F32), ["copy"]);
+    assert_eq!(one(update, DType::U8), ["last", "copy_words"]);
+    assert_eq!(one(add, DType::F32), ["combine"]);
+    assert_eq!(one(add, DType::U8), ["combine_parts"]);
+    assert_eq!(one(strict, DType::F32), ["last", "copy"]);
 }

@@ -88,8 +88,6 @@ pub(super) struct Launch {
     pub(super) uniforms: Uniforms,
     /// The number of workgroups in the second dimension of the grid. The uniforms hold that in the first.
     pub(super) height: u32,
-    /// The bytes of a unit of a tile.
-    pub(super) unit: usize,
     /// The bindings of source and destination, extended to whole vectors if the kernel needs that.
     pub(super) spans: [Span; 2],
 }
@@ -157,66 +155,49 @@ impl Site<'_> {
 
     fn copy(&self, mut walk: Walk, unit: usize) -> Option<Launch> {
         walk.join(unit);
-        let run = take_run(&mut walk);
-        let rows = walk.units();
-        let loops = self.reach.tuning.loops;
-        let sector = SECTOR.div_ceil(unit).cast_signed();
+        let mut rows = RunWalk::of(walk);
+        let (run, loops) = (rows.run.size, self.reach.tuning.loops);
         // The lanes that take four units of a row each.
-        let of_tile = run.dim.size.div_ceil(4).next_power_of_two();
-        let near = near(&walk, &run, 1, sector);
+        let of_tile = run.div_ceil(4).next_power_of_two();
+        let near = rows.near(1, SECTOR.div_ceil(unit).cast_signed());
         if let Some(near) = near {
             // Rows may be moved in any order.
-            let dim = walk.remove(near);
-            walk.dims.push(dim);
+            let dim = rows.walk.remove(near);
+            rows.walk.dims.push(dim);
         }
+        let count = rows.walk.units();
         let abreast = if near.is_some() && loops { ABREAST } else { 1 };
         let grid = match near {
-            Some(_) if loops => self.tiles(rows.next_multiple_of(ABREAST), run.dim.size),
-            Some(_) => self.of_four_rows(rows, run.dim.size, (SECTOR / unit).max(2)),
-            None if loops && run.dim.size >= 4 || of_tile * unit >= SECTOR => {
-                self.tiles(rows, run.dim.size)
+            Some(_) if !loops => self.of_four_rows(count, run, (SECTOR / unit).max(2)),
+            None if of_tile * unit < SECTOR && !(loops && run >= 4) => {
+                self.of_four_rows(count, run, MOST_LANES)
             }
-            None => self.of_four_rows(rows, run.dim.size, MOST_LANES),
+            _ => self.tiles(count.next_multiple_of(abreast), run),
         };
         let constants = [
             ("ROWS", grid.rows),
             ("ABREAST", abreast),
             ("LOOPS", usize::from(loops && grid.rows == 1)),
         ];
-        let uniforms = uniforms(&walk, &run, 0)?;
-        self.finish(
-            Kernel::Copy,
-            Prelude::Unit(unit),
-            &constants,
-            &walk,
-            uniforms,
-            grid,
-            unit,
-        )
+        self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
-    fn copy_unaligned(&self, mut walk: Walk, spans: [Span; 2]) -> Option<Launch> {
-        let run = take_run(&mut walk);
-        let rows = walk.units();
-        let head = walk.to.rem_euclid(16);
-        walk.to = walk.to.div_euclid(16);
-        let vectors = (run.dim.size + head.unsigned_abs()).div_ceil(16);
-        let grid = self.tiles(rows, vectors);
+    fn copy_unaligned(&self, walk: Walk, spans: [Span; 2]) -> Option<Launch> {
+        let mut rows = RunWalk::of(walk);
+        rows.begin_groups(16, 1)?;
+        let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
         let constants = [("LOOPS", usize::from(self.reach.tuning.loops))];
-        let uniforms = uniforms(&walk, &run, head.unsigned_abs())?;
         let launch = self.finish(
             Kernel::CopyUnaligned,
             Prelude::None,
             &constants,
-            &walk,
-            uniforms,
+            &rows,
             grid,
-            16,
-        )?;
-        Some(Launch { spans, ..launch })
+        );
+        Some(Launch { spans, ..launch? })
     }
 
-    fn copy_words(&self, mut walk: Walk) -> Option<Launch> {
+    fn copy_words(&self, walk: Walk) -> Option<Launch> {
         let contiguous = walk.contiguous();
         // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
         let element = match contiguous {
@@ -226,48 +207,46 @@ impl Site<'_> {
             _ => 1,
         };
         let straddles = element == 3 || element == 2 && !walk.can_join(2);
-        let run = elements(&mut walk, element);
-        let rows = walk.units();
+        let mut rows = RunWalk::of_elements(walk, element);
+        rows.begin_groups(4, element)?;
+        let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
+        let count = walk.units();
         let size = element.cast_signed();
-        let head = (0..4).find(|head| (walk.to - size * head).rem_euclid(4) == 0)?;
-        walk.to = (walk.to - size * head).div_euclid(4);
-        let head = head.unsigned_abs();
-        let is_short = run.dim.size < 4;
-        let groups = (run.dim.size + head).div_ceil(4);
+        let is_short = run.size < 4;
+        let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
         let is_square = element == 1
             && !is_short
             && head == 0
-            && run.dim.size.is_multiple_of(4)
-            && run.cropped.is_none()
+            && run.size.is_multiple_of(4)
+            && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
         // The place of a row in the result follows from its number.
-        let near =
-            near(&walk, &run, size, SECTOR.cast_signed()).is_some_and(|d| d + 1 == walk.dims.len());
+        let near = rows.near(size, SECTOR.cast_signed());
         let grid = match is_short {
             true => {
-                let groups = (rows * run.dim.size + head).div_ceil(4);
+                let invocations = (count * run.size + head).div_ceil(4);
                 Grid {
                     rows: 1,
                     lanes: 1,
                     segment: 1,
                     segments: 1,
-                    groups: groups.div_ceil(self.reach.tuning.workgroup as usize),
+                    groups: invocations.div_ceil(self.reach.tuning.workgroup as usize),
                 }
             }
-            false if is_square || near => {
-                let quads = innermost.map_or(rows, |dim| rows / dim.size * dim.size.div_ceil(4));
-                let lanes = match run.dim.from.unsigned_abs() < SECTOR {
+            false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
+                let quads = innermost.map_or(count, |dim| count / dim.size * dim.size.div_ceil(4));
+                let lanes = match run.from.unsigned_abs() < SECTOR {
                     true => MOST_LANES,
                     false if is_square => SECTOR / 4,
                     false => 4,
                 };
                 self.of_four_rows(quads * 4, groups, lanes)
             }
-            false => self.tiles(rows, groups),
+            false => self.tiles(count, groups),
         };
-        let order = match source_step(&walk, &run) {
+        let order = match rows.source_step() {
             _ if is_short => 0,
             _ if is_square => SQUARE,
             Some(step) if step == size && element < 3 => FORWARD,
@@ -280,71 +259,49 @@ impl Site<'_> {
             let last = walk.dims.len() - 1;
             let of_dims = walk.dims[..last].iter().map(|dim| dim.from);
             let strides = of_dims.chain(walk.coordinates.iter().map(|c| c.stride));
-            let mut all = strides.chain([walk.from, run.dim.from]);
+            let mut all = strides.chain([walk.from, run.from]);
             all.all(|distance| distance % 4 == 0)
         };
+        let straddles = straddles || order != 0 && !is_aligned;
+        let loops = self.reach.tuning.loops && grid.rows == 1 && !is_short;
         let constants = [
             ("ROWS", grid.rows),
             ("ELEMENT", element),
             ("SHORT", usize::from(is_short)),
-            (
-                "STRADDLES",
-                usize::from(straddles || order != 0 && !is_aligned),
-            ),
+            ("STRADDLES", usize::from(straddles)),
             ("BYTES", order),
-            (
-                "LOOPS",
-                usize::from(self.reach.tuning.loops && grid.rows == 1 && !is_short),
-            ),
+            ("LOOPS", usize::from(loops)),
         ];
-        let uniforms = uniforms(&walk, &run, head)?;
-        self.finish(
-            Kernel::CopyWords,
-            Prelude::None,
-            &constants,
-            &walk,
-            uniforms,
-            grid,
-            4 * element,
-        )
+        self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
 
-    fn update_words(&self, mut walk: Walk) -> Option<Launch> {
+    fn update_words(&self, walk: Walk) -> Option<Launch> {
         let element = match walk.contiguous() {
             element @ (2 | 3) => element,
             _ => 1,
         };
-        let mut run = elements(&mut walk, element);
-        if run.cropped.is_none() && run.dim.to > FARTHEST {
+        let mut rows = RunWalk::of_elements(walk, element);
+        if rows.cropped.is_none() && rows.run.to > FARTHEST {
             // An invocation would make words between elements, which are none of its row's. So each element is a row.
-            walk.dims.push(std::mem::replace(&mut run.dim, Dim::ONE));
+            rows.walk.dims.push(rows.run);
+            rows.run = Dim::ONE;
         }
-        if run.dim.size == 1 {
-            run.dim.to = element.cast_signed();
+        if rows.run.size == 1 {
+            rows.run.to = element.cast_signed();
         }
-        let rows = walk.units();
-        let to = run.dim.to.unsigned_abs();
+        let to = rows.run.to.unsigned_abs();
         // A row of these bytes may begin anywhere in its first word.
-        let words = ((run.dim.size - 1) * to + element + 3).div_ceil(4);
-        let grid = self.tiles(rows, words);
+        let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
+        let grid = self.tiles(rows.walk.units(), words);
         let known = if to <= 4 { to } else { 0 };
-        let forward = element == 1 && run.dim.to == 1 && source_step(&walk, &run) == Some(1);
+        let forward = element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
             ("ELEMENT", element),
             ("RUN_TO", known),
-            ("FORWARD", usize::from(forward && run.cropped.is_none())),
+            ("FORWARD", usize::from(forward && rows.cropped.is_none())),
             ("LOOPS", usize::from(self.reach.tuning.loops)),
         ];
-        let uniforms = uniforms(&walk, &run, 0)?;
-        self.finish(
-            Kernel::UpdateWords,
-            Prelude::None,
-            &constants,
-            &walk,
-            uniforms,
-            grid,
-            4,
-        )
+        self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
 
     /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
@@ -386,33 +343,28 @@ impl Site<'_> {
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "they are what a launch consists of"
-    )]
     fn finish(
         &self,
         kernel: Kernel,
         prelude: Prelude,
         constants: &[(&'static str, usize)],
-        walk: &Walk,
-        mut uniforms: Uniforms,
+        rows: &RunWalk,
         grid: Grid,
-        unit: usize,
     ) -> Option<Launch> {
-        uniforms.lanes_log2 = grid.lanes.trailing_zeros();
-        uniforms.segments = u32::try_from(grid.segments).ok()?;
-        uniforms.segment = u32::try_from(grid.segment).ok()?;
         let (width, height) = fold(grid.groups, self.reach.groups)?;
-        uniforms.groups_x = width;
-        let program = Program::new(kernel, prelude, self.reach.tuning.workgroup)
-            .with(constants)
-            .with(&of_walk(walk, &self.reach.tuning));
+        let tuning = &self.reach.tuning;
         Some(Launch {
-            program,
-            uniforms,
+            program: Program::new(kernel, prelude, tuning.workgroup)
+                .with(constants)
+                .with(&of_walk(&rows.walk, tuning)),
+            uniforms: Uniforms {
+                lanes_log2: grid.lanes.trailing_zeros(),
+                segments: u32::try_from(grid.segments).ok()?,
+                segment: u32::try_from(grid.segment).ok()?,
+                groups_x: width,
+                ..rows.uniforms()?
+            },
             height,
-            unit,
             spans: self.spans,
         })
     }
@@ -452,94 +404,175 @@ pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 5
     ]
 }
 
-/// The run of a walk, taken out of its dimensions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub(super) dim: Dim,
-    /// Whether a coordinate extends along it.
+/// A walk whose run was taken out of its dimensions, so that its units are rows.
+#[derive(Clone, Debug)]
+pub(super) struct RunWalk {
+    pub(super) walk: Walk,
+    pub(super) run: Dim,
+    /// The number of the coordinate that extends along the run.
     cropped: Option<usize>,
+    /// The elements before the result in its first group.
+    head: usize,
 }
 
-/// Takes the innermost dimension out of the walk as its run, if all of its units share a tuple; otherwise a row has a
-/// single unit.
-pub(super) fn take_run(walk: &mut Walk) -> Run {
-    let single = Run {
-        dim: Dim {
+impl RunWalk {
+    /// Takes the innermost dimension out of a walk, if all of its units share a tuple; otherwise a row has a single
+    /// unit.
+    pub(super) fn of(mut walk: Walk) -> Self {
+        let last = walk.dims.len() - 1;
+        let cropped = walk.along(last);
+        // The units of a cropped run are compared with all positions in 32 bits, not with a window of them.
+        let is_near = cropped.is_none_or(|c| {
+            let Coordinate {
+                size,
+                along,
+                window,
+                ..
+            } = &walk.coordinates[c];
+            let reach = along.as_ref().map_or(0, Along::reach);
+            *size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED && window.count == *size
+        });
+        let single = Dim {
             from: 0,
             to: 0,
             ..Dim::ONE
-        },
-        cropped: None,
-    };
-    let last = walk.dims.len() - 1;
-    if walk.dims[last].tuple > 0 {
-        return single;
-    }
-    let cropped = walk.along(last);
-    if let Some(c) = cropped {
-        let coordinate = &walk.coordinates[c];
-        let reach = coordinate.along.as_ref().map_or(0, Along::reach);
-        let is_near = coordinate.size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED;
-        // The units of a run are compared with all positions, not with a window of them.
-        if !is_near || coordinate.window.count < coordinate.size {
-            return single;
+        };
+        match walk.dims[last].tuple == 0 && is_near {
+            true => Self {
+                run: walk.dims.pop().unwrap_or(single),
+                cropped,
+                head: 0,
+                walk,
+            },
+            false => Self {
+                run: single,
+                cropped: None,
+                head: 0,
+                walk,
+            },
         }
     }
-    Run {
-        dim: walk.dims.pop().unwrap_or(Dim::ONE),
-        cropped,
-    }
-}
 
-/// Takes the run of a walk in elements of `element` bytes: contiguous bytes, if they are more than an element, or the
-/// innermost dimension outside of an element. Distances stay in bytes.
-fn elements(walk: &mut Walk, element: usize) -> Run {
-    let contiguous = walk.contiguous();
-    if contiguous > 1 {
+    /// The same for a walk in bytes, in elements of `element` bytes: the run is contiguous bytes, if they are more than
+    /// an element, or the innermost dimension outside of an element. Distances stay in bytes.
+    fn of_elements(mut walk: Walk, element: usize) -> Self {
+        let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;
         if contiguous > element {
-            let mut run = Run {
-                dim: walk.remove(bytes),
-                cropped: None,
+            let mut rows = Self::of(walk);
+            rows.run = Dim {
+                size: contiguous / element,
+                from: element.cast_signed(),
+                to: element.cast_signed(),
+                tuple: 0,
             };
-            run.dim.size /= element;
-            run.dim.from = element.cast_signed();
-            run.dim.to = element.cast_signed();
-            return run;
+            return rows;
         }
-        walk.remove(bytes);
-        if walk.dims.is_empty() {
-            walk.dims.push(Dim::ONE);
+        if contiguous > 1 {
+            walk.remove(bytes);
+            if walk.dims.is_empty() {
+                walk.dims.push(Dim::ONE);
+            }
+        }
+        Self::of(walk)
+    }
+
+    /// Counts the destination in groups of `count` elements of `element` bytes, which begin at whole words or vectors.
+    fn begin_groups(&mut self, count: usize, element: usize) -> Option<()> {
+        let block = if count == 16 { 16 } else { 4 };
+        let begin = |head: usize| self.walk.to - (head * element).cast_signed();
+        self.head = (0..count).find(|&head| begin(head).rem_euclid(block) == 0)?;
+        self.walk.to = begin(self.head).div_euclid(block);
+        Some(())
+    }
+
+    /// The dimension along which rows that are neighbours lie `distance` apart in the source, where units of a row lie
+    /// at least a sector of `sector` apart: that of a transpose.
+    fn near(&self, distance: isize, sector: isize) -> Option<usize> {
+        let walk = &self.walk;
+        let is_near = |&d: &usize| {
+            let Dim {
+                size, from, tuple, ..
+            } = walk.dims[d];
+            from.abs() == distance && size >= 4 && tuple == 0 && !walk.is_cropped(d)
+        };
+        let apart = self.cropped.is_none() && self.run.from.abs() >= sector;
+        (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
+    }
+
+    /// The distance in bytes between neighbours of a run in the source. `None` if it is one byte, forward or back, and
+    /// tuples say which.
+    fn source_step(&self) -> Option<isize> {
+        let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
+            return Some(self.run.from);
+        };
+        let along = coordinate.along.as_ref()?;
+        let step = along.step * coordinate.stride;
+        match along.flip {
+            Some(_) if step.abs() == 1 => None,
+            Some(_) => Some(0),
+            None => Some(step),
         }
     }
-    take_run(walk)
-}
 
-/// The dimension along which rows that are neighbours lie `distance` apart in the source, where units of a row lie at
-/// least a sector of `sector` apart: that of a transpose.
-fn near(walk: &Walk, run: &Run, distance: isize, sector: isize) -> Option<usize> {
-    let is_near = |&d: &usize| {
-        let Dim {
-            size, from, tuple, ..
-        } = walk.dims[d];
-        from.abs() == distance && size >= 4 && tuple == 0 && !walk.is_cropped(d)
-    };
-    let apart = run.cropped.is_none() && run.dim.from.abs() >= sector;
-    (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
-}
-
-/// The distance in bytes between neighbours of a run in the source. `None` if it is one byte, forward or back, and tuples
-/// say which.
-fn source_step(walk: &Walk, run: &Run) -> Option<isize> {
-    let Some(coordinate) = run.cropped.map(|c| &walk.coordinates[c]) else {
-        return Some(run.dim.from);
-    };
-    let along = coordinate.along.as_ref()?;
-    let step = along.step * coordinate.stride;
-    match along.flip {
-        Some(_) if step.abs() == 1 => None,
-        Some(_) => Some(0),
-        None => Some(step),
+    /// The words of the walk. `None` if it has too many dimensions or rows.
+    pub(super) fn uniforms(&self) -> Option<Uniforms> {
+        let Self {
+            walk, run, head, ..
+        } = self;
+        if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
+            return None;
+        }
+        let mut words = Uniforms {
+            from_base: wrap(walk.from as i64),
+            to_base: wrap(walk.to as i64),
+            run: u32::try_from(run.size).ok()?,
+            run_from: wrap(run.from as i64),
+            run_to: wrap(run.to as i64),
+            rows: u32::try_from(walk.units()).ok()?,
+            head: u32::try_from(*head).ok()?,
+            dims_used: u32::try_from(walk.dims.len()).ok()?,
+            coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
+            ..Uniforms::default()
+        };
+        for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
+            *words = DimWords {
+                size: u32::try_from(dim.size).ok()?,
+                from_stride: wrap(dim.from as i64),
+                to_stride: wrap(dim.to as i64),
+                tuple_stride: wrap(dim.tuple as i64),
+            };
+        }
+        let coordinates = walk.coordinates.iter().enumerate();
+        for (words, (c, coordinate)) in words.coordinates.iter_mut().zip(coordinates) {
+            let (column, begin) = match coordinate.begin {
+                Begin::Column(column) => (u32::try_from(column).ok()?, 0),
+                Begin::At(begin) => (NONE, wrap(begin as i64)),
+            };
+            *words = CoordinateWords {
+                size: u32::try_from(coordinate.size).ok()?,
+                stride: wrap(coordinate.stride as i64),
+                first: u32::try_from(coordinate.window.first).ok()?,
+                count: u32::try_from(coordinate.window.count).ok()?,
+                column,
+                begin,
+                ..CoordinateWords::default()
+            };
+            let Some(along) = coordinate.along else {
+                continue;
+            };
+            words.along = match self.cropped == Some(c) {
+                true => RUN,
+                false => u32::try_from(along.dim).ok()?,
+            };
+            words.step = wrap(along.step as i64);
+            words.extent = u32::try_from(along.extent).ok()?;
+            words.digit = u32::try_from(along.first).ok()?;
+            words.flip = along
+                .flip
+                .map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
+        }
+        Some(words)
     }
 }
 
@@ -549,65 +582,4 @@ pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let limit = limit.min(0xffff);
     let height = groups.div_ceil(limit.max(1)).max(1);
     (height <= limit).then_some((groups.div_ceil(height), height))
-}
-
-/// The words of a walk whose run was taken. `None` if it has too many dimensions or rows.
-pub(super) fn uniforms(walk: &Walk, run: &Run, head: usize) -> Option<Uniforms> {
-    let mut words = Uniforms {
-        from_base: wrap(walk.from as i64),
-        to_base: wrap(walk.to as i64),
-        run: u32::try_from(run.dim.size).ok()?,
-        run_from: wrap(run.dim.from as i64),
-        run_to: wrap(run.dim.to as i64),
-        rows: u32::try_from(walk.units()).ok()?,
-        head: u32::try_from(head).ok()?,
-        dims_used: u32::try_from(walk.dims.len()).ok()?,
-        coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
-        ..Uniforms::default()
-    };
-    if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
-        return None;
-    }
-    for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
-        *words = DimWords {
-            size: u32::try_from(dim.size).ok()?,
-            from_stride: wrap(dim.from as i64),
-            to_stride: wrap(dim.to as i64),
-            tuple_stride: wrap(dim.tuple as i64),
-        };
-    }
-    for (c, (words, coordinate)) in words
-        .coordinates
-        .iter_mut()
-        .zip(&walk.coordinates)
-        .enumerate()
-    {
-        let (column, begin) = match coordinate.begin {
-            Begin::Column(column) => (u32::try_from(column).ok()?, 0),
-            Begin::At(begin) => (NONE, wrap(begin as i64)),
-        };
-        *words = CoordinateWords {
-            size: u32::try_from(coordinate.size).ok()?,
-            stride: wrap(coordinate.stride as i64),
-            first: u32::try_from(coordinate.window.first).ok()?,
-            count: u32::try_from(coordinate.window.count).ok()?,
-            column,
-            begin,
-            ..CoordinateWords::default()
-        };
-        let Some(along) = coordinate.along else {
-            continue;
-        };
-        words.along = match run.cropped == Some(c) {
-            true => RUN,
-            false => u32::try_from(along.dim).ok()?,
-        };
-        words.step = wrap(along.step as i64);
-        words.extent = u32::try_from(along.extent).ok()?;
-        words.digit = u32::try_from(along.first).ok()?;
-        words.flip = along
-            .flip
-            .map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
-    }
-    Some(words)
 }

@@ -20,6 +20,8 @@
 pub(super) mod argument;
 #[cfg(any(test, debug_assertions))]
 mod bounds;
+#[cfg(test)]
+mod bounds_tests;
 mod cache;
 mod copy;
 pub(super) mod cut;

@@ -110,50 +110,27 @@ impl Pipelines {
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
         let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
         let workgroup = program.workgroup;
-        let needs = [
-            (
-                "max_bind_groups",
-                UNIFORMS_GROUP + 1,
-                limits.max_bind_groups,
-            ),
-            (
-                "max_storage_buffers_per_shader_stage",
-                buffers + 1 + in_storage,
-                limits.max_storage_buffers_per_shader_stage,
-            ),
-            (
-                "max_dynamic_storage_buffers_per_pipeline_layout",
-                1 + in_storage,
-                limits.max_dynamic_storage_buffers_per_pipeline_layout,
-            ),
-            (
-                "max_dynamic_uniform_buffers_per_pipeline_layout",
-                in_uniform,
-                limits.max_dynamic_uniform_buffers_per_pipeline_layout,
-            ),
-            (
-                "max_compute_invocations_per_workgroup",
-                workgroup,
-                limits.max_compute_invocations_per_workgroup,
-            ),
-            (
-                "max_compute_workgroup_size_x",
-                workgroup,
-                limits.max_compute_workgroup_size_x,
-            ),
-        ];
-        match needs
-            .into_iter()
-            .find(|(_, needed, allowed)| needed > allowed)
-        {
-            None => Ok(()),
-            Some((limit, needed, allowed)) => Err(Error::DeviceLimit {
-                what: "a shader",
-                limit,
-                needed: needed.into(),
-                allowed: allowed.into(),
-            }),
+        macro_rules! check {
+            ($($limit:ident: $needed:expr,)*) => {
+                $(if $needed > limits.$limit {
+                    return Err(Error::DeviceLimit {
+                        what: "a shader",
+                        limit: stringify!($limit),
+                        needed: ($needed).into(),
+                        allowed: limits.$limit.into(),
+                    });
+                })*
+            };
         }
+        check! {
+            max_bind_groups: UNIFORMS_GROUP + 1,
+            max_storage_buffers_per_shader_stage: buffers + 1 + in_storage,
+            max_dynamic_storage_buffers_per_pipeline_layout: 1 + in_storage,
+            max_dynamic_uniform_buffers_per_pipeline_layout: in_uniform,
+            max_compute_invocations_per_workgroup: workgroup,
+            max_compute_workgroup_size_x: workgroup,
+        }
+        Ok(())
     }
 
     /// The programs compiled so far.

@@ -163,7 +163,7 @@ fn word_type(bytes: usize) -> &'static str {
 }
 
 /// The most constants of a program.
-const MOST_CONSTANTS: usize = 12;
+const MOST_CONSTANTS: usize = 14;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

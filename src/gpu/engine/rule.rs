@@ -65,27 +65,23 @@ impl Rule {
         self.numbers == Numbers::Signed
     }
 
-    /// The values of the constants `COMBINE` and `NUMBERS` of `combine.wgsl`.
+    /// The values of the constants `COMBINE` and `NUMBERS` of `atomic.wgsl` and `combine.wgsl`. `Update` combines
+    /// nothing, so its value is not used.
     pub(super) fn of_words(self) -> [usize; 2] {
+        let combine = match self.combine {
+            Combine::Add | Combine::Update => 0,
+            Combine::Sub => 1,
+            Combine::Mul => 2,
+            Combine::Min => 3,
+            Combine::Max => 4,
+        };
         let numbers = match self.numbers {
             Numbers::Pairs => 3,
             Numbers::F32 => 2,
             Numbers::Signed => 1,
             Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0,
         };
-        [self.combine_number() as usize, numbers]
-    }
-
-    /// The code of the operation in `atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its code
-    /// is not used.
-    pub(super) fn combine_number(self) -> u32 {
-        match self.combine {
-            Combine::Add | Combine::Update => 0,
-            Combine::Sub => 1,
-            Combine::Mul => 2,
-            Combine::Min => 3,
-            Combine::Max => 4,
-        }
+        [combine, numbers]
     }
 
     /// The value of the constant `RULE` of `combine_parts.wgsl`.

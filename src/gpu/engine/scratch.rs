@@ -5,7 +5,7 @@
 use super::{Engine, argument::Argument, caps::Parts};
 use crate::{Error, lock::lock};
 use std::sync::Mutex;
-use wgpu::{BufferDescriptor, BufferUsages};
+use wgpu::BufferUsages;
 
 /// The memory between the steps of a scatter, at least as large as any scatter has needed since [`Gpu::trim`](crate::Gpu::trim). `None`
 /// before the first of these scatters.
@@ -111,14 +111,9 @@ impl Engine {
         {
             return Ok(kept.clone());
         }
-        let made = self.device.guarded(doing, || {
-            self.device.wgpu.create_buffer(&BufferDescriptor {
-                label: Some("wgslice scratch"),
-                size: size / 4 * 4,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        })?;
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let (label, size) = ("wgslice scratch", size / 4 * 4);
+        let made = self.device.buffer(doing, label, size, usage)?;
         Ok(kept.insert(made).clone())
     }
 }

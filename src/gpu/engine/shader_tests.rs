@@ -138,32 +138,16 @@ fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     (members.iter().map(member).collect(), *span as usize)
 }
 
-/// The layout of a struct of the host whose fields have the names of the WGSL struct's members.
-macro_rules! layout {
-    ($type:ident: $($field:ident),* $(,)?) => {
-        (
-            vec![$((stringify!($field).to_owned(), std::mem::offset_of!($type, $field))),*],
-            size_of::<$type>(),
-        )
-    };
-}
-
 #[test]
 fn the_walk_lies_where_the_host_writes_it() {
-    let walk = layout!(Uniforms:
-        from_base, to_base, run, run_from, run_to, rows, flags, dims_used, coordinates_used, tuples, tuple_words, index_words,
-        lanes_log2, segments, segment, groups_x, head, first_row, slices, first_slice, lists, list_shift, pitch,
-        updates, first_index, unused_a, unused_b,
-        unused_c, dims, coordinates,
-    );
-    let dim = layout!(DimWords: size, from_stride, to_stride, tuple_stride);
-    let coordinate = layout!(CoordinateWords:
-        size, stride, first, count, column, begin, along, step, extent, digit, flip, unused,
-    );
     for (program, _, module) in modules() {
-        assert_eq!(layout(&module, "Walk"), walk, "{program}");
-        assert_eq!(layout(&module, "Dim"), dim, "{program}");
-        assert_eq!(layout(&module, "Coordinate"), coordinate, "{program}");
+        assert_eq!(layout(&module, "Walk"), Uniforms::layout(), "{program}");
+        assert_eq!(layout(&module, "Dim"), DimWords::layout(), "{program}");
+        assert_eq!(
+            layout(&module, "Coordinate"),
+            CoordinateWords::layout(),
+            "{program}"
+        );
         for (name, value) in [
             ("SIGNED_INDICES", flags::SIGNED_INDICES),
             ("WRAPS", flags::WRAPS),

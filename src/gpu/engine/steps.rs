@@ -6,11 +6,13 @@
 //! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice and then a copy of the last rows |
 //! | integers of one word | `atomic` |
 //! | others | `link`, `order` if the order of rows matters, and `combine` or `combine_parts` |
+//! | update, no two tuples equal | a copy of the rows to where their tuples point, unless they are many and no whole words |
+//! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
 //! Under `OutOfRange::Error`, `last` first checks all tuples.
 //!
 //! Scratch memory has one number for each slice, or a few, and is cleared before. So even a scatter of few rows writes 4
-//! bytes for each slice of the destination.
+//! bytes for each slice of the destination, unless the caller says that tuples are unique.
 //!
 //! What exceeds the device's limits is halved until it fits: the rows, the slices or, if a row or a slice alone is too
 //! long, the run of units of each. Such a block finishes all its steps before the next block begins, and blocks with the
@@ -22,7 +24,7 @@ use super::{
         Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates, plain,
         set_tuples,
     },
-    launch::{fold, of_walk, take_run, uniforms},
+    launch::{RunWalk, fold, of_walk},
     program::{Kernel, Prelude, Program},
     rule::Rule,
     uniforms::{Uniforms, flags, too_long, wrap},
@@ -65,12 +67,16 @@ const MOST_ATOMIC: usize = 16;
 enum Way {
     Update,
     Atomic,
-    Lists { ordered: bool },
+    Lists {
+        ordered: bool,
+    },
+    /// Each is the only row of its slice.
+    Unique,
 }
 
 /// The steps of a scatter.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(super) struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
     pub(crate) passes: Vec<Pass<Dispatch>>,
     /// What the next pass does before.
@@ -108,7 +114,7 @@ enum Stop {
 
 /// Decides the steps of a scatter that has rows. `rule` says how numbers are combined, and has the bytes of a number;
 /// `None` if rows replace slices.
-pub(crate) fn steps(
+pub(super) fn steps(
     reach: &Reach,
     places: &Places,
     index: IndexType,
@@ -117,14 +123,18 @@ pub(crate) fn steps(
     rule: Option<(Rule, usize)>,
 ) -> Result<Steps, Error> {
     check_coordinates(walk)?;
-    let mut rows = walk.clone();
-    let pitch = take_run(&mut rows).dim.size;
+    let rows = RunWalk::of(walk.clone());
+    let pitch = rows.run.size;
     let most = u32::MAX as usize - 1;
     if scatter.slices > most {
         return Err(too_long(scatter.slices));
     }
     let options = scatter.options;
+    // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
+    // once. So only few such rows are moved alone.
+    let straight = rule.is_some() || walk.unit >= 4 || rows.walk.units() * FEW < scatter.slices;
     let way = match rule {
+        _ if options.unique && straight => Way::Unique,
         None => Way::Update,
         Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
         Some((rule, _)) => Way::Lists {
@@ -134,7 +144,13 @@ pub(crate) fn steps(
     let scatterer = Scatterer {
         reach,
         places,
-        index,
+        tuples: Tuples {
+            argument: INDICES,
+            index,
+            policy: options.policy(),
+            keeps: true,
+            first_index: 0,
+        },
         scatter: *scatter,
         rule: rule.unwrap_or((Rule::default(), walk.unit)),
         way,
@@ -142,7 +158,7 @@ pub(crate) fn steps(
         pitch,
     };
     let block = Block {
-        rows: numbered(rows, pitch),
+        rows: numbered(rows.walk, pitch),
         slices: 0..scatter.slices,
         run: 0..pitch,
     };
@@ -154,12 +170,30 @@ pub(crate) fn steps(
         scatterer.checks(&block, &mut steps.first)?;
         steps.scratch = LEAST;
     }
-    if scatter.fresh && way == Way::Atomic {
+    if scatter.fresh && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
         scatterer.cutter(None, 4).cut(&zeros, &mut steps.first)?;
     }
-    scatterer.blocks(&block, &mut steps)?;
+    match (way, rule) {
+        (Way::Unique, None) => {
+            let mut moves = Vec::new();
+            let cutter = scatterer.cutter(Some(scatterer.tuples), 0);
+            cutter.cut(walk, &mut moves)?;
+            if scatterer.is_strict() {
+                moves.iter_mut().for_each(forbidding);
+            }
+            steps.push(0..0, moves);
+        }
+        _ => scatterer.blocks(&block, &mut steps)?,
+    }
     Ok(steps)
+}
+
+/// Lets a dispatch change nothing if an earlier one reports a tuple.
+fn forbidding(dispatch: &mut Dispatch) {
+    dispatch.counts = false;
+    dispatch.uniforms.flags &= !flags::REPORTS;
+    dispatch.uniforms.flags |= flags::STRICT;
 }
 
 /// The rows of a walk, whose run was taken, as units: from numbers of slices to numbers of rows.
@@ -223,31 +257,22 @@ impl Block {
         }))
     }
 
-    fn halves_of_slices(&self) -> Option<[Self; 2]> {
-        Some(halves(&self.slices)?.map(|slices| Self {
-            slices,
-            ..self.clone()
-        }))
+    /// The block with each half of the slices or, if `of` says so, of the run.
+    fn halves(&self, of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
+        let mut halves = [self.clone(), self.clone()];
+        let Range { start, end } = of(&mut halves[0]).clone();
+        let middle = start + middle(end - start)?;
+        of(&mut halves[0]).end = middle;
+        of(&mut halves[1]).start = middle;
+        Some(halves)
     }
-
-    fn halves_of_run(&self) -> Option<[Self; 2]> {
-        Some(halves(&self.run)?.map(|run| Self {
-            run,
-            ..self.clone()
-        }))
-    }
-}
-
-fn halves(range: &Range<usize>) -> Option<[Range<usize>; 2]> {
-    let middle = range.start + middle(range.len())?;
-    Some([range.start..middle, middle..range.end])
 }
 
 /// What all blocks of a scatter have in common.
 struct Scatterer<'a> {
     reach: &'a Reach,
     places: &'a Places,
-    index: IndexType,
+    tuples: Tuples,
     scatter: Scatter,
     /// How numbers are combined, and the bytes of a number.
     rule: (Rule, usize),
@@ -260,6 +285,11 @@ struct Scatterer<'a> {
 impl Scatterer<'_> {
     fn is_strict(&self) -> bool {
         self.scatter.options.out_of_range == OutOfRange::Error
+    }
+
+    /// Whether each row goes straight to its slice, so that nothing lies in scratch memory.
+    fn is_direct(&self) -> bool {
+        matches!(self.way, Way::Atomic | Way::Unique)
     }
 
     fn cutter(&self, tuples: Option<Tuples>, source_bytes: usize) -> Cutter<'_> {
@@ -294,9 +324,9 @@ impl Scatterer<'_> {
             Ok(()) => return Ok(()),
             Err(Stop::Failed(error)) => return Err(error),
             Err(Stop::Rows) => block.halves_of_rows(),
-            Err(Stop::Slices) => block.halves_of_slices(),
+            Err(Stop::Slices) => block.halves(|block| &mut block.slices),
         };
-        let halves = halves.or_else(|| block.halves_of_run());
+        let halves = halves.or_else(|| block.halves(|block| &mut block.run));
         let halves = halves.ok_or_else(|| self.too_small())?;
         halves.iter().try_for_each(|half| self.blocks(half, steps))
     }
@@ -305,15 +335,14 @@ impl Scatterer<'_> {
     fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
         let (rows, slices) = (block.numbers(), block.slices.len());
         let (lists, list_shift) = self.lists(rows.len(), slices);
-        let fresh = self.scatter.fresh && rows.start == 0;
+        let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
-        let by_rows = !fresh && rows.len() * FEW < slices;
-        let heads = slices * lists;
-        let (heads, links) = match self.way {
-            Way::Update if by_rows => (heads, rows.len()),
-            Way::Update => (heads, 0),
-            Way::Lists { .. } => (heads, 3 * rows.len()),
-            Way::Atomic => (0, 0),
+        let by_rows = self.is_direct() || !fresh && rows.len() * FEW < slices;
+        let heads = if self.is_direct() { 0 } else { slices * lists };
+        let links = match self.way {
+            Way::Update if by_rows => rows.len(),
+            Way::Lists { .. } => 3 * rows.len(),
+            Way::Update | Way::Atomic | Way::Unique => 0,
         };
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.reach.binding || scratch / 4 > self.reach.units {
@@ -346,7 +375,7 @@ impl Scatterer<'_> {
                 }
                 site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
             }
-            Way::Atomic => dispatches.push(site.combine()?),
+            Way::Atomic | Way::Unique => dispatches.push(site.combine()?),
             Way::Lists { ordered } => {
                 if rows.len() > self.most_rows() {
                     return Err(Stop::Rows);
@@ -415,21 +444,10 @@ impl Scatterer<'_> {
         walk.merge();
         // `reporting` says which dispatch counts.
         walk.counts = false;
-        let options = &self.scatter.options;
-        let tuples = Tuples {
-            argument: INDICES,
-            index: self.index,
-            policy: Policy {
-                out_of_range: options.out_of_range,
-                negative: options.negative,
-            },
-            keeps: false,
-            first_index: 0,
-        };
-        let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, tuples)?;
-        let run = take_run(&mut walk);
-        let mut words = uniforms(&walk, &run, 0)?;
-        set_tuples(&mut words, &walk, tuples, begin);
+        let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
+        let rows = RunWalk::of(walk);
+        let mut words = rows.uniforms()?;
+        set_tuples(&mut words, &rows.walk, self.tuples, begin);
         words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
         words.first_row = u32::try_from(first_row).ok()?;
         words.first_slice = count(block.slices.start);
@@ -438,8 +456,8 @@ impl Scatterer<'_> {
             block,
             uniforms: words,
             first_tuple: block.numbers().start - first_row,
-            of_walk: of_walk(&walk, &self.reach.tuning),
-            plain: plain(&walk, tuples),
+            of_walk: of_walk(&rows.walk, &self.reach.tuning),
+            plain: plain(&rows.walk, self.tuples),
             indices: Bound {
                 argument: INDICES,
                 span,
@@ -504,17 +522,15 @@ impl Site<'_> {
             bound,
             counts: false,
             first_tuple: self.first_tuple,
-            unit: 4,
         })
     }
 
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
         match kernel {
-            Kernel::Last | Kernel::Link | Kernel::Atomic => {
-                program.with(&self.of_walk).with(&self.plain)
-            }
-            _ => program,
+            Kernel::Order => program,
+            Kernel::Combine | Kernel::CombineParts if self.scatterer.way != Way::Unique => program,
+            _ => program.with(&self.of_walk).with(&self.plain),
         }
     }
 
@@ -605,30 +621,23 @@ impl Site<'_> {
         };
         let (source, from) = bind(SOURCE, places.source, &rows).ok_or(Stop::Rows)?;
         let (dest, to) = bind(DEST, places.dest, slices).ok_or(Stop::Slices)?;
-        let by_rows = self.by_rows || way == Way::Atomic;
-        let (owners, stop) = match by_rows {
+        let (owners, stop) = match self.by_rows {
             true => (rows.len(), Stop::Rows),
             false => (slices.len(), Stop::Slices),
         };
-        let most = reach.dispatch;
-        if (rows.len() * run.len() * unit) as u64 > most {
+        let is_long = |rows: usize| (rows * run.len() * unit) as u64 > reach.dispatch;
+        if is_long(rows.len()) {
             return Err(Stop::Rows);
         }
-        if (owners * run.len() * unit) as u64 > most {
+        if is_long(owners) {
             return Err(stop);
         }
-        let whole = common_power_of_two(16, [run.len() * unit, pitch * unit, from, to]);
-        let wide = match whole {
-            4.. if way != Way::Atomic => whole,
+        let wide = match common_power_of_two(16, [run.len() * unit, pitch * unit, from, to]) {
+            whole @ 4.. if way != Way::Atomic => whole,
             _ => number,
         };
         let of_unit = |bytes: usize| bytes / wide;
         let units = of_unit(run.len() * unit);
-        let mut words = self.uniforms;
-        words.run = count(units);
-        words.pitch = count(of_unit(pitch * unit));
-        words.updates = count(of_unit(from));
-        words.to_base = count(of_unit(to));
         let (segments, segment, invocations) = match wide {
             4.. => {
                 let segment = self.scatterer.segment();
@@ -641,131 +650,60 @@ impl Site<'_> {
                 let of_slice = (units - 1).div_ceil(per_word) + 1;
                 let last = (slices.len() - 1) * of_unit(pitch * unit);
                 let all = (of_unit(to) % per_word + last + units).div_ceil(per_word);
-                (of_slice, 1, if by_rows { owners * of_slice } else { all })
+                (
+                    of_slice,
+                    1,
+                    if self.by_rows { owners * of_slice } else { all },
+                )
             }
         };
-        words.segments = count(segments);
-        words.segment = count(segment);
+        let words = Uniforms {
+            run: count(units),
+            pitch: count(of_unit(pitch * unit)),
+            updates: count(of_unit(from)),
+            to_base: count(of_unit(to)),
+            segments: count(segments),
+            segment: count(segment),
+            ..self.uniforms
+        };
         let [combine, numbers] = match number {
             4.. => rule.of_words(),
             _ => [0, PARTS],
         };
         let parts = [("ELEMENT", number.min(2)), ("RULE", rule.of_parts())];
-        let flags = [
-            ("BY_ROWS", usize::from(self.by_rows)),
-            ("FRESH", usize::from(self.fresh)),
-        ];
-        let (program, bound) = match way {
-            Way::Atomic => (
-                self.program(Kernel::Atomic, Prelude::Integer(rule.is_signed()))
-                    .with(&[("COMBINE", combine)]),
-                vec![self.indices, source, dest],
-            ),
-            _ if wide < 4 => (
-                self.program(Kernel::CombineParts, Prelude::None)
-                    .with(&flags)
-                    .with(&parts),
-                vec![self.scratch, source, dest],
-            ),
-            _ => (
-                self.program(Kernel::Combine, Prelude::Words(wide))
-                    .with(&flags)
-                    .with(&[("COMBINE", combine), ("NUMBERS", numbers)])
-                    .with(&parts)
-                    .with(&[("LOOPS", usize::from(reach.tuning.loops))]),
-                vec![self.scratch, source, dest],
-            ),
+        let combine = ("COMBINE", combine);
+        let loops = ("LOOPS", usize::from(reach.tuning.loops));
+        let program = match way {
+            Way::Atomic => self
+                .program(Kernel::Atomic, Prelude::Integer(rule.is_signed()))
+                .with(&[combine]),
+            _ if wide < 4 => self
+                .program(Kernel::CombineParts, Prelude::None)
+                .with(&parts),
+            _ => self
+                .program(Kernel::Combine, Prelude::Words(wide))
+                .with(&[combine, ("NUMBERS", numbers), loops])
+                .with(&parts),
+        };
+        let program = match way {
+            Way::Atomic => program,
+            _ => program.with(&[
+                ("BY_ROWS", usize::from(self.by_rows)),
+                ("FRESH", usize::from(self.fresh)),
+                ("UNIQUE", usize::from(way == Way::Unique)),
+            ]),
+        };
+        let is_direct = self.scatterer.is_direct();
+        let first = if is_direct {
+            self.indices
+        } else {
+            self.scratch
         };
         // Shaders count invocations in 32 bits.
-        let groups =
-            (invocations <= i32::MAX as usize).then_some(invocations.div_ceil(self.workgroup()));
-        let dispatch = groups.and_then(|groups| self.dispatch(program, words, groups, bound));
-        Ok(Dispatch {
-            unit: wide.max(4),
-            ..dispatch.ok_or(stop)?
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        DType, Plan,
-        gpu::device::caps::Tuning,
-        options::{Combine, ScatterOptions},
-        plan::Effect,
-    };
-
-    /// The kernels of a scatter of `rows` rows of one number to `slices` slices on a GPU, in order.
-    fn kernels(
-        rows: usize,
-        slices: usize,
-        options: ScatterOptions,
-        dtype: DType,
-    ) -> Vec<&'static str> {
-        let reach = Reach::of_tests(Tuning::of(false, &wgpu::Limits::default()));
-        let places = Places::at_begin(false);
-        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
-        let Effect::Scatter(scatter) = plan.effect() else {
-            panic!("{plan} is no scatter");
-        };
-        let rule = Rule::of(options.combine, dtype).filter(|_| options.combine.computes());
-        let steps = steps(
-            &reach,
-            &places,
-            IndexType::I32,
-            plan.walk().unwrap(),
-            &scatter,
-            rule,
-        )
-        .unwrap();
-        let dispatches = steps.passes.iter().flat_map(|pass| &pass.dispatches);
-        dispatches
-            .map(|dispatch| dispatch.program.kernel.name())
-            .collect()
-    }
-
-    #[test]
-    fn a_million_rows_take_few_dispatches() {
-        let million = 1 << 20;
-        let of = |combine| ScatterOptions {
-            combine,
-            ..ScatterOptions::default()
-        };
-        let (add, update) = (of(Combine::Add), of(Combine::Update));
-        let fast = ScatterOptions {
-            order: Order::Fast,
-            ..add
-        };
-        let strict = ScatterOptions {
-            out_of_range: OutOfRange::Error,
-            ..update
-        };
-        let (rows, most) = (million, million);
-        assert_eq!(
-            kernels(rows, most, add, DType::F32),
-            ["link", "order", "combine"]
-        );
-        assert_eq!(kernels(rows, most, fast, DType::F32), ["link", "combine"]);
-        assert_eq!(
-            kernels(rows, most, add, DType::U8),
-            ["link", "combine_parts"]
-        );
-        assert_eq!(kernels(rows, most, add, DType::I32), ["atomic"]);
-        assert_eq!(kernels(rows, most, update, DType::F32), ["last", "copy"]);
-        assert_eq!(
-            kernels(rows, most, strict, DType::F32),
-            ["last", "last", "copy"]
-        );
-        // Few rows: the slices without rows are not looked at.
-        assert_eq!(
-            kernels(64, most, update, DType::F32),
-            ["last", "last", "copy"]
-        );
-        assert_eq!(
-            kernels(64, most, update, DType::U8),
-            ["last", "last", "update_words"]
-        );
+        let groups = invocations.div_ceil(self.workgroup());
+        let dispatch = i32::try_from(invocations)
+            .ok()
+            .and_then(|_| self.dispatch(program, words, groups, vec![first, source, dest]));
+        dispatch.ok_or(stop)
     }
 }

@@ -14,30 +14,41 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// What stands for the run in place of a dimension.
 pub(crate) const RUN: u32 = u32::MAX - 1;
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub(crate) struct DimWords {
-    pub(crate) size: u32,
-    pub(crate) from_stride: u32,
-    pub(crate) to_stride: u32,
-    pub(crate) tuple_stride: u32,
+/// Declares structs of words, which may end in arrays.
+macro_rules! structs_of_words {
+    ($($name:ident { $($word:ident)* $(; $array:ident: $type:ty)* })*) => {
+        $(
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+            pub(crate) struct $name {
+                $(pub(crate) $word: u32,)*
+                $(pub(crate) $array: $type,)*
+            }
+
+            #[cfg(test)]
+            impl $name {
+                /// The names and offsets of the fields, and the size of the struct in bytes.
+                pub(crate) fn layout() -> (Vec<(String, usize)>, usize) {
+                    let words = vec![$((stringify!($word).into(), std::mem::offset_of!(Self, $word))),*];
+                    let arrays = [$((stringify!($array).into(), std::mem::offset_of!(Self, $array))),*];
+                    (words.into_iter().chain(arrays).collect(), size_of::<Self>())
+                }
+            }
+        )*
+    };
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub(crate) struct CoordinateWords {
-    pub(crate) size: u32,
-    pub(crate) stride: u32,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) column: u32,
-    pub(crate) begin: u32,
-    pub(crate) along: u32,
-    pub(crate) step: u32,
-    pub(crate) extent: u32,
-    pub(crate) digit: u32,
-    pub(crate) flip: u32,
-    pub(crate) unused: u32,
+structs_of_words! {
+    DimWords { size from_stride to_stride tuple_stride }
+
+    CoordinateWords { size stride first count column begin along step extent digit flip unused }
+
+    Uniforms {
+        from_base to_base run run_from run_to rows flags dims_used coordinates_used
+        tuples tuple_words index_words lanes_log2 segments segment groups_x head
+        first_row slices first_slice lists list_shift pitch updates first_index unused_a unused_b unused_c;
+        dims: [DimWords; MOST_DIMS]; coordinates: [CoordinateWords; MOST_COORDINATES]
+    }
 }
 
 impl Default for CoordinateWords {
@@ -49,41 +60,6 @@ impl Default for CoordinateWords {
             ..Self::zeroed()
         }
     }
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub(crate) struct Uniforms {
-    pub(crate) from_base: u32,
-    pub(crate) to_base: u32,
-    pub(crate) run: u32,
-    pub(crate) run_from: u32,
-    pub(crate) run_to: u32,
-    pub(crate) rows: u32,
-    pub(crate) flags: u32,
-    pub(crate) dims_used: u32,
-    pub(crate) coordinates_used: u32,
-    pub(crate) tuples: u32,
-    pub(crate) tuple_words: u32,
-    pub(crate) index_words: u32,
-    pub(crate) lanes_log2: u32,
-    pub(crate) segments: u32,
-    pub(crate) segment: u32,
-    pub(crate) groups_x: u32,
-    pub(crate) head: u32,
-    pub(crate) first_row: u32,
-    pub(crate) slices: u32,
-    pub(crate) first_slice: u32,
-    pub(crate) lists: u32,
-    pub(crate) list_shift: u32,
-    pub(crate) pitch: u32,
-    pub(crate) updates: u32,
-    pub(crate) first_index: u32,
-    pub(crate) unused_a: u32,
-    pub(crate) unused_b: u32,
-    pub(crate) unused_c: u32,
-    pub(crate) dims: [DimWords; MOST_DIMS],
-    pub(crate) coordinates: [CoordinateWords; MOST_COORDINATES],
 }
 
 impl Default for Uniforms {

@@ -201,6 +201,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
+                unique: false,
             };
             let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
             (plan, Some(indices))
@@ -212,6 +213,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
+                unique: false,
             };
             let plan = match u.arbitrary::<bool>()? {
                 true => Plan::scatter_nd(&shape, &indices, &updates, options, dtype),

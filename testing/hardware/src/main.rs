@@ -4,6 +4,7 @@
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
 //! wgslice-hardware check [FAMILY …]       checks registers and loads in flight in code for AMD's GPUs; default: all families
 //! wgslice-hardware vectors [FAMILY …]     checks that the pipelines of the golden vectors spill no registers
+//! wgslice-hardware pipelines              prints how many pipelines W1 to W16 and the golden vectors make together
 //! wgslice-hardware leave-one-out FILE     writes the times without each kernel that copies, as Markdown
 //! ```
 //!
@@ -37,9 +38,11 @@ use amd::{FAMILIES, Family, Report};
 use cases::Case;
 use count::Counts;
 use std::{
+    collections::{BTreeMap, HashMap, HashSet},
     process::{Command, ExitCode},
     thread,
 };
+use strict_gpu::PipelineRequest;
 use table::{Kernel, Origin};
 
 /// The exit code of a skipped command.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         ["table", file, ref names @ ..] => table(file, names),
         ["check", ref names @ ..] => checked(names, "cases"),
         ["vectors", ref names @ ..] => checked(names, "vectors"),
+        ["pipelines"] => count_pipelines(),
         ["leave-one-out", file] => leave_one_out::write(file),
         // The program starts itself with these arguments, and environment variables of RADV or of the engine.
         ["compile", "cases", ref names @ ..] => compile_cases(names),
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
         ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
         _ => Err(
             "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …] \
-             | leave-one-out FILE"
+             | pipelines | leave-one-out FILE"
                 .into(),
         ),
     };
@@ -90,6 +94,47 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
         );
     }
     amd::compile_here(pipelines)
+}
+
+/// Prints how many different pipelines W1 to W16 and all golden vectors make, and how many of each kernel.
+fn count_pipelines() -> Result<(), String> {
+    let is_workload = |case: &&Case| {
+        let number = case.name.strip_prefix('W').map(str::parse::<u32>);
+        number.is_some_and(|number| number.is_ok())
+    };
+    let mut all = HashMap::new();
+    let mut add = |pipelines: Vec<PipelineRequest>| {
+        let mut keys = HashSet::new();
+        for pipeline in pipelines {
+            let key = vectors::key(&pipeline);
+            keys.insert(key.clone());
+            all.insert(key, pipeline.label);
+        }
+        keys.len()
+    };
+    let mut of_workloads = Vec::new();
+    for case in cases::library().iter().filter(is_workload) {
+        of_workloads.extend(device::pipelines(case).map_err(|error| named(case, &error))?);
+    }
+    let of_vectors = vectors::pipelines()?
+        .into_iter()
+        .map(|(_, pipeline)| pipeline);
+    let counts = [add(of_workloads), add(of_vectors.collect())];
+    println!(
+        "{} pipelines of W1 to W16, {} of the golden vectors, {} together",
+        counts[0],
+        counts[1],
+        all.len()
+    );
+    let mut kernels = BTreeMap::new();
+    for label in all.into_values() {
+        let kernel = label.split(" (").next().unwrap_or_default().to_owned();
+        *kernels.entry(kernel).or_insert(0) += 1;
+    }
+    for (kernel, count) in kernels {
+        println!("{count:4} {kernel}");
+    }
+    Ok(())
 }
 
 fn named(case: &Case, error: &wgslice::Error) -> String {

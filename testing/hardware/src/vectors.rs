@@ -9,6 +9,13 @@ use wgslice_vectors::{Call, parse, run, variants};
 
 const VECTORS: &str = include_str!("../../../tests/vectors/seed1.jsonl");
 
+/// What a pipeline is made of: those with the same are one pipeline to the library.
+pub(crate) fn key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
+    let constants = pipeline.constants.iter();
+    let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));
+    (pipeline.source.clone(), constants.collect())
+}
+
 /// Returns the different pipelines that the vectors need, each with the line that first needs it.
 ///
 /// # Errors
@@ -26,10 +33,7 @@ pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
             // Tests elsewhere check the outcome.
             let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
-                let constants = pipeline.constants.iter();
-                let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));
-                let constants: Vec<_> = constants.collect();
-                if seen.insert((pipeline.source.clone(), constants)) {
+                if seen.insert(key(&pipeline)) {
                     pipelines.push((format!("line {}", case.line), pipeline));
                 }
             }

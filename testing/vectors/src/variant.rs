@@ -21,6 +21,8 @@ pub struct Variant {
     /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
     /// operations.
     pub indices: Option<(DType, OutOfRange)>,
+    /// Whether the caller promises that no two rows of a scatter go to the same slice.
+    pub unique: bool,
 }
 
 /// The result of a run.
@@ -36,7 +38,7 @@ pub struct Outcome {
 
 /// Returns every way to run a case, which combines three choices: an element width that holds the values (not 16 bytes
 /// if the operation computes with them), or the case's floating-point type; an index type that holds the indices; and a
-/// policy for out-of-range indices that the case allows.
+/// policy for out-of-range indices that the case allows. Scatters whose rows are unique also run with this promise.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -59,6 +61,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         let variant = |dtype| Variant {
             dtype,
             indices: None,
+            unique: false,
         };
         return dtypes.into_iter().map(variant).collect();
     };
@@ -71,11 +74,19 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         .filter(|&kind| native(&indices.data, kind).is_some())
         .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
         .collect();
+    let promises: &[bool] = match call.is_unique() {
+        true => &[false, true],
+        false => &[false],
+    };
     let each = |dtype| {
-        kinds.iter().map(move |&kind| Variant {
-            dtype,
-            indices: Some(kind),
-        })
+        let of = move |&kind: &_| {
+            promises.iter().map(move |&unique| Variant {
+                dtype,
+                indices: Some(kind),
+                unique,
+            })
+        };
+        kinds.iter().flat_map(of)
     };
     dtypes.into_iter().flat_map(each).collect()
 }
@@ -209,6 +220,7 @@ impl Run<'_> {
             combine,
             out_of_range: self.policy(),
             negative: self.negative(indexing),
+            unique: self.variant.unique,
             ..ScatterOptions::default()
         }
     }
@@ -245,6 +257,9 @@ impl fmt::Display for Variant {
                 OutOfRange::Clamp => "clamp",
             };
             write!(f, ", {kind} indices, out of range {policy}")?;
+        }
+        if self.unique {
+            f.write_str(", unique")?;
         }
         Ok(())
     }

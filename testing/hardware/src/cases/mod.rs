@@ -37,6 +37,8 @@ pub(crate) struct Indices {
     /// The size of the dimension that each coordinate of a tuple indexes.
     pub(crate) sizes: Vec<usize>,
     pub(crate) is_64_bit: bool,
+    /// Whether no two tuples are equal. Then they have one number, less than a power of two.
+    pub(crate) is_unique: bool,
 }
 
 /// Returns all cases that the library runs.
@@ -107,9 +109,13 @@ impl Indices {
     fn numbers(&self) -> impl Iterator<Item = u64> {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
-        (0..count)
-            .zip(sizes)
-            .map(|(i, &size)| u64::from(hash(i)) % size as u64)
+        let number = |i| match self.is_unique {
+            // An odd factor, so that numbers below a power of two stay different.
+            true => i as u64 * 0x9e37_79b1,
+            false => u64::from(hash(i)),
+        };
+        let numbers = (0..count).zip(sizes);
+        numbers.map(move |(i, &size)| number(i) % size as u64)
     }
 
     fn upload(&self, gpu: &Gpu) -> wgpu::Buffer {

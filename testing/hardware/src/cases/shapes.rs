@@ -131,6 +131,7 @@ fn gathers() -> Vec<Case> {
             rows,
             sizes: vec![shape[0]],
             is_64_bit,
+            is_unique: false,
         };
         Case::new(name, what, Work::Gather(plan.expect("a gather"), indices))
     };
@@ -190,6 +191,7 @@ fn gathers() -> Vec<Case> {
         rows,
         sizes: vec![size],
         is_64_bit: false,
+        is_unique: false,
     };
     let work = Work::Gather(plan, indices(64 * 512, 1024));
     cases.push(Case::new(
@@ -232,9 +234,11 @@ fn updates() -> Vec<Case> {
 
 fn scatters() -> Vec<Case> {
     let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
+        let is_unique = name.starts_with("uniq");
         let options = ScatterOptions {
             combine,
             out_of_range: OutOfRange::Zero,
+            unique: is_unique,
             ..ScatterOptions::default()
         };
         let plan =
@@ -243,6 +247,7 @@ fn scatters() -> Vec<Case> {
             rows,
             sizes: vec![slices],
             is_64_bit: false,
+            is_unique,
         };
         Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
     };
@@ -279,6 +284,34 @@ fn scatters() -> Vec<Case> {
             64,
             64,
             4 * m,
+        ),
+        scatter(
+            "uniqfew",
+            "64 unique rows of 256 bytes into 1 GiB",
+            update,
+            F32,
+            64,
+            64,
+            4 * m,
+        ),
+        scatter(
+            "uniq64",
+            "unique rows of 64 f32",
+            update,
+            F32,
+            few,
+            64,
+            2 * few,
+        ),
+        scatter("uniq8", "unique rows of 3 u8", update, U8, m, 3, 2 * m),
+        scatter(
+            "uniqa64",
+            "unique rows of 64 f32, added",
+            add,
+            F32,
+            few,
+            64,
+            2 * few,
         ),
         scatter("sa1", "scatter-add of single f32", add, F32, m, 1, 2 * m),
         scatter(
@@ -348,6 +381,7 @@ fn crops() -> Vec<Case> {
             rows: boxes.count,
             sizes: begins.chain([2, 2]).collect(),
             is_64_bit: false,
+            is_unique: false,
         };
         let plan = Plan::crop(shape, boxes, &options, dtype).expect("a crop");
         Case::new(name, what, Work::Gather(plan, indices))

@@ -124,6 +124,7 @@ impl Workload {
                     rows: boxes.count,
                     sizes: begins.chain(size.iter().map(|_| 2)).collect(),
                     is_64_bit: false,
+                    is_unique: false,
                 };
                 let plan = Plan::crop(&self.shape, boxes, &options, dtype);
                 return Work::Gather(plan.expect("a crop"), indices);
@@ -134,6 +135,7 @@ impl Workload {
                     rows: indices[0],
                     sizes: self.shape[..indices[1]].to_vec(),
                     is_64_bit: false,
+                    is_unique: false,
                 };
                 return Work::Gather(plan.expect("a gather"), indices);
             }

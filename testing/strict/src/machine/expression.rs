@@ -352,14 +352,17 @@ impl<'a> Machine<'a> {
         value: &Value,
         mask: &Mask,
     ) {
-        let Some(counter) = &mut self.counter else {
-            return;
-        };
         let Value::Data(data) = value else { return };
-        if data.uniform {
+        if self.counter.is_none() || data.uniform {
             return;
         }
         let divides = match &frame.function.expressions[handle] {
+            // Every compiler folds these.
+            Expression::Binary {
+                op: BinaryOperator::Divide | BinaryOperator::Modulo | BinaryOperator::Multiply,
+                right,
+                ..
+            } if self.is_constant_one(frame, *right) => return,
             Expression::Binary {
                 op: BinaryOperator::Divide | BinaryOperator::Modulo,
                 left,
@@ -378,9 +381,27 @@ impl<'a> Machine<'a> {
             } => false,
             _ => return,
         };
+        let Some(counter) = &mut self.counter else {
+            return;
+        };
         let operations = counter.active(mask) * data.components(self.lanes) as u64;
         counter.operations += operations;
         counter.divisions += if divides { operations } else { 0 };
+    }
+
+    /// Whether an expression is the integer constant 1, as an override may be.
+    fn is_constant_one(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> bool {
+        let module = &self.program.module;
+        let expression = match frame.function.expressions[handle] {
+            Expression::Constant(constant) => {
+                &module.global_expressions[module.constants[constant].init]
+            }
+            ref expression => expression,
+        };
+        matches!(
+            expression,
+            Expression::Literal(Literal::U32(1) | Literal::I32(1))
+        )
     }
 }
 

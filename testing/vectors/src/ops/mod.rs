@@ -75,6 +75,11 @@ pub(crate) trait Op<'a>: Sized {
         None
     }
 
+    /// Returns whether no two rows of a scatter go to the same slice, so that the caller may promise it.
+    fn is_unique(&self) -> bool {
+        false
+    }
+
     /// Returns whether the operation computes with values, rather than moving them. Elements must then be of a type that
     /// has the computation.
     fn computes(&self) -> bool {
@@ -166,6 +171,13 @@ macro_rules! operations {
             pub fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {
                     $(Self::$operation(op) => op.tuples()),*
+                }
+            }
+
+            /// Returns whether no two rows of a scatter go to the same slice.
+            pub fn is_unique(&self) -> bool {
+                match self {
+                    $(Self::$operation(op) => op.is_unique()),*
                 }
             }
 

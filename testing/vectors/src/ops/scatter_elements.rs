@@ -1,4 +1,4 @@
-use super::{Op, Operation};
+use super::{Op, Operation, scatter_nd::differ};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, put, scattered},
@@ -76,6 +76,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             out_of_range: policies.out_of_range,
             negative: policies.negative,
             order: policies.order,
+            unique: policies.unique,
         };
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
@@ -94,6 +95,14 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         }
         sizes[axis] = rng.usize(..6);
         let mut indices = tuples(rng, &sizes, &shape[axis..=axis]);
+        if rng.u8(..3) == 0 && sizes[axis] <= shape[axis] {
+            // The indices along a line differ.
+            let inner: usize = sizes[axis + 1..].iter().product();
+            let first = rng.usize(..shape[axis].max(1));
+            for (n, index) in indices.data.iter_mut().enumerate() {
+                *index = ((first + n / inner % sizes[axis]) % shape[axis]) as i64;
+            }
+        }
         disturb(rng, &mut sizes);
         indices.data.resize(sizes.iter().product(), 0);
         let mut updates_shape = sizes.clone();
@@ -120,6 +129,21 @@ impl<'a> Op<'a> for ScatterElements<'a> {
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
+    }
+
+    fn is_unique(&self) -> bool {
+        let Ok(axis) = usize::try_from(self.axis.rem_euclid(self.tensor.shape.len().max(1) as i64))
+        else {
+            return false;
+        };
+        let sizes = &self.indices.shape;
+        let (Some(&along), Some(&size)) = (sizes.get(axis), self.tensor.shape.get(axis)) else {
+            return false;
+        };
+        // Elements of different lines along the axis go to different places.
+        let inner: usize = sizes[axis + 1..].iter().product();
+        let line = |row: usize| (row / (along * inner), row % inner);
+        differ(&self.indices.data, &[size], self.indexing, line)
     }
 
     fn computes(&self) -> bool {

@@ -5,11 +5,12 @@ use crate::{
     oracle::{Answer, scattered},
     random::{
         Rng,
-        draw::{MOST, disturb, few, policy, shape, sometimes_floats, tensor, tuples},
+        draw::{MOST, disturb, few, policy, shape, sometimes_floats, spread, tensor, tuples},
     },
     variant::{Run, Started},
 };
 use serde_json::{Map, Value};
+use std::{collections::HashSet, hash::Hash};
 use wgslice::{
     DType, Error,
     options::Combine,
@@ -78,6 +79,15 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         Some((self.indices, self.indexing))
     }
 
+    fn is_unique(&self) -> bool {
+        let sizes = self
+            .indices
+            .shape
+            .last()
+            .and_then(|&depth| self.shape.get(..depth));
+        sizes.is_some_and(|sizes| differ(&self.indices.data, sizes, self.indexing, |_| ()))
+    }
+
     fn computes(&self) -> bool {
         true
     }
@@ -85,6 +95,31 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     fn float(&self) -> Option<DType> {
         self.float
     }
+}
+
+/// Returns whether the tuples that are in range differ, or what `row` says of the numbers of their rows. `sizes` are the
+/// sizes of the dimensions that they point into.
+pub(super) fn differ<R: Hash + Eq>(
+    tuples: &[i64],
+    sizes: &[usize],
+    indexing: Indexing,
+    row: impl Fn(usize) -> R,
+) -> bool {
+    let position = |(&index, &size): (&i64, &usize)| {
+        let size = size as i64;
+        let wraps = indexing.wrap && index < 0;
+        let index = if wraps { index + size } else { index };
+        match indexing.clamp && size > 0 {
+            true => Some(index.clamp(0, size - 1)),
+            false => Some(index).filter(|index| (0..size).contains(index)),
+        }
+    };
+    let mut seen = HashSet::new();
+    let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
+    rows.all(|(number, tuple)| {
+        let place: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
+        place.is_none_or(|place| seen.insert((row(number), place)))
+    })
 }
 
 /// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal. In some cases the
@@ -119,7 +154,10 @@ pub(super) fn random_rows(
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
     }
-    let indices = tuples(rng, &lead, &places);
+    let mut indices = tuples(rng, &lead, &places);
+    if rng.u8(..3) == 0 {
+        spread(rng, &mut indices.data, &places);
+    }
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);

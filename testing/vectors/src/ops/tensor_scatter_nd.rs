@@ -1,4 +1,7 @@
-use super::{Op, Operation, scatter_nd::random_rows};
+use super::{
+    Op, Operation,
+    scatter_nd::{differ, random_rows},
+};
 use crate::{
     case::{BadLine, Case, Tensor},
     combine::{combine, float},
@@ -91,6 +94,12 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
+    }
+
+    fn is_unique(&self) -> bool {
+        let depth = self.indices.shape.last();
+        let sizes = depth.and_then(|&depth| self.tensor.shape.get(..depth));
+        sizes.is_some_and(|sizes| differ(&self.indices.data, sizes, self.indexing, |_| ()))
     }
 
     fn computes(&self) -> bool {

@@ -104,6 +104,23 @@ pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
+/// Lets tuples point at positions that differ, in random order, if there are enough. `sizes` are those that the tuples
+/// point into.
+pub(crate) fn spread(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
+    let depth = sizes.len().max(1);
+    let mut places: Vec<usize> = (0..sizes.iter().product()).collect();
+    if tuples.len() / depth > places.len() {
+        return;
+    }
+    rng.shuffle(&mut places);
+    for (tuple, mut place) in tuples.chunks_exact_mut(depth).zip(places) {
+        for (index, &size) in tuple.iter_mut().zip(sizes).rev() {
+            *index = (place % size) as i64;
+            place /= size;
+        }
+    }
+}
+
 /// Sometimes inserts policies that treat indices unlike TensorFlow does.
 pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {

@@ -90,6 +90,7 @@ pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> 
             rows,
             sizes: shape[..depth].to_vec(),
             is_64_bit: false,
+            is_unique: false,
         }),
     })
 }
