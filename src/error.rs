@@ -27,7 +27,7 @@ use crate::text::Shape;
 /// The unit of an [`Error::Length`] of elements whose size is not that of the plan's elements.
 pub(crate) const BYTES_PER_ELEMENT: &str = "bytes per element";
 
-/// Any error of an operation, except those of the [`reference`](crate::reference).
+/// Any error of an operation.
 ///
 /// The message is complete by itself. [`Error::Pipeline`] and [`Error::Device`] also have a
 /// [`source`](std::error::Error::source), usually wgpu's own error, for programs that inspect it:

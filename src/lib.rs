@@ -23,7 +23,7 @@
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `lock` | locks mutexes after panics too |
-// | `reference`, `guide` | the naive reference; documentation for users of other APIs |
+// | `guide` | documentation for users of other APIs |
 
 mod array;
 mod backend;
@@ -47,7 +47,6 @@ mod ops;
 mod part;
 mod pending;
 mod plan;
-pub mod reference;
 mod report;
 mod shape;
 pub mod spec;

@@ -4,9 +4,10 @@ use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes
 use wgslice::{
     Backend, DType, Indices, Plan, SliceSpec, View,
     options::{Combine, GatherNdOptions, ScatterOptions},
-    reference, slice,
+    slice,
     spec::TfStridedSlice,
 };
+use wgslice_vectors::reference;
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {

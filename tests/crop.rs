@@ -5,8 +5,8 @@ use wgslice::{
     Backend, DType, Error, Plan,
     error::CropError,
     options::{Boxes, CropOptions, OutOfRange},
-    reference::Indexing,
 };
+use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{Crop, Params, Step, Tensor};
 
 /// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without

@@ -6,9 +6,9 @@ use wgslice::{
     DType, Error, Indices, Part, Plan, View,
     error::{GatherError, ViewError},
     options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
-    reference::Indexing,
     slice,
 };
+use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
     Call, Case, Expectation, Operation, Params, Tensor,
     random::{answered, case_of},

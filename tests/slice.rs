@@ -1,7 +1,8 @@
 //! Compares blocks, given by begin and size, with the reference. Blocks are planned as strided slices.
 
 use crate::harness::{devices, kind};
-use wgslice::{DType, Plan, SliceSpec, View, reference};
+use wgslice::{DType, Plan, SliceSpec, View};
+use wgslice_vectors::reference;
 
 /// Tests every begin and size from -3 to 5 in short dimensions, and the lowest and highest 64-bit integers.
 #[test]

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use wgslice::reference::{self, Indexing};
+use wgslice_vectors::reference::{self, Indexing};
 use wgslice_scale::{
     job::{Fingerprint, Form, How, Job, Operation, OutOfRange, to_npy},
     zarr::{Error, Target},

@@ -4,12 +4,10 @@ use super::{
     How, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad, check_scatter,
     check_slice, check_update, check_view, devices,
 };
-use wgslice::{
-    options::{
-        Combine, GatherNdOptions, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions,
-    },
-    reference::Indexing,
+use wgslice::options::{
+    Combine, GatherNdOptions, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions,
 };
+use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
     BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd,
     Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,

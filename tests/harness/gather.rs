@@ -7,9 +7,9 @@ use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor, View,
     error::{GatherError, InvalidIndex},
     options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
-    reference::{self, Gathered, Indexing, ReferenceError},
 };
 use wgslice_vectors::Step;
+use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError};
 
 /// The operation of a gather, with its options.
 #[derive(Clone, Copy, Debug)]

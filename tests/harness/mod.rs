@@ -32,10 +32,9 @@ pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, cell::Cell, env, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor,
-    reference::{self, ReferenceError},
-    spec::TfStridedSlice,
+    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor, spec::TfStridedSlice,
 };
+use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
 /// One type for each element size, from 1 to 16 bytes.

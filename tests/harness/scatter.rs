@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor,
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
-    reference::{self, Indexing, ReferenceError, Scattered},
 };
+use wgslice_vectors::reference::{self, Indexing, ReferenceError, Scattered};
 
 /// The shapes, indices and options of a scatter.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use wgslice::{
     Backend,
-    reference::{Indexing, gather_nd},
 };
+use wgslice_vectors::reference::{Indexing, gather_nd};
 use wgslice_scale::engine::Engine;
 
 const ROWS: usize = 400;

@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, put, scattered},
@@ -9,11 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    options::Combine,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::{Error, options::Combine};
 
 /// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
 /// position gives the other coordinates.

@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     combine::{combine, float},
@@ -10,11 +11,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::{Map, Value};
-use wgslice::{
-    DType, Error,
-    options::Combine,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::{DType, Error, options::Combine};
 
 /// An array of zeros, with the rows of `updates` added to the slices that index tuples point at.
 #[derive(Clone, Debug)]
