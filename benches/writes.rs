@@ -165,7 +165,7 @@ impl Case {
             Rows(rows, combine) => {
                 let rows = once_smaller(rows);
                 let options = ScatterOptions {
-                    combine,
+                    combine: Some(combine),
                     ..ScatterOptions::default()
                 };
                 let updates = [&[rows], &shape[1..]].concat();

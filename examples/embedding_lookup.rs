@@ -13,7 +13,7 @@ use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
     DType, Gpu, Plan, Report,
     gpu::{AdapterOptions, DeviceIndices},
-    options::GatherNdOptions,
+    options::GatherOptions,
 };
 
 const VOCABULARY: usize = 5000;
@@ -172,7 +172,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = Plan::gather_nd(
         &[VOCABULARY, DIM],
         &ids,
-        GatherNdOptions::default(),
+        GatherOptions::default(),
         DType::F32,
     )?;
     println!("{}", gpu.explain(&plan));

@@ -145,6 +145,14 @@ pub enum Error {
         /// The element type of the array.
         needed: crate::DType,
     },
+    /// An option that the operation does not have: it must keep its default.
+    #[error("{operation} has no {option}: leave it as in the default options")]
+    UnusedOption {
+        /// The name of the operation.
+        operation: &'static str,
+        /// The name of the option.
+        option: &'static str,
+    },
     /// Two tensors on different devices.
     #[error(
         "{argument} lives on another device than the tensor that it is used with: \

@@ -7,8 +7,8 @@
 use crate::{
     DType,
     ops::{
-        index::{IndexType, Policy},
-        scatter_nd::ScatterOptions,
+        index::{IndexType, NegativeIndex, OutOfRange, Policy},
+        scatter_nd::{Combine, Order},
     },
     text::{Shape, counted},
     walk::{Dim, Walk},
@@ -38,7 +38,25 @@ pub(crate) struct Scatter {
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
     pub(crate) dtype: DType,
-    pub(crate) options: ScatterOptions,
+    pub(crate) options: Combining,
+}
+
+/// The options of a scatter, with its operation's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Combining {
+    pub(crate) combine: Combine,
+    pub(crate) out_of_range: OutOfRange,
+    pub(crate) negative: NegativeIndex,
+    pub(crate) order: Order,
+}
+
+impl Combining {
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            out_of_range: self.out_of_range,
+            negative: self.negative,
+        }
+    }
 }
 
 /// The operation that a plan was made for.

@@ -25,13 +25,13 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// [`Tensor::slice_update`] and [`Tensor::slice_into`]. Other tensors that shared its memory stay unchanged.
 ///
 /// ```
-/// use wgslice::{options::GatherNdOptions, slice, Backend};
+/// use wgslice::{options::GatherOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload((&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]))?;
 /// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
 ///
-/// let (rows, _) = table.gather_nd(&ids, GatherNdOptions::default())?;
+/// let (rows, _) = table.gather_nd(&ids, GatherOptions::default())?;
 /// let flipped = rows.slice(&slice![.., ..; -1])?;
 /// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
 /// # Ok::<(), wgslice::Error>(())

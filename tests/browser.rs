@@ -9,10 +9,7 @@ use std::sync::{
 use wgslice::{
     Backend, DType, Error, Indices, Pending, Plan, Report, Tensor,
     error::{GatherError, ScatterError},
-    options::{
-        CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange,
-        ScatterElementsOptions, ScatterOptions,
-    },
+    options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
 
@@ -35,21 +32,23 @@ fn strict_calls(
         out_of_range: STRICT,
         ..GatherOptions::default()
     };
-    let gather_nd = GatherNdOptions {
+    let gather_nd = GatherOptions {
         out_of_range: STRICT,
-        ..GatherNdOptions::default()
+        ..GatherOptions::default()
     };
-    let elements = GatherElementsOptions {
+    let elements = GatherOptions {
         out_of_range: STRICT,
-        ..GatherElementsOptions::default()
+        ..GatherOptions::default()
     };
     let scatter = ScatterOptions {
+        combine: Some(Combine::Add),
         out_of_range: STRICT,
         ..ScatterOptions::default()
     };
-    let scatter_elements = ScatterElementsOptions {
+    let scatter_elements = ScatterOptions {
+        combine: Some(Combine::Add),
         out_of_range: STRICT,
-        ..ScatterElementsOptions::default()
+        ..ScatterOptions::default()
     };
     let crop = CropOptions {
         sizes: vec![1, 2],
@@ -151,7 +150,7 @@ fn calls_that_would_wait_name_another() {
         let backend = Backend::from(gpu.without_blocking());
         let table = backend.upload((&TABLE, &[4, 2])).unwrap();
         let ids = backend.upload((&[3i32, 4], &[2, 1])).unwrap();
-        let report = table.gather_nd(&ids, GatherNdOptions::default()).unwrap().1;
+        let report = table.gather_nd(&ids, GatherOptions::default()).unwrap().1;
         for (outcome, instead) in [
             (table.to_array::<f32>().map(drop), "Tensor::to_array_async"),
             (table.bytes().map(drop), "Tensor::to_array_async"),
@@ -213,7 +212,10 @@ fn plans_run_on_host_values() {
         };
         assert_eq!(error, Error::Gather(out), "{backend}");
 
-        let add = ScatterOptions::default();
+        let add = ScatterOptions {
+            combine: Some(Combine::Add),
+            ..ScatterOptions::default()
+        };
         let add = Plan::tensor_scatter_nd(&[4, 2], &[1, 1], &[1, 2], add, DType::F32).unwrap();
         let (sums, _) = run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE)).unwrap();
         assert_eq!(sums.data[..6], TABLE[..6], "{backend}");

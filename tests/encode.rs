@@ -14,7 +14,7 @@ use std::{
 use wgslice::{
     Backend, DType, Plan,
     gpu::{AdapterOptions, DeviceIndices},
-    options::{GatherNdOptions, ScatterOptions},
+    options::{GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -22,8 +22,8 @@ use wgslice::{
 #[test]
 fn plans_with_indices_are_refused_without_them() {
     let plans = [
-        Plan::gather_nd(&[3, 2], &[4, 1], GatherNdOptions::default(), DType::U32),
-        Plan::gather_nd(&[3, 2], &[0, 1], GatherNdOptions::default(), DType::U32),
+        Plan::gather_nd(&[3, 2], &[4, 1], GatherOptions::default(), DType::U32),
+        Plan::gather_nd(&[3, 2], &[0, 1], GatherOptions::default(), DType::U32),
         Plan::scatter_nd(&[3], &[0, 1], &[0], ScatterOptions::default(), DType::U8),
     ];
     for gpu in gpu_devices() {
@@ -182,8 +182,7 @@ fn reports_arrive_later() {
         let params = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let indices = backend.upload((&[0i64, 7, 2, -1], &[4, 1])).unwrap();
         let dest = backend.upload((&[9u32; 8], &[4, 2])).unwrap();
-        let plan =
-            Plan::gather_nd(&[3, 2], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
+        let plan = Plan::gather_nd(&[3, 2], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         let mut record = || {
@@ -264,8 +263,7 @@ fn recording_again_allocates_nothing() {
             });
             let slice = Plan::slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
             let gather =
-                Plan::gather_nd(&[16, 16], &[4, 1], GatherNdOptions::default(), DType::F32)
-                    .unwrap();
+                Plan::gather_nd(&[16, 16], &[4, 1], GatherOptions::default(), DType::F32).unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
             let tuples = DeviceIndices::I32(tuples.slice(..));
             let round = |slices, gathers| {
@@ -310,7 +308,7 @@ fn a_report_without_the_tuple() {
                 contents: bytemuck::cast_slice(&[1i32, 5]),
                 usage: wgpu::BufferUsages::STORAGE,
             });
-        let plan = Plan::gather_nd(&[3], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
+        let plan = Plan::gather_nd(&[3], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let tuples = DeviceIndices::I32(indices.slice(..));
         let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
@@ -345,7 +343,7 @@ fn every_task_that_awaits_a_report_is_woken() {
         let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
         let indices = backend.upload((&[0i32, 7], &[2, 1])).unwrap();
         let (_, report) = params
-            .gather_nd(&indices, GatherNdOptions::default())
+            .gather_nd(&indices, GatherOptions::default())
             .unwrap();
         let mut tasks = [(); 2].map(|()| (Box::pin(report.clone()), Arc::new(Woken::default())));
         let pending = tasks.each_mut().map(|(report, woken)| {

@@ -15,7 +15,7 @@ use wgslice::{
     Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
     gpu::{AdapterOptions, DeviceIndices, Texels},
-    options::{GatherNdOptions, ScatterOptions},
+    options::{GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -85,7 +85,7 @@ fn out_of_memory() {
             .unwrap();
         let gather = |ids: Tensor| {
             let row = row.clone();
-            ends(move || row.gather_nd(&ids, GatherNdOptions::default()))
+            ends(move || row.gather_nd(&ids, GatherOptions::default()))
         };
         let error = gather(many).unwrap_err();
         assert!(
@@ -113,7 +113,7 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (source.slice(..), dest.slice(..));
     let recorded = if gathers {
-        let plan = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32)?;
+        let plan = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32)?;
         let tuples = DeviceIndices::I32(indices.slice(..));
         gpu.encode_gather(&mut encoder, &plan, from, tuples, to)
             .map(drop)
@@ -204,7 +204,7 @@ fn a_device_that_costs_too_much_is_not_used() {
             let results = ends(move || {
                 let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
                 let indices = (&[2i32, 0], &[2, 1]);
-                let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+                let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
                 let ends = slice![..; 2];
                 let reported = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
                 [
@@ -241,7 +241,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
     let indices = backend.upload((&[3i32, 7], &[2, 1])).unwrap();
     let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
-    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
     let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));

@@ -8,7 +8,7 @@ use ndarray::{
 use wgslice::{
     Array, ArrayRef, Backend, Element, Error, SliceSpec,
     error::{GatherError, SpecError},
-    options::{GatherNdOptions, GatherOptions, OutOfRange},
+    options::{GatherOptions, OutOfRange},
     slice,
 };
 
@@ -243,7 +243,7 @@ fn gathers_take_any_layout() {
         for device in devices() {
             let (found, report) = device
                 .backend
-                .gather_nd(&params, &tuples, GatherNdOptions::default())
+                .gather_nd(&params, &tuples, GatherOptions::default())
                 .unwrap();
             let found = ArrayD::try_from(found).unwrap();
             assert_eq!(found.shape(), [4, params.shape()[2]]);
@@ -261,9 +261,9 @@ fn gathers_take_any_layout() {
             assert_eq!(report.out_of_range, bad.count(), "on {}", device.name);
         }
     }
-    let options = GatherNdOptions {
+    let options = GatherOptions {
         out_of_range: OutOfRange::Error,
-        ..GatherNdOptions::default()
+        ..GatherOptions::default()
     };
     let error = Backend::cpu().gather_nd(&params, &tuples, options);
     assert!(matches!(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wgslice::{
     DType, Error, Indices, Part, Plan, View,
     error::{GatherError, ViewError},
-    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
+    options::{GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
 use wgslice_vectors::reference::Indexing;
@@ -85,10 +85,11 @@ impl Known {
             }
             Call::GatherNd(call) => {
                 let (out_of_range, negative) = policies(call.indexing);
-                let options = GatherNdOptions {
-                    batch_dims: call.batch_dims,
+                let options = GatherOptions {
+                    batch_dims: call.batch_dims.cast_signed(),
                     out_of_range,
                     negative,
+                    ..GatherOptions::default()
                 };
                 let plan = view(&call.params).gather_nd(&call.indices.shape, options, dtype);
                 (plan.ok()?, Some(call.indices.clone()))
@@ -106,10 +107,11 @@ impl Known {
             }
             Call::GatherElements(call) => {
                 let (out_of_range, negative) = policies(call.indexing);
-                let options = GatherElementsOptions {
-                    axis: call.axis.try_into().unwrap(),
+                let options = GatherOptions {
+                    axis: Some(call.axis.try_into().unwrap()),
                     out_of_range,
                     negative,
+                    ..GatherOptions::default()
                 };
                 let plan = view(&call.params).gather_elements(&call.indices.shape, options, dtype);
                 (plan.ok()?, Some(call.indices.clone()))

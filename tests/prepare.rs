@@ -13,7 +13,7 @@ use wgpu::util::DeviceExt;
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Plan, Tensor,
     gpu::{DeviceIndices, Prepared},
-    options::{Combine, GatherNdOptions, GatherOptions, ScatterOptions},
+    options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -32,9 +32,9 @@ fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
 /// Returns plans of slices, an update, gradients, gathers and scatters, each with its indices.
 fn plans() -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
-    let nd = GatherNdOptions::default();
+    let nd = GatherOptions::default();
     let scatter = |combine| ScatterOptions {
-        combine,
+        combine: Some(combine),
         ..ScatterOptions::default()
     };
     // Index 9 is out of range, and index 2 occurs twice.
@@ -203,7 +203,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[6], &slice![..; -1], DType::U8).unwrap();
         let prepared = gpu.prepare_async(&plan).wait().unwrap();
-        let gather = Plan::gather_nd(&[6], &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
+        let gather = Plan::gather_nd(&[6], &[2, 1], GatherOptions::default(), DType::U8).unwrap();
         let gather = pollster::block_on(gpu.prepare_async(&gather)).unwrap();
         let source = buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
         let tuples = buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
@@ -263,7 +263,7 @@ fn what_is_prepared_checks_its_buffers() {
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
-    let gather = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
+    let gather = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
     type Lower = fn(&mut wgpu::Limits);
     let cases: [(&str, Lower); 5] = [
         ("max_storage_buffers_per_shader_stage", |limits| {
@@ -304,7 +304,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     }
     let gpu = noop(|_| {});
     assert_eq!(gpu.supports(&gather), Ok(()));
-    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
+    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherOptions::default(), DType::U8).unwrap();
     assert!(matches!(
         gpu.supports(&deep),
         Err(Error::DeviceLimit { .. })
@@ -316,7 +316,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
         Err(Error::DeviceLimit { .. })
     ));
     let add = ScatterOptions {
-        combine: Combine::Add,
+        combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
     let sums = Plan::tensor_scatter_nd(&[8], &[4, 1], &[4], add, DType::F64).unwrap();
@@ -435,7 +435,7 @@ fn everything_has_a_label() {
         let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
         let flipped = table.slice(&slice![.., ..; -1]).unwrap();
-        let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
+        let (rows, report) = table.gather_nd(&ids, GatherOptions::default()).unwrap();
         assert_eq!(report.wait().unwrap().out_of_range, 1);
         let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
         let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());

@@ -16,7 +16,7 @@ use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
     DType, Plan,
     gpu::{AdapterOptions, Candidate, DeviceIndices},
-    options::GatherNdOptions,
+    options::GatherOptions,
     slice,
 };
 
@@ -119,7 +119,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
 
     let tuples = rig.buffer();
-    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherNdOptions::default(), DType::F32)
+    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherOptions::default(), DType::F32)
         .expect("a gather");
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {

@@ -26,7 +26,7 @@ use wgpu::{
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor, View,
     gpu::DeviceIndices,
-    options::{Combine, GatherOptions, ScatterOptions},
+    options::{GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -81,10 +81,7 @@ fn stat(mut times: Vec<Duration>) -> String {
 }
 
 fn update() -> ScatterOptions {
-    ScatterOptions {
-        combine: Combine::Update,
-        ..ScatterOptions::default()
-    }
+    ScatterOptions::default()
 }
 
 fn along(axis: isize) -> GatherOptions {

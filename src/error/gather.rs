@@ -30,14 +30,16 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` of `gather_nd` that is above 0, but not below both the rank of `params` and the rank of `indices`.
+    /// `batch_dims` of `gather_nd` that is neither 0 nor below both the rank of `params` and the rank of `indices`, or
+    /// that is negative.
     #[error(
-        "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
-         and below the rank of params ({params_rank})"
+        "batch_dims is {batch_dims}, but must be {}below the rank of indices ({indices_rank}) \
+         and below the rank of params ({params_rank})",
+        if *batch_dims < 0 { "at least 0, " } else { "" }
     )]
     BatchDims {
         /// The given `batch_dims`.
-        batch_dims: usize,
+        batch_dims: isize,
         /// The rank of `params`.
         params_rank: usize,
         /// The rank of `indices`.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Backend, DType, Error, Plan,
-    options::{GatherNdOptions, ScatterOptions},
+    options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -54,9 +54,13 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
 
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
-    let (shape, add) = ([16, 16], ScatterOptions::default());
+    let add = ScatterOptions {
+        combine: Some(Combine::Add),
+        ..ScatterOptions::default()
+    };
+    let shape = [16, 16];
     let slice = Plan::slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
-    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNdOptions::default(), DType::F32).unwrap();
+    let gather = Plan::gather_nd(&shape, &[4, 1], GatherOptions::default(), DType::F32).unwrap();
     let update = Plan::slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());

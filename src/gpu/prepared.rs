@@ -97,7 +97,7 @@ impl Gpu {
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
     ///
     /// # fn example(gpu: &wgslice::Gpu) -> Result<(), wgslice::Error> {
-    /// let add = ScatterOptions { combine: Combine::Add, ..ScatterOptions::default() };
+    /// let add = ScatterOptions { combine: Some(Combine::Add), ..ScatterOptions::default() };
     /// let sums = Plan::tensor_scatter_nd(&[10], &[3, 1], &[3], add, DType::F64)?;
     /// if let Err(why) = gpu.supports(&sums) {
     ///     println!("on the CPU, since {why}"); // no shader adds f64

@@ -20,23 +20,51 @@ use crate::{
     shape,
 };
 
-/// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the treatment of out-of-range and
+/// Options of `gather`, `gather_nd` and `gather_elements`: TensorFlow's attributes, and the treatment of out-of-range and
 /// negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end. `None` stands for the number in
-    /// `batch_dims`, as in `tf.gather`. If that number is negative, the axis counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end.
+    ///
+    /// | operation | `None` stands for |
+    /// |---|---|
+    /// | `gather` | the number in `batch_dims`, as in `tf.gather`; if that is negative, it counts from the end of `params` |
+    /// | `gather_elements` | 0, as in ONNX |
+    /// | `gather_nd` | the dimensions that the tuples index; `Some` is an [`Error::UnusedOption`] |
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number stands for
-    /// itself plus the rank of `indices`.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. In `gather`, a negative number
+    /// stands for itself plus the rank of `indices`. `gather_elements` has none: any number but 0 is an
+    /// [`Error::UnusedOption`].
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index.
+    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
 }
 
 impl GatherOptions {
+    pub(super) fn policy(&self) -> Policy {
+        Policy {
+            out_of_range: self.out_of_range,
+            negative: self.negative,
+        }
+    }
+
+    /// Fails if `used` is false, because `operation` has no such option.
+    pub(super) fn check_used(
+        used: bool,
+        operation: Operation,
+        option: &'static str,
+    ) -> Result<(), Error> {
+        match used {
+            true => Ok(()),
+            false => Err(Error::UnusedOption {
+                operation: operation.name(),
+                option,
+            }),
+        }
+    }
+
     /// The options of `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
     /// are batch dimensions, and the dimension of `params` after them is indexed. An index beyond its batch is out of
     /// range, whereas TensorFlow reads from the neighbouring batch.
@@ -116,10 +144,7 @@ impl View {
             tuple_dims: indices.len(),
             index: IndexType::I32,
             target: Some(self.shape.clone()),
-            policy: Policy {
-                out_of_range: options.out_of_range,
-                negative: options.negative,
-            },
+            policy: options.policy(),
         };
         Plan::of_gather(
             Operation::Gather,

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, SliceSpec, Tensor,
     gpu::DeviceIndices,
-    options::{GatherNdOptions, OutOfRange},
+    options::{GatherOptions, OutOfRange},
     slice,
 };
 use wgslice_vectors::{Call, kind, random, run};
@@ -190,9 +190,9 @@ impl<'a> Worker<'a> {
         let count = 1 + self.random.below(50);
         let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
         let ids: Vec<i32> = (0..count).map(|_| id()).collect();
-        let options = GatherNdOptions {
+        let options = GatherOptions {
             out_of_range: OutOfRange::Zero,
-            ..GatherNdOptions::default()
+            ..GatherOptions::default()
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];

@@ -85,7 +85,7 @@ fn options(call: &Call) -> Result<GatherOptions> {
         &["axis", "batch_dims", "negative", "out_of_range"],
     )?;
     Ok(GatherOptions {
-        axis: given.integer("axis")?,
+        axis: Some(given.integer("axis")?),
         batch_dims: given.integer("batch_dims")?.unwrap_or(0),
         out_of_range: given.out_of_range()?,
         negative: given.negative()?,

@@ -69,7 +69,7 @@ fn shape(call: &Call) -> Result<Vec<usize>> {
 fn options(call: &Call) -> Result<ScatterOptions> {
     let given = Options::parse(call.text(1), &["combine", "negative", "out_of_range"])?;
     Ok(ScatterOptions {
-        combine: given.combine()?,
+        combine: Some(given.combine()?),
         out_of_range: given.out_of_range()?,
         negative: given.negative()?,
         ..ScatterOptions::default()

@@ -472,17 +472,17 @@ mod tests {
     use crate::{
         DType,
         gpu::{Gpu, engine::kernel_tests::strict},
-        options::{Boxes, Combine, CropOptions, GatherNdOptions, ScatterOptions},
+        options::{Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
         slice,
     };
 
     fn plans() -> Vec<Plan> {
         let add = ScatterOptions {
-            combine: Combine::Add,
+            combine: Some(Combine::Add),
             ..ScatterOptions::default()
         };
         let update = ScatterOptions {
-            combine: Combine::Update,
+            combine: Some(Combine::Update),
             ..ScatterOptions::default()
         };
         let boxes = Boxes {
@@ -494,7 +494,7 @@ mod tests {
             sizes: vec![4, 5],
             ..CropOptions::default()
         };
-        let gather = GatherNdOptions::default();
+        let gather = GatherOptions::default();
         vec![
             Plan::slice(&[40, 64], &slice![1..; 3, ..; -1], DType::F32).unwrap(),
             Plan::slice(&[40, 67], &slice![1.., 3..], DType::U8).unwrap(),

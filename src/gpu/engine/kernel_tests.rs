@@ -3,9 +3,7 @@
 use super::program::Kernel;
 use crate::{
     Backend, DType, Gpu, Plan, SliceSpec,
-    options::{
-        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
-    },
+    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
 };
 
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
@@ -72,7 +70,7 @@ fn gathers(gpu: &Gpu) {
             let gathered = backend.gather_nd(
                 (&words, &shape),
                 (&tuples[..], &[8, 1]),
-                GatherNdOptions::default(),
+                GatherOptions::default(),
             );
             let (array, report) = gathered.unwrap();
             (array, report.out_of_range)
@@ -82,7 +80,7 @@ fn gathers(gpu: &Gpu) {
             let gathered = backend.gather_nd(
                 (&data, &shape),
                 (&tuples[..], &[8, 1]),
-                GatherNdOptions::default(),
+                GatherOptions::default(),
             );
             gathered.unwrap().0
         });
@@ -152,7 +150,7 @@ fn writes(gpu: &Gpu) {
 fn scatters(gpu: &Gpu) {
     let rows = [3i32, 1, 3, 9, 0, 3];
     let update = |combine| ScatterOptions {
-        combine,
+        combine: Some(combine),
         out_of_range: OutOfRange::Zero,
         ..ScatterOptions::default()
     };

@@ -710,7 +710,8 @@ mod tests {
         let Effect::Scatter(scatter) = plan.effect() else {
             panic!("{plan} is no scatter");
         };
-        let rule = Rule::of(options.combine, dtype).filter(|_| options.combine.computes());
+        let combine = scatter.options.combine;
+        let rule = Rule::of(combine, dtype).filter(|_| combine.computes());
         let steps = steps(
             &reach,
             &places,
@@ -730,7 +731,7 @@ mod tests {
     fn a_million_rows_take_few_dispatches() {
         let million = 1 << 20;
         let of = |combine| ScatterOptions {
-            combine,
+            combine: Some(combine),
             ..ScatterOptions::default()
         };
         let (add, update) = (of(Combine::Add), of(Combine::Update));

@@ -5,8 +5,8 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     DType, Error, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions,
-        NegativeIndex, Order, OutOfRange, ScatterElementsOptions, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, Order, OutOfRange,
+        ScatterOptions,
     },
 };
 
@@ -143,10 +143,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         5 => {
             let indices = beside(u, &shape)?;
-            let options = GatherNdOptions {
-                batch_dims: size(u)?,
+            let options = GatherOptions {
+                batch_dims: number(u)?,
                 out_of_range,
                 negative,
+                ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
             let plan = plan.and_then(|view| view.gather_nd(&indices, options, dtype));
@@ -166,10 +167,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         7 => {
             let indices = beside(u, &shape)?;
-            let options = GatherElementsOptions {
-                axis: number(u)?,
+            let options = GatherOptions {
+                axis: Some(number(u)?),
                 out_of_range,
                 negative,
+                ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
             let plan = plan.and_then(|view| view.gather_elements(&indices, options, dtype));
@@ -195,12 +197,13 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         9 => {
             let indices = beside(u, &shape)?;
-            let options = ScatterElementsOptions {
-                axis: number(u)?,
-                combine: *u.choose(&Combine::ALL)?,
+            let options = ScatterOptions {
+                axis: Some(number(u)?),
+                combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
+                ..ScatterOptions::default()
             };
             let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
             (plan, Some(indices))
@@ -208,10 +211,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         _ => {
             let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
             let options = ScatterOptions {
-                combine: *u.choose(&Combine::ALL)?,
+                combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
+                ..ScatterOptions::default()
             };
             let plan = match u.arbitrary::<bool>()? {
                 true => Plan::scatter_nd(&shape, &indices, &updates, options, dtype),

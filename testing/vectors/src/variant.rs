@@ -206,7 +206,7 @@ impl Run<'_> {
     /// is the default.
     pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
         ScatterOptions {
-            combine,
+            combine: Some(combine),
             out_of_range: self.policy(),
             negative: self.negative(indexing),
             ..ScatterOptions::default()

@@ -46,10 +46,11 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = wgslice::options::GatherNdOptions {
-            batch_dims: self.batch_dims,
+        let options = wgslice::options::GatherOptions {
+            batch_dims: self.batch_dims.cast_signed(),
             out_of_range: run.policy(),
             negative: run.negative(self.indexing),
+            axis: None,
         };
         let params = self.params.on(run)?;
         let (tensor, report) = params.gather_nd(&run.indices(self.indices)?, options)?;

@@ -67,9 +67,9 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             Combine::Update
         };
         let policies = run.scatter(combine, self.indexing);
-        let options = wgslice::options::ScatterElementsOptions {
-            axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
-            combine,
+        let options = wgslice::options::ScatterOptions {
+            axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
+            combine: Some(combine),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
             order: policies.order,
