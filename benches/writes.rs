@@ -21,7 +21,7 @@ use read_buffer::read_buffer;
 use std::hint::black_box;
 use wgslice::{
     DType, Indices, Plan, SliceSpec,
-    gpu::DeviceIndices,
+    gpu::{Buffers, DeviceIndices},
     options::{Combine, ScatterOptions},
 };
 
@@ -320,14 +320,13 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         gpu.queue()
             .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
         let record = |encoder: &mut wgpu::CommandEncoder| {
-            let (source, dest) = (source.slice(..), dest.slice(..));
-            if let Rows(..) = case.what {
-                let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode_scatter(encoder, &plan, source, tuples, dest)
-                    .map(drop)
-            } else {
-                gpu.encode(encoder, &plan, source, dest)
-            }
+            let tuples = DeviceIndices::I32(tuples.slice(..));
+            let buffers = Buffers {
+                source: source.slice(..),
+                indices: matches!(case.what, Rows(..)).then_some(tuples),
+                dest: dest.slice(..),
+            };
+            gpu.encode(encoder, &plan, buffers).map(drop)
         };
         if let Err(error) = record(&mut gpu.device().create_command_encoder(&Default::default())) {
             eprintln!("gpu/{}: {error}", case.name);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
     DType, Gpu, Plan, Report,
-    gpu::{AdapterOptions, DeviceIndices},
+    gpu::{AdapterOptions, Buffers, DeviceIndices},
     options::GatherOptions,
 };
 
@@ -190,7 +190,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut encoder = device.create_command_encoder(&Default::default());
         let tuples = DeviceIndices::I32(ids.slice(..));
         let (params, dest) = (table.slice(..), rows.slice(..));
-        let report = gpu.encode_gather(&mut encoder, &plan, params, tuples, dest)?;
+        let report = gpu.encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source: params,
+                indices: Some(tuples),
+                dest,
+            },
+        )?;
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);

@@ -237,7 +237,8 @@ impl Backend {
                     .check_may_block("the device", "Backend::wait_async")?;
                 // wgpu holds uploads back until the next submission, so an empty submission flushes them.
                 gpu.queue().submit([]);
-                gpu.opened().wait()
+                gpu.opened().wait()?;
+                gpu.opened().check_alive("waiting for the device")
             }
         }
     }

@@ -104,8 +104,7 @@ impl Operation {
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
 ///
-/// [`Plan::run_cpu`] and [`Plan::run_cpu_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode),
-/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record a
+/// [`Plan::run_cpu`] and [`Plan::run_cpu_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode) records a
 /// plan for a GPU.
 ///
 /// ```
@@ -143,6 +142,12 @@ pub(crate) struct IndexTensor {
     pub(crate) target: Option<Vec<usize>>,
     pub(crate) policy: Policy,
     pub(crate) index: IndexType,
+}
+
+impl AsRef<Self> for Plan {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 impl Plan {

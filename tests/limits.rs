@@ -4,7 +4,7 @@
 use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan, View,
-    gpu::{AdapterOptions, DeviceIndices, SoftwareAdapters},
+    gpu::{AdapterOptions, Buffers, DeviceIndices, SoftwareAdapters},
     options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -251,12 +251,14 @@ fn a_scatter_without_updates_needs_no_arithmetic() {
     let [updates, indices, dest] = [buffer(), buffer(), buffer()];
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let indices = DeviceIndices::I32(indices.slice(..));
-    let report = gpu.encode_scatter(
+    let report = gpu.encode(
         &mut encoder,
         &plan,
-        updates.slice(..),
-        indices,
-        dest.slice(..),
+        Buffers {
+            source: updates.slice(..),
+            indices: Some(indices),
+            dest: dest.slice(..),
+        },
     );
     assert_eq!(report.unwrap().wait().unwrap().out_of_range, 0);
 }
@@ -293,7 +295,15 @@ fn few_or_long_rows_are_copied() {
         });
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (source, dest) = (source.slice(..), dest.slice(..));
-        let recorded = gpu.encode(&mut encoder, &plan, source, dest);
+        let recorded = gpu.encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source,
+                indices: None,
+                dest,
+            },
+        );
         assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
     }
 }

@@ -12,7 +12,7 @@ use std::error::Error as _;
 use wgpu::util::DeviceExt;
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Plan, Tensor,
-    gpu::{DeviceIndices, Prepared},
+    gpu::{Buffers, DeviceIndices, Prepared},
     options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
@@ -118,7 +118,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
 /// Records a prepared plan with new buffers, and compares the result and the report with the CPU's. Source and result
 /// begin at byte `shift` of their buffers. `salt` varies the bytes.
 fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
-    let plan = prepared.plan();
+    let plan: &Plan = prepared;
     let bytes = |len: usize| -> Vec<u8> {
         let bytes = to_bytes(&elements(len), 1);
         bytes
@@ -149,27 +149,17 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
         let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
         let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let pending = if indices.is_empty() {
-            prepared.encode(&mut encoder, from, into).unwrap();
-            None
-        } else if plan.to_string().contains("scatter") {
-            Some(
-                prepared
-                    .encode_scatter(&mut encoder, from, tuples, into)
-                    .unwrap(),
-            )
-        } else {
-            Some(
-                prepared
-                    .encode_gather(&mut encoder, from, tuples, into)
-                    .unwrap(),
-            )
+        let buffers = Buffers {
+            source: from,
+            indices: (!indices.is_empty()).then_some(tuples),
+            dest: into,
         };
+        let pending = gpu.encode(&mut encoder, prepared, buffers).unwrap();
         gpu.queue().submit([encoder.finish()]);
         let got = read_buffer(gpu, &to);
         assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
         assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
-        if let Some(pending) = pending {
+        if !indices.is_empty() {
             let found = pending.wait().unwrap();
             assert_eq!(
                 (found.out_of_range, found.tuples),
@@ -189,7 +179,7 @@ fn what_is_prepared_gives_the_results_of_the_plan() {
         for (plan, indices) in plans() {
             assert_eq!(gpu.supports(&plan), Ok(()), "{plan} on {gpu}");
             let prepared = gpu.prepare(&plan).unwrap();
-            assert_eq!(prepared.plan(), &plan);
+            assert_eq!(*prepared, plan);
             for (shift, salt) in [(0, 0), (256, 1), (0, 2), (4, 3)] {
                 check(gpu, &prepared, &indices, shift, salt);
             }
@@ -214,11 +204,25 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..3 {
                 let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
-                prepared
-                    .encode_in_pass(&mut pass, from, reversed.slice(..))
-                    .unwrap();
-                let report =
-                    gather.encode_gather_in_pass(&mut pass, from, tuples, gathered.slice(..));
+                gpu.encode(
+                    &mut pass,
+                    &prepared,
+                    Buffers {
+                        source: from,
+                        indices: None,
+                        dest: reversed.slice(..),
+                    },
+                )
+                .unwrap();
+                let report = gpu.encode(
+                    &mut pass,
+                    &gather,
+                    Buffers {
+                        source: from,
+                        indices: Some(tuples),
+                        dest: gathered.slice(..),
+                    },
+                );
                 reports.push(report.unwrap());
             }
             drop(pass);
@@ -242,19 +246,35 @@ fn what_is_prepared_checks_its_buffers() {
         let (short, long) = (buffer(gpu, &[0; 252], 0), buffer(gpu, &[0; 256], 0));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut encode = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
-            let recorded = prepared.encode(&mut encoder, from.slice(..), to.slice(..));
+            let recorded = gpu.encode(
+                &mut encoder,
+                &prepared,
+                Buffers {
+                    source: from.slice(..),
+                    indices: None,
+                    dest: to.slice(..),
+                },
+            );
             recorded.unwrap_err().to_string()
         };
         assert!(encode(&short, &long).contains("source"));
         assert!(encode(&long, &short).contains("dest"));
         assert!(encode(&long, &long).contains("read and written at once"));
         let indices = DeviceIndices::I32(short.slice(..));
-        let error = prepared.encode_gather(&mut encoder, long.slice(..), indices, short.slice(..));
+        let error = gpu.encode(
+            &mut encoder,
+            &prepared,
+            Buffers {
+                source: long.slice(..),
+                indices: Some(indices),
+                dest: short.slice(..),
+            },
+        );
         assert!(
             error
                 .unwrap_err()
                 .to_string()
-                .contains("not used by a slice")
+                .contains("not used by this plan")
         );
     }
 }

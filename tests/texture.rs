@@ -206,9 +206,12 @@ fn recorded_into_the_callers_encoder() {
         });
         gpu.queue().write_buffer(&buffer, 0, &[9; 256 + 108 + 4]);
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        gpu.encode_from_texture(&mut encoder, &texels, buffer.slice(256..))
+        let prepared = gpu.prepare(&texels).unwrap();
+        assert_eq!(prepared.shape(), texels.shape());
+        gpu.encode_from_texture(&mut encoder, &prepared, buffer.slice(256..))
             .unwrap();
         // The green channel is copied to the other texture's alpha.
+        let alpha = gpu.prepare(&alpha).unwrap();
         gpu.encode_to_texture(&mut encoder, buffer.slice(256 + 36..), &alpha)
             .unwrap();
         gpu.queue().submit([encoder.finish()]);

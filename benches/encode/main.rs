@@ -15,7 +15,7 @@ use rig::{Pair, Rig};
 use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
     DType, Plan,
-    gpu::{AdapterOptions, Candidate, DeviceIndices},
+    gpu::{AdapterOptions, Buffers, Candidate, DeviceIndices},
     options::GatherOptions,
     slice,
 };
@@ -46,8 +46,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let (source, dest) = (pair.source.slice(..), pair.dest.slice(..));
     let slices = |pass: &mut ComputePass<'_>| {
         for _ in 0..OPERATIONS {
-            gpu.encode_in_pass(pass, &plan, source, dest)
-                .expect(recorded);
+            gpu.encode(
+                pass,
+                &plan,
+                Buffers {
+                    source,
+                    indices: None,
+                    dest,
+                },
+            )
+            .expect(recorded);
         }
     };
     let bare_dispatches = |pass: &mut ComputePass<'_>| {
@@ -61,7 +69,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         let plan = gpu.prepare(&plan).expect(recorded);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                plan.encode_in_pass(pass, source, dest).expect(recorded);
+                gpu.encode(
+                    pass,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -75,7 +92,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &plan, source, dest).expect(recorded);
+                    gpu.encode(
+                        encoder,
+                        &plan,
+                        Buffers {
+                            source,
+                            indices: None,
+                            dest,
+                        },
+                    )
+                    .expect(recorded);
                 }
             },
         );
@@ -100,7 +126,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &rows, source, dest).expect(recorded);
+                    gpu.encode(
+                        encoder,
+                        &rows,
+                        Buffers {
+                            source,
+                            indices: None,
+                            dest,
+                        },
+                    )
+                    .expect(recorded);
                 }
             },
         );
@@ -125,8 +160,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode_gather_in_pass(pass, &gather, source, tuples, dest)
-                    .expect(recorded);
+                gpu.encode(
+                    pass,
+                    &gather,
+                    Buffers {
+                        source,
+                        indices: Some(tuples),
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -135,9 +178,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gather
-                    .encode_gather_in_pass(pass, source, tuples, dest)
-                    .expect(recorded);
+                gpu.encode(
+                    pass,
+                    &gather,
+                    Buffers {
+                        source,
+                        indices: Some(tuples),
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -154,8 +204,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let pairs: Vec<_> = (0..OPERATIONS).map(|_| rig.pair()).collect();
     let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
         for Pair { source, dest, .. } in pairs {
-            gpu.encode_in_pass(pass, &plan, source.slice(..), dest.slice(..))
-                .expect(recorded);
+            gpu.encode(
+                pass,
+                &plan,
+                Buffers {
+                    source: source.slice(..),
+                    indices: None,
+                    dest: dest.slice(..),
+                },
+            )
+            .expect(recorded);
         }
     };
     bench.bench_function("slices of 1000 pairs of buffers", |b| {
@@ -214,7 +272,18 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
     bench.bench_function("slices submitted one by one, one wait", |b| {
         b.iter(|| {
-            queued(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+            queued(&|encoder| {
+                gpu.encode(
+                    encoder,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
+            });
         });
     });
     bench.bench_function("slices submitted one by one, one wait, bare", |b| {
@@ -232,7 +301,18 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
     bench.bench_function("slices in one submission, one wait", |b| {
         b.iter(|| {
-            together(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+            together(&|encoder| {
+                gpu.encode(
+                    encoder,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
+            });
         });
     });
     bench.bench_function("slices in one submission, one wait, bare", |b| {

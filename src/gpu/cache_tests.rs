@@ -1,7 +1,7 @@
 //! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
-    DeviceIndices, Gpu, Texels,
+    Buffers, DeviceIndices, Gpu, Texels,
     device::slots::{Slot, Slots},
     engine::{
         program::{REPORT_GROUP, UniformSpace},
@@ -66,15 +66,21 @@ fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     for three in buffers.chunks_exact(3) {
         let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
-        let tuples = DeviceIndices::I32(tuples);
-        gpu.encode(&mut encoder, &slice, source, dest).unwrap();
-        gpu.encode(&mut encoder, &update, source, dest).unwrap();
-        gpu.encode_scatter(&mut encoder, &scatter, source, tuples, dest)
-            .unwrap();
+        let buffers = Buffers {
+            source,
+            indices: None,
+            dest,
+        };
+        let indexed = Buffers {
+            indices: Some(DeviceIndices::I32(tuples)),
+            ..buffers
+        };
+        gpu.encode(&mut encoder, &slice, buffers).unwrap();
+        gpu.encode(&mut encoder, &update, buffers).unwrap();
+        gpu.encode(&mut encoder, &scatter, indexed).unwrap();
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        gpu.encode_in_pass(&mut pass, &slice, source, dest).unwrap();
-        gpu.encode_gather_in_pass(&mut pass, &gather, source, tuples, dest)
-            .unwrap();
+        gpu.encode(&mut pass, &slice, buffers).unwrap();
+        gpu.encode(&mut pass, &gather, indexed).unwrap();
     }
     encoder.finish()
 }
@@ -194,8 +200,11 @@ fn slots_of_uniforms_are_bounded() {
         gpu.encode(
             &mut encoder,
             &plan,
-            buffers[0].slice(..),
-            buffers[1].slice(..),
+            Buffers {
+                source: buffers[0].slice(..),
+                indices: None,
+                dest: buffers[1].slice(..),
+            },
         )
         .unwrap();
     };
@@ -225,9 +234,12 @@ fn a_prepared_plan_stays_prepared() {
     for _ in 0..10_000 {
         gpu.encode(
             &mut encoder,
-            &plan(8),
-            buffers[0].slice(..),
-            buffers[1].slice(..),
+            plan(8),
+            Buffers {
+                source: buffers[0].slice(..),
+                indices: None,
+                dest: buffers[1].slice(..),
+            },
         )
         .unwrap();
     }

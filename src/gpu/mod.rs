@@ -23,8 +23,8 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub(crate) use device::{DeviceBytes, OpenDevice};
-pub use prepared::Prepared;
-pub use record::DeviceIndices;
+pub use prepared::{Prepare, Prepared};
+pub use record::{Buffers, DeviceIndices, Recorder};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub use texture::Texels;

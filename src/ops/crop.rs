@@ -59,7 +59,7 @@ impl CropOptions {
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
 /// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
-/// these tuples; [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+/// these tuples; [`Plan::run_cpu_with`] and [`Gpu::encode`](crate::Gpu::encode) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, SliceSpec, Tensor,
-    gpu::DeviceIndices,
+    gpu::{Buffers, DeviceIndices},
     options::{GatherOptions, OutOfRange},
     slice,
 };
@@ -174,11 +174,15 @@ impl<'a> Worker<'a> {
             .upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (from, to) = (source.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-        if prepared {
-            gpu.prepare(&plan)?.encode(&mut encoder, from, to)?;
-        } else {
-            gpu.encode(&mut encoder, &plan, from, to)?;
-        }
+        let buffers = Buffers {
+            source: from,
+            indices: None,
+            dest: to,
+        };
+        match prepared {
+            true => gpu.encode(&mut encoder, gpu.prepare(&plan)?, buffers)?,
+            false => gpu.encode(&mut encoder, &plan, buffers)?,
+        };
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
         Ok(())
@@ -201,12 +205,14 @@ impl<'a> Worker<'a> {
         let tuples = backend.upload((&ids, &[count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let report = gpu.encode_gather(
+        let report = gpu.encode(
             &mut encoder,
             &plan,
-            source.buffers()[0].slice(..),
-            DeviceIndices::I32(tuples.buffers()[0].slice(..)),
-            dest.buffers()[0].slice(..),
+            Buffers {
+                source: source.buffers()[0].slice(..),
+                indices: Some(DeviceIndices::I32(tuples.buffers()[0].slice(..))),
+                dest: dest.buffers()[0].slice(..),
+            },
         )?;
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");

@@ -8,7 +8,7 @@ use crate::{
         DeviceBytes, Gpu,
         engine::{
             argument::Argument,
-            record::{Commands, begin_pass},
+            record::{Commands, Target},
         },
     },
 };
@@ -38,9 +38,10 @@ impl Gpu {
     pub fn encode_from_texture(
         &self,
         encoder: &mut CommandEncoder,
-        texels: &Texels,
+        texels: impl AsRef<Texels>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
+        let texels = texels.as_ref();
         let dest = Argument::of("dest", dest, texels.bytes());
         self.record_from_texture(encoder, texels, dest)
     }
@@ -72,10 +73,33 @@ impl Gpu {
         &self,
         encoder: &mut CommandEncoder,
         source: BufferSlice<'_>,
-        texels: &Texels,
+        texels: impl AsRef<Texels>,
     ) -> Result<(), Error> {
+        let texels = texels.as_ref();
         let source = Argument::of("source", source, texels.bytes());
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
+    }
+
+    /// The plans that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
+    /// memory of the rows.
+    pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Plan>, Error> {
+        let usage = texels.texture.usage();
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(Vec::new());
+        };
+        self.engine.texel_memory(rows.pitch, rows.count())?;
+        let mut plans = match (
+            usage.contains(TextureUsages::COPY_SRC),
+            rows.channel_gather()?,
+        ) {
+            (false, _) => Vec::new(),
+            (true, Some((plan, _))) => vec![plan],
+            (true, None) => rows.to_tensor(),
+        };
+        if usage.contains(TextureUsages::COPY_DST) {
+            plans.extend(rows.of_tensor(&View::whole(texels.shape()))?);
+        }
+        Ok(plans)
     }
 
     /// Copies texels to a new tensor.
@@ -135,13 +159,12 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes())
         };
-        let pass = || {
-            read(encoder, scratch);
-            begin_pass(encoder, &plan)
-        };
-        // All channels exist, so there is nothing to report.
-        self.engine
-            .record_gather(pass, &plan, source, indices, dest)?;
+        let commands = self
+            .engine
+            .gather_commands(&plan, [source, dest, indices])?;
+        read(encoder, scratch);
+        // All channels exist, so nothing asks for the report.
+        self.put_moves(encoder, &[(plan, commands)], source, dest);
         Ok(())
     }
 
@@ -153,7 +176,7 @@ impl Gpu {
         dest: &Argument<'_>,
     ) -> Result<Vec<(Plan, Commands)>, Error> {
         let decide = |plan: Plan| {
-            let commands = self.engine.commands(&plan, source, dest)?;
+            let commands = self.engine.commands(&plan, source, dest, true)?;
             Ok((plan, commands))
         };
         plans.into_iter().map(decide).collect()
@@ -168,7 +191,8 @@ impl Gpu {
         dest: Argument<'_>,
     ) {
         for (plan, commands) in moves {
-            self.engine.put(encoder, plan, commands, source, dest);
+            let target = &mut Target::Encoder(encoder);
+            self.engine.put(target, plan, commands, source, dest);
         }
     }
 

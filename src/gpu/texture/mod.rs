@@ -56,6 +56,12 @@ pub struct Texels {
     view: View,
 }
 
+impl AsRef<Self> for Texels {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Texels {
     /// All texels of the texture's largest mip level.
     ///
