@@ -37,6 +37,7 @@ pub mod error;
 mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(any(doc, doctest))]
 pub mod guide;
 mod host_pool;
 mod layout;
@@ -62,7 +63,7 @@ pub use backend::Backend;
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;
-pub use error::Error;
+pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use ops::options;

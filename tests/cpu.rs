@@ -119,7 +119,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.result_bytes()];
-    let report = plan.run_cpu_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
+    let report = plan.run_cpu_bytes(&source, Some(Indices::I64(&[1, 9, 0])), &mut dest);
     let report = report.unwrap();
     assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
     assert!(dest[..width] == source[width..]);
@@ -145,12 +145,14 @@ fn slices_of_views_that_are_cut_between_parts() {
             );
             let plan = params.plan(dtype);
             let mut selected = vec![0xa5; plan.result_bytes()];
-            plan.run_cpu(&source, &mut selected).unwrap();
+            plan.run_cpu_bytes(&source, None, &mut selected).unwrap();
             let gather = params
                 .gather_nd(&[5, 1], GatherOptions::default(), dtype)
                 .unwrap();
             let mut dest = vec![0xa5; gather.result_bytes()];
-            let report = gather.run_cpu_with(&source, indices, &mut dest).unwrap();
+            let report = gather
+                .run_cpu_bytes(&source, Some(indices), &mut dest)
+                .unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
             let slice = selected.len() / 3;
             let zeros = vec![0; slice];
@@ -199,7 +201,7 @@ fn check_view(view: &View) {
     ] {
         let plan = view.plan(dtype);
         let mut dest = vec![0xa5; plan.result_bytes()];
-        plan.run_cpu(&to_bytes(&all, dtype.size()), &mut dest)
+        plan.run_cpu_bytes(&to_bytes(&all, dtype.size()), None, &mut dest)
             .unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),

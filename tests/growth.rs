@@ -65,7 +65,8 @@ impl Memory {
                     .chunks_exact(source_bytes)
                     .zip(dest.chunks_exact_mut(source_bytes))
                 {
-                    plan.run_cpu(source, &mut dest[..result_bytes]).unwrap();
+                    plan.run_cpu_bytes(source, None, &mut dest[..result_bytes])
+                        .unwrap();
                 }
             }
             Self::Device(gpu, source, dest) => {

@@ -172,10 +172,10 @@ impl Known {
         let source = bytes(&cut(&numbers, &part.source).data, dtype);
         let mut dest = vec![0xa5; part.plan.result_bytes()];
         let indices = Indices::I64(&part.indices);
-        match self.indices {
-            Some(_) => drop(part.plan.run_cpu_with(&source, indices, &mut dest).unwrap()),
-            None => part.plan.run_cpu(&source, &mut dest).unwrap(),
-        }
+        let indices = self.indices.as_ref().map(|_| indices);
+        part.plan
+            .run_cpu_bytes(&source, indices, &mut dest)
+            .unwrap();
         assert_eq!(
             dest,
             bytes(&expected.data, dtype),

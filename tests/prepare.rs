@@ -133,7 +133,7 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
     let types = if indices.is_empty() { 1 } else { 3 };
     let report = plan
-        .run_cpu_with(&source, Indices::I32(indices), &mut expected)
+        .run_cpu_bytes(&source, Some(Indices::I32(indices)), &mut expected)
         .unwrap();
     for number in 0..types {
         let tuples = match number {
@@ -414,9 +414,17 @@ fn buffers_of_the_caller_as_tensors() {
             let made = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
             made.unwrap_err().to_string()
         };
-        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but uint8 [29] needs 32"));
+        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
-        assert!(refused(storage, &[28]).contains("COPY_SRC"));
+        // Indices and other arguments need no more. Reading back does.
+        let tensor = Tensor::from_buffer(&backend, storage, DType::U8, &[28]).unwrap();
+        let last = tensor.slice(&slice![-1]).unwrap();
+        assert_eq!(last.to_vec::<u8>().unwrap(), [27]);
+        let error = tensor.to_vec::<u8>().unwrap_err().to_string();
+        assert!(
+            error.contains("28 bytes lacks the usage COPY_SRC"),
+            "{error}"
+        );
         let error = Tensor::from_buffer(&Backend::cpu(), shared, DType::U8, &[28]).unwrap_err();
         assert!(
             error.to_string().contains("the backend is the CPU"),

@@ -374,7 +374,7 @@ fn halves_are_added_in_order() {
                 input.clone()
             };
             plan.unwrap()
-                .run_cpu_with(&updates, indices[..].into(), &mut sums)
+                .run_cpu_bytes(&updates, Some(indices[..].into()), &mut sums)
                 .unwrap();
             scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
         }

@@ -21,7 +21,8 @@ fn every_block_of_short_dimensions() {
                             assert_eq!(plan.shape(), expected_shape);
                             let mut got = vec![-1; expected.len()];
                             let bytes = bytemuck::cast_slice_mut(&mut got);
-                            plan.run_cpu(bytemuck::cast_slice(&input), bytes).unwrap();
+                            plan.run_cpu_bytes(bytemuck::cast_slice(&input), None, bytes)
+                                .unwrap();
                             assert_eq!(got, expected);
                         }
                         (Err(error), Err(expected)) => assert_eq!(kind(&error), expected.kind),

@@ -126,9 +126,9 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let row = [0; 4 << 10];
     let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
     let plan = rows.plan(DType::U8);
-    let run = |result: &mut [u8]| plan.run_cpu(&row, result);
+    let run = |result: &mut [u8]| plan.run_cpu_bytes(&row, None, result);
     let new = fastest(|| Array::<u8>::collect(plan.shape(), run))?;
-    let (mut kept, ()) = Array::<u8>::collect(plan.shape(), run)?;
+    let (mut kept, _) = Array::<u8>::collect(plan.shape(), run)?;
     let again = fastest(|| run(&mut kept.data))?;
     Ok((
         call / f64::from(calls),

@@ -70,8 +70,7 @@ pub enum CropError {
     /// them inside.
     #[error(
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
-         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero \
-         (--out-of-range zero)",
+         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero",
         Shape(x)
     )]
     BoxSize {
@@ -87,7 +86,7 @@ pub enum CropError {
     /// A box reaches outside of its item, or its box index names no item.
     #[error(
         "{outside} of {boxes} boxes reach outside of x {}, the first at {first}: correct them, or \
-         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)",
+         choose OutOfRange::Zero or OutOfRange::Clamp",
         Shape(x)
     )]
     Outside {

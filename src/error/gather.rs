@@ -121,8 +121,7 @@ pub enum GatherError {
     /// An index tuple points outside `params`.
     #[error(
         "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of params {}: \
-             correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
-             (--out-of-range clamp)",
+             correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
         Shape(params)
     )]
     OutOfRange {

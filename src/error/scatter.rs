@@ -109,8 +109,7 @@ pub enum ScatterError {
     /// An index tuple points outside the destination.
     #[error(
         "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of shape {}: \
-         correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
-         (--out-of-range clamp)",
+         correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
         Shape(shape)
     )]
     OutOfRange {

@@ -15,7 +15,7 @@ impl Gpu {
         source: &DeviceBytes,
         indices: Option<&DeviceBytes>,
     ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let dest = self.opened().allocate(plan.shape(), plan.element)?;
+        let dest = self.opened().allocate(plan.shape(), plan.dtype.size())?;
         self.change(plan, source, indices, &dest, true)
     }
 

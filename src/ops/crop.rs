@@ -59,7 +59,7 @@ impl CropOptions {
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
 /// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
-/// these tuples; [`Plan::run_cpu_with`] and [`Gpu::encode`](crate::Gpu::encode) take them.
+/// these tuples; [`Plan::run_cpu`] and [`Gpu::encode`](crate::Gpu::encode) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.
@@ -91,7 +91,7 @@ impl Plan {
     ///
     /// let mut result = [0; 8];
     /// let tuples = [0, 1, 0, 0, 2, 1];
-    /// let report = plan.run_cpu_with(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Indices::I32(&tuples), &mut result)?;
+    /// let report = plan.run_cpu(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Some(Indices::I32(&tuples)), &mut result)?;
     /// assert_eq!(result, [4, 5, 7, 8, 8, 9, 0, 0]);
     /// assert_eq!(report.first.unwrap().index, [0, 2, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -159,7 +159,7 @@ impl View {
             walked.collect(),
             items.chain(cropped).collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }

@@ -95,7 +95,7 @@ impl Plan {
     /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
     /// let plan = Plan::gather(&[2, 3], &[2], options, DType::U8)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0])), &mut result)?;
     /// assert_eq!(result, [3, 1, 6, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -152,7 +152,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }

@@ -29,7 +29,7 @@ impl Plan {
     /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
     /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::U8)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0, 1, 1]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0, 1, 1])), &mut result)?;
     /// assert_eq!(result, [3, 1, 5, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -82,7 +82,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }

@@ -34,7 +34,7 @@ impl Plan {
     /// let options = GatherOptions { negative: NegativeIndex::Wrap, ..GatherOptions::default() };
     /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::U8)?;
     /// let mut result = [0; 2];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[1, 0, 0, -1]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[1, 0, 0, -1])), &mut result)?;
     /// assert_eq!(result, [4, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -96,7 +96,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }

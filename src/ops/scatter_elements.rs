@@ -33,7 +33,7 @@ impl Plan {
     /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
     /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::U8)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu_with(&[10, 20], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu(&[10, 20], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -87,7 +87,7 @@ impl Plan {
         Ok(Self {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
-            element: dtype.size(),
+            dtype,
             source: indices.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {

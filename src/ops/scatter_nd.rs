@@ -127,7 +127,7 @@ impl Plan {
     ///
     /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::U8)?;
     /// let mut sums = [0xff; 4];
-    /// plan.run_cpu_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
+    /// plan.run_cpu(&[1, 2, 3], Some(Indices::I32(&[1, 3, 1])), &mut sums)?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -155,7 +155,7 @@ impl Plan {
     /// let options = ScatterOptions::default();
     /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::U8)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu_with(&[10, 20, 30, 40], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu(&[10, 20, 30, 40], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -209,7 +209,7 @@ impl Plan {
         Ok(Self {
             operation,
             shape: shape.to_vec(),
-            element: dtype.size(),
+            dtype,
             source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {

@@ -100,7 +100,7 @@ impl Plan {
     ///
     /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::U8)?;
     /// let mut block = [0; 3];
-    /// plan.run_cpu(&[0, 1, 2, 3, 4], &mut block)?;
+    /// plan.run_cpu(&[0, 1, 2, 3, 4], None, &mut block)?;
     /// assert_eq!(block, [1, 2, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -116,7 +116,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         Ok(Self::of_view(
             View::new(shape)?.slice_block(begin, size)?,
-            dtype.size(),
+            dtype,
         ))
     }
 }

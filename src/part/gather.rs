@@ -117,7 +117,7 @@ impl Plan {
             dims.collect(),
             coordinates.collect(),
             indices,
-            self.element,
+            self.dtype,
         )?;
         Ok(Part {
             source: found.ranges,

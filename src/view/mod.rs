@@ -36,7 +36,7 @@ use crate::{Error, error::ViewError, shape};
 /// let x: Vec<u8> = (0..12).collect();
 /// let plan = view.plan(DType::U8);
 /// let mut result = [0; 8];
-/// plan.run_cpu(&x, &mut result)?;
+/// plan.run_cpu_bytes(&x, None, &mut result)?;
 /// assert_eq!(result, [7, 11, 6, 10, 5, 9, 4, 8]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```

@@ -250,8 +250,10 @@ impl Device {
         let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
-            None => plan.run_cpu(source, &mut dest).map(|()| None)?,
-            Some(indices) => plan.run_cpu_with(source, indices, &mut dest).map(Some)?,
+            None => plan.run_cpu_bytes(source, None, &mut dest).map(|_| None)?,
+            Some(indices) => plan
+                .run_cpu_bytes(source, Some(indices), &mut dest)
+                .map(Some)?,
         };
         Ok((dest, report))
     }

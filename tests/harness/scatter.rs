@@ -249,7 +249,7 @@ impl Device {
             return Ok((aligned, report));
         }
         let mut dest = before.to_vec();
-        let report = plan.run_cpu_with(updates, indices, &mut dest);
+        let report = plan.run_cpu_bytes(updates, Some(indices), &mut dest);
         Ok((dest, report))
     }
 }

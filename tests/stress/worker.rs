@@ -163,7 +163,7 @@ impl<'a> Worker<'a> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu(&bytes, &mut expected)?;
+        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
         if expected.is_empty() {
             return Ok(());
         }
@@ -200,7 +200,7 @@ impl<'a> Worker<'a> {
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        let missing = plan.run_cpu_with(&bytes, Indices::I32(&ids), &mut expected)?;
+        let missing = plan.run_cpu_bytes(&bytes, Some(Indices::I32(&ids)), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
         let tuples = backend.upload((&ids, &[count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
@@ -225,7 +225,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
         let mut expected = bytes.clone();
-        plan.run_cpu(&[200], &mut expected)?;
+        plan.run_cpu_bytes(&[200], None, &mut expected)?;
         let mut changed = tensor.clone();
         let value = self.shared.backend.upload((&[200_u8], &[]))?;
         changed.slice_update(&spec, &value)?;
@@ -240,7 +240,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu(&bytes, &mut expected)?;
+        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop(tensor);
         self.keep(Kept::Tensor(Box::new(sliced), expected))

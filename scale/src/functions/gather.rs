@@ -56,7 +56,7 @@ impl TensorFunction for Gather {
             .gather(&shape, options, params.dtype())
             .map_err(failed)?;
         let integers = batch.integers(1, !shared)?;
-        let report = plan.run_cpu_with(&batch.columns[0].bytes(), integers.indices(), result);
+        let report = plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
         let report = report.map_err(failed)?;
         Ok(Outside::of(
             report,

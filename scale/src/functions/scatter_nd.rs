@@ -53,7 +53,7 @@ impl TensorFunction for ScatterNd {
         let plan = plan.map_err(failed)?;
         let bytes = batch.repeated_bytes(1);
         let report = plan
-            .run_cpu_with(&bytes, Indices::I64(&tuples), result)
+            .run_cpu_bytes(&bytes, Some(Indices::I64(&tuples)), result)
             .map_err(failed)?;
         Ok(Outside::of(report, options.out_of_range, &shape, |first| {
             let (row, position) = (first.position[0], &first.position[1..]);

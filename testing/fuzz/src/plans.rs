@@ -42,13 +42,13 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let source = vec![7; plan.source_bytes()];
     let mut dest = vec![9; plan.result_bytes()];
     if indices.is_none() {
-        plan.run_cpu(&source, &mut dest).expect("buffers that fit");
+        plan.run_cpu_bytes(&source, None, &mut dest).expect("buffers that fit");
         return Ok(());
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
     // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
-    match plan.run_cpu_with(&source, Indices::I64(&values), &mut dest) {
+    match plan.run_cpu_bytes(&source, Some(Indices::I64(&values)), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
