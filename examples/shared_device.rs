@@ -33,7 +33,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's device. Its limits are WebGPU's defaults.
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let adapter = candidates.iter().find(|candidate| candidate.fits());
+    let adapter = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none());
     let adapter = adapter.ok_or("there is no adapter")?;
     let opened = adapter
         .adapter

@@ -25,8 +25,15 @@
 // | `lock` | locks mutexes after panics too |
 // | `guide` | documentation for users of other APIs |
 
-mod array;
+// rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.
 mod backend;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod tensor;
+
+mod ops;
+
+mod array;
 mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub mod cost;
@@ -35,8 +42,6 @@ mod dtype;
 mod element;
 pub mod error;
 mod explain;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod host_pool;
@@ -44,7 +49,6 @@ mod layout;
 mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-mod ops;
 mod part;
 mod pending;
 mod plan;
@@ -53,7 +57,6 @@ mod shape;
 pub mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod stream;
-mod tensor;
 mod text;
 mod view;
 mod walk;

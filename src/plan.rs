@@ -176,9 +176,9 @@ impl Plan {
     ///
     /// [`Error::DTypeMismatch`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
     /// `dest` does not have the length that the plan needs;
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
-    /// [`CropError::Outside`](crate::error::CropError::Outside) or
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) if a tuple is out of range and the plan's
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange),
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) or
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if a tuple is out of range and the plan's
     /// policy makes that an error.
     pub fn run_cpu<T: Element>(
         &self,
@@ -227,12 +227,6 @@ impl Plan {
                 needed: self.dtype,
             }),
         }
-    }
-}
-
-impl AsRef<Self> for Plan {
-    fn as_ref(&self) -> &Self {
-        self
     }
 }
 
@@ -352,22 +346,30 @@ impl Plan {
         })
     }
 
-    /// This plan for indices of this type on a GPU; plans are made for [`IndexType::I32`]. On the CPU, a plan takes indices
-    /// of every type.
+    /// This plan for indices of type `i32`, `i64` or `u32` on a GPU; plans are made for `i32`. On the CPU, a plan takes
+    /// indices of every type.
     ///
     /// Only [`Gpu::prepare`](crate::Gpu::prepare) needs to be told: it prepares a plan for this type, while recording
     /// calls know the type of the indices that they are given.
     ///
     /// ```
-    /// use wgslice::{options::{GatherOptions, IndexType}, DType, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
     /// let plan = Plan::gather(&[50_000, 768], &[512], GatherOptions::default(), DType::F16)?
-    ///     .for_indices(IndexType::I64);
+    ///     .for_indices(DType::I64)?;
     /// # let _ = plan;
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    #[must_use]
-    pub fn for_indices(self, index: IndexType) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexDType`] for another type.
+    pub fn for_indices(self, index: DType) -> Result<Self, Error> {
+        let argument = "indices";
+        Ok(self.of_index_type(IndexType::of(index, argument)?))
+    }
+
+    fn of_index_type(self, index: IndexType) -> Self {
         Self {
             indices: self.indices.map(|indices| IndexTensor { index, ..indices }),
             ..self
@@ -378,7 +380,9 @@ impl Plan {
     #[cfg(feature = "gpu")]
     pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
         match &self.indices {
-            Some(indices) if indices.index != index => Cow::Owned(self.clone().for_indices(index)),
+            Some(indices) if indices.index != index => {
+                Cow::Owned(self.clone().of_index_type(index))
+            }
             _ => Cow::Borrowed(self),
         }
     }

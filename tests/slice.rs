@@ -37,14 +37,11 @@ fn every_block_of_short_dimensions() {
 #[test]
 fn entries_are_counted() {
     for (begin, size) in [(&[0][..], &[1][..]), (&[0, 0], &[1]), (&[0; 3], &[1; 3])] {
-        let error = View::new(&[3, 4])
-            .unwrap()
-            .slice_block(begin, size)
-            .unwrap_err();
+        let error = SliceSpec::block(&[3, 4], begin, size).unwrap_err();
         assert_eq!(kind(&error), "slice_vectors");
     }
     assert_eq!(
-        View::new(&[]).unwrap().slice_block(&[], &[]).unwrap(),
+        SliceSpec::block(&[], &[], &[]).unwrap().view(&[]).unwrap(),
         View::new(&[]).unwrap()
     );
 }

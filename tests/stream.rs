@@ -231,6 +231,6 @@ mod fallback {
         assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));
         // An invalid argument of the caller is not a reason to fall back.
         let error = backend.slice((&[1u32], &[1]), &slice![9]).unwrap_err();
-        assert!(matches!(error, Error::Spec(_)));
+        assert!(matches!(error, Error::Argument(_)));
     }
 }

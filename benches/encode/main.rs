@@ -25,7 +25,9 @@ const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("adapters");
-    let Some(Candidate { adapter, .. }) = candidates.iter().find(|candidate| candidate.fits())
+    let Some(Candidate { adapter, .. }) = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none())
     else {
         return eprintln!("no figures: no adapter");
     };

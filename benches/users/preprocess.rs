@@ -355,7 +355,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
                     gpu.encode(
                         pass,
-                        view.plan(DType::U8),
+                        &view.plan(DType::U8),
                         Buffers {
                             source: src.slice(..),
                             indices: None,

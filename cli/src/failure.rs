@@ -61,7 +61,8 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command chooses instead.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
+    ("or box_indices that", "or --box-indices that"),
     ("OutOfRange::Zero", "--out-of-range zero"),
     ("OutOfRange::Clamp", "--out-of-range clamp"),
     ("Combine::Add", "--combine add"),

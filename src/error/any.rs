@@ -1,9 +1,7 @@
 //! [`Error`], which has the errors of the other files as its variants.
 
-use super::{
-    Cause, CropError, GatherError, ParseError, ScatterError, SpecError, TextureError, ViewError,
-};
-use crate::text::Shape;
+use super::{ArgumentError, Cause, ParseError};
+use crate::{Report, text::Shape};
 
 /// Any error of an operation.
 ///
@@ -23,28 +21,17 @@ use crate::text::Shape;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The slice contradicts itself or does not fit the shape, or `dy` does not have the shape of the slice.
+    /// Arguments that contradict each other, or that do not fit the shape.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Argument(#[from] ArgumentError),
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A view or a tensor cannot be permuted, broadcast or reshaped as asked, or a plan has no such part.
-    #[error(transparent)]
-    View(#[from] ViewError),
-    /// Params, indices, axis and batch dimensions do not fit together, or an index is out of range.
-    #[error(transparent)]
-    Gather(#[from] GatherError),
-    /// The boxes of a crop do not match the array, or a box reaches outside of the item that it is cut from.
-    #[error(transparent)]
-    Crop(#[from] CropError),
-    /// Indices, updates and the destination do not match, the combination is not defined for the element type, or an
-    /// index is out of range.
-    #[error(transparent)]
-    Scatter(#[from] ScatterError),
-    /// A texture, or a selection of its texels, cannot be read or written.
-    #[error(transparent)]
-    Texture(#[from] TextureError),
+    /// An index tuple points outside the array that it indexes, or a box reaches outside of its item, and the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report says which is the first, and how many there
+    /// are.
+    #[error("{}", .0.problem())]
+    OutOfRange(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \

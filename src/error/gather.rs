@@ -1,13 +1,12 @@
 //! Errors of gathers. If several errors apply to an operation of TensorFlow, the one that TensorFlow raises is
 //! returned.
 
-use super::{InvalidIndex, axes::Axes};
+use super::axes::Axes;
 use crate::text::Shape;
 
 /// `params`, `indices`, the axis and `batch_dims` do not fit together, or an index is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GatherError {
+pub(crate) enum GatherError {
     /// `params` is a scalar.
     #[error("params is a scalar: it must have at least one dimension")]
     ParamsRank,
@@ -117,21 +116,5 @@ pub enum GatherError {
         params: Vec<usize>,
         /// The number of index tuples.
         tuples: usize,
-    },
-    /// An index tuple points outside `params`.
-    #[error(
-        "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of params {}: \
-             correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
-        Shape(params)
-    )]
-    OutOfRange {
-        /// The first out-of-range tuple.
-        first: InvalidIndex,
-        /// The number of out-of-range tuples.
-        out_of_range: usize,
-        /// The number of all tuples.
-        tuples: usize,
-        /// The shape of `params`.
-        params: Vec<usize>,
     },
 }

@@ -1,7 +1,10 @@
 //! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
 //! error has these.
 
+use any::Error;
+
 pub(crate) mod any;
+mod argument;
 mod axes;
 mod cause;
 mod crop;
@@ -13,12 +16,13 @@ mod spec;
 mod texture;
 mod view;
 
+pub use argument::ArgumentError;
 pub use cause::Cause;
-pub use crop::CropError;
-pub use gather::GatherError;
+pub(crate) use crop::CropError;
+pub(crate) use gather::GatherError;
 pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
-pub use scatter::ScatterError;
-pub use spec::SpecError;
-pub use texture::TextureError;
-pub use view::ViewError;
+pub(crate) use scatter::ScatterError;
+pub(crate) use spec::SpecError;
+pub(crate) use texture::TextureError;
+pub(crate) use view::ViewError;

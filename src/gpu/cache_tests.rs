@@ -234,7 +234,7 @@ fn a_prepared_plan_stays_prepared() {
     for _ in 0..10_000 {
         gpu.encode(
             &mut encoder,
-            plan(8),
+            &plan(8),
             Buffers {
                 source: buffers[0].slice(..),
                 indices: None,

@@ -29,17 +29,11 @@ pub struct Prepared<T = Plan> {
     _works: Arc<[Arc<Work>]>,
 }
 
-/// What was prepared.
+/// What was prepared, so that `&prepared` goes where `&plan` or `&texels` does.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.of
-    }
-}
-
-impl<T> AsRef<T> for Prepared<T> {
-    fn as_ref(&self) -> &T {
         &self.of
     }
 }

@@ -7,7 +7,7 @@ use super::{
     Gpu,
     engine::{argument::Argument, record::Target},
 };
-use crate::{Error, Pending, Plan, Report, options::IndexType};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType};
 use std::borrow::Cow;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -145,10 +145,9 @@ impl Gpu {
     pub fn encode<'p>(
         &self,
         into: &mut impl Recorder<'p>,
-        plan: impl AsRef<Plan>,
+        plan: &Plan,
         buffers: Buffers<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let plan = plan.as_ref();
         let (indices, plan) = match buffers.indices {
             Some(indices) => {
                 let (indices, plan) = indices.of(plan);

@@ -43,9 +43,9 @@ pub struct CropOptions {
     /// |---|---|---|
     /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
-    /// | [`OutOfRange::Error`] | [`CropError::Outside`] | [`CropError::Outside`] |
+    /// | [`OutOfRange::Error`] | [`Error::OutOfRange`](crate::Error::OutOfRange) | [`Error::OutOfRange`](crate::Error::OutOfRange) |
     ///
-    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`CropError::BoxSize`].
+    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`](crate::Error::Argument).
     pub out_of_range: OutOfRange,
 }
 
@@ -99,7 +99,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`CropError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn crop(
         x: &[usize],
         boxes: Boxes,
@@ -185,7 +185,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`CropError`], [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
     pub fn crop<'a, T, I>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -258,7 +258,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`CropError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
     /// indices or flips of another type or device; or an error of the device.
     pub fn crop(
         &self,

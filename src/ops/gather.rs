@@ -102,7 +102,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather(
         params: &[usize],
         indices: &[usize],
@@ -189,32 +189,6 @@ impl Backend {
             params.gather(indices, options, T::DTYPE)
         })
     }
-
-    /// [`Backend::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of `params`.
-    /// The errors are those of [`Backend::gather`].
-    ///
-    /// ```
-    /// use wgslice::Backend;
-    ///
-    /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
-    /// let (array, _) = Backend::cpu().batch_gather(scores, (&[1, 0], &[2, 1]))?;
-    /// assert_eq!(array.data, [0.7, 0.5]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn batch_gather<'a, T, I>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
-        self.gather_by(params, indices, |params, indices| {
-            params.gather(indices, GatherOptions::batch(indices.len()), T::DTYPE)
-        })
-    }
 }
 
 impl Tensor {
@@ -238,12 +212,6 @@ impl Tensor {
         options: GatherOptions,
     ) -> Result<(Self, Pending<Report>), Error> {
         self.view().gather(indices, options)
-    }
-
-    /// [`Tensor::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of this tensor.
-    /// The errors are those of [`Tensor::gather`].
-    pub fn batch_gather(&self, indices: &Self) -> Result<(Self, Pending<Report>), Error> {
-        self.gather(indices, GatherOptions::batch(indices.rank()))
     }
 }
 

@@ -36,7 +36,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather_elements(
         params: &[usize],
         indices: &[usize],

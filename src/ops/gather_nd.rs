@@ -41,7 +41,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
@@ -119,7 +119,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`GatherError`], [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
     pub fn gather_nd<'a, T, I>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
@@ -167,7 +167,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
     /// indices on another device; or an error of the device.
     pub fn gather_nd(
         &self,

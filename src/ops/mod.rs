@@ -46,7 +46,7 @@ pub mod options {
         ops::{
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
-            index::{IndexType, NegativeIndex, OutOfRange},
+            index::{NegativeIndex, OutOfRange},
             scatter_nd::{Order, ScatterOptions},
         },
     };

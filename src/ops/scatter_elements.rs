@@ -40,7 +40,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn scatter_elements(
         shape: &[usize],
         indices: &[usize],

@@ -134,7 +134,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -162,7 +162,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn tensor_scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -246,7 +246,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
     pub fn scatter_nd<'a, T, I>(
         &self,
@@ -361,7 +361,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
     pub fn tensor_scatter_nd(

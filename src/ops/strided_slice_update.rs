@@ -33,7 +33,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError) as TensorFlow raises it; [`ViewError::Broadcast`];
+    /// [`Error::Argument`](crate::Error::Argument) as TensorFlow raises it; [`Error::Argument`](crate::Error::Argument);
     /// [`Error::ShapeTooLarge`].
     pub fn slice_update(
         shape: &[usize],

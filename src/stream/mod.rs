@@ -105,7 +105,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError), [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::ShapeTooLarge`].
     pub fn stream(
         &self,
         shape: &[usize],

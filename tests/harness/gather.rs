@@ -5,7 +5,7 @@ use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor, View,
-    error::{GatherError, InvalidIndex},
+    error::InvalidIndex,
     options::{GatherOptions, NegativeIndex, OutOfRange},
 };
 use wgslice_vectors::Step;
@@ -345,19 +345,8 @@ impl<'a> Case<'a> {
                             assert_same(&values, &got, dtype.size(), &what);
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
-                        Err(Error::Gather(GatherError::OutOfRange {
-                            first,
-                            out_of_range,
-                            tuples,
-                            params,
-                        })) if errs => {
-                            let report = Found {
-                                first: Some(first),
-                                out_of_range,
-                                tuples,
-                                shape: params,
-                            };
-                            report.check(self, &expected.bad_rows, &what);
+                        Err(Error::OutOfRange(report)) if errs => {
+                            self.check_report(&expected.bad_rows, &report, &what);
                         }
                         Err(error) => panic!("{}: {error}", what()),
                     }

@@ -111,7 +111,10 @@ pub(crate) fn candidates() -> Vec<Candidate> {
 
 fn fitting(options: &AdapterOptions) -> Vec<Candidate> {
     let found = pollster::block_on(options.adapters()).expect("options");
-    found.into_iter().filter(Candidate::fits).collect()
+    found
+        .into_iter()
+        .filter(|found| found.refused.is_none())
+        .collect()
 }
 
 /// Opens devices of several kinds on every adapter that the library accepts, and of all kinds on the adapter that

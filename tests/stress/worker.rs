@@ -180,7 +180,7 @@ impl<'a> Worker<'a> {
             dest: to,
         };
         match prepared {
-            true => gpu.encode(&mut encoder, gpu.prepare(&plan)?, buffers)?,
+            true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, buffers)?,
             false => gpu.encode(&mut encoder, &plan, buffers)?,
         };
         gpu.queue().submit([encoder.finish()]);

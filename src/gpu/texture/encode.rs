@@ -33,15 +33,14 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`TextureError::Usage`]; [`TextureError::NotOnGl`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument); as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
     /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,
         encoder: &mut CommandEncoder,
-        texels: impl AsRef<Texels>,
+        texels: &Texels,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let texels = texels.as_ref();
         let dest = Argument::of("dest", dest, texels.bytes());
         self.record_from_texture(encoder, texels, dest)
     }
@@ -73,9 +72,8 @@ impl Gpu {
         &self,
         encoder: &mut CommandEncoder,
         source: BufferSlice<'_>,
-        texels: impl AsRef<Texels>,
+        texels: &Texels,
     ) -> Result<(), Error> {
-        let texels = texels.as_ref();
         let source = Argument::of("source", source, texels.bytes());
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
     }

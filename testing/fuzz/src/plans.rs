@@ -98,7 +98,8 @@ fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result
                 wide.extend(at.shape());
                 at.broadcast_to(&wide)
             }
-            2 => at.slice_block(&integers(u, rank)?, &integers(u, rank)?),
+            2 => SliceSpec::block(at.shape(), &integers(u, rank)?, &integers(u, rank)?)
+                .and_then(|spec| at.slice(&spec)),
             _ => SliceSpec::try_from(&slice(u, rank)?).and_then(|spec| at.slice(&spec)),
         };
     }
