@@ -86,7 +86,7 @@ impl Plan {
     /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
     /// let boxes = Boxes { count: 2, box_indices: true, flips: false };
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
-    /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::U8)?;
+    /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::I32)?;
     /// assert_eq!(plan.shape(), [2, 2, 2]);
     ///
     /// let mut result = [0; 8];

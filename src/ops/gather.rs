@@ -93,7 +93,7 @@ impl Plan {
     /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
     ///
     /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
-    /// let plan = Plan::gather(&[2, 3], &[2], options, DType::U8)?;
+    /// let plan = Plan::gather(&[2, 3], &[2], options, DType::I32)?;
     /// let mut result = [0; 4];
     /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0])), &mut result)?;
     /// assert_eq!(result, [3, 1, 6, 4]);

@@ -32,7 +32,7 @@ impl Plan {
     /// use wgslice::{options::{GatherOptions, NegativeIndex}, DType, Indices, Plan};
     ///
     /// let options = GatherOptions { negative: NegativeIndex::Wrap, ..GatherOptions::default() };
-    /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::U8)?;
+    /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 2];
     /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[1, 0, 0, -1])), &mut result)?;
     /// assert_eq!(result, [4, 3]);

@@ -31,7 +31,7 @@ impl Plan {
     /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
     /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
-    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::U8)?;
+    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
     /// plan.run_cpu(&[10, 20], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);

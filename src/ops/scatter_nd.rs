@@ -125,7 +125,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::U8)?;
+    /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::I32)?;
     /// let mut sums = [0xff; 4];
     /// plan.run_cpu(&[1, 2, 3], Some(Indices::I32(&[1, 3, 1])), &mut sums)?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
@@ -153,7 +153,7 @@ impl Plan {
     /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
     /// let options = ScatterOptions::default();
-    /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::U8)?;
+    /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
     /// plan.run_cpu(&[10, 20, 30, 40], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);

@@ -80,7 +80,7 @@ impl Plan {
     /// ```
     /// use wgslice::{DType, Plan};
     ///
-    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::U8)?;
+    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::I32)?;
     /// let mut block = [0; 3];
     /// plan.run_cpu(&[0, 1, 2, 3, 4], None, &mut block)?;
     /// assert_eq!(block, [1, 2, 3]);

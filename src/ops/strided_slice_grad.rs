@@ -21,7 +21,7 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::U8)?;
+    /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::I32)?;
     /// let mut gradient = [0xff; 5];
     /// plan.run_cpu(&[1, 2, 3], None, &mut gradient)?;
     /// assert_eq!(gradient, [3, 0, 2, 0, 1]);

@@ -24,7 +24,7 @@ impl Plan {
     /// use wgslice::{slice, DType, Plan};
     ///
     /// // x[::-1, 1] = 7 for x of shape [2, 3]
-    /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::U8)?;
+    /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::I32)?;
     /// let mut x = [1, 2, 3, 4, 5, 6];
     /// plan.run_cpu(&[7], None, &mut x)?;
     /// assert_eq!(x, [1, 7, 3, 4, 7, 6]);
