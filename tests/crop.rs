@@ -404,7 +404,7 @@ fn an_error_names_the_first_box_outside() {
     assert_eq!(
         error.to_string(),
         "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [1, 3]: correct them, or \
-         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)"
+         choose OutOfRange::Zero or OutOfRange::Clamp"
     );
 }
 
