@@ -1,6 +1,6 @@
 //! Measures how many bytes updates, gradients and scatters read and write per second.
 //!
-//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu_with`,
+//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu`,
 //! which writes to the same buffer each time. A GPU figure is the time to record one plan, submit it and wait for it.
 //! An update reads the value and writes as many bytes. A gradient reads the value and writes the whole result. A
 //! scatter reads the updates and writes as many bytes, and if it adds, it also reads as many from the destination.
@@ -21,7 +21,7 @@ use read_buffer::read_buffer;
 use std::hint::black_box;
 use wgslice::{
     DType, Indices, Plan, SliceSpec,
-    gpu::DeviceIndices,
+    gpu::{Buffers, DeviceIndices},
     options::{Combine, ScatterOptions},
 };
 
@@ -165,7 +165,7 @@ impl Case {
             Rows(rows, combine) => {
                 let rows = once_smaller(rows);
                 let options = ScatterOptions {
-                    combine,
+                    combine: Some(combine),
                     ..ScatterOptions::default()
                 };
                 let updates = [&[rows], &shape[1..]].concat();
@@ -225,7 +225,9 @@ impl Case {
             Update(_) | Fill(_) | Grad(_) => {
                 let slice = self.slice();
                 let mut values = vec![0; slice.result_bytes()];
-                slice.run_cpu(result, &mut values).expect("a slice");
+                slice
+                    .run_cpu_bytes(result, None, &mut values)
+                    .expect("a slice");
                 for values in values.chunks(source.len()) {
                     assert!(values == source, "{name}: other values");
                 }
@@ -277,7 +279,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     let source = case.source(&plan);
     let mut dest = vec![0; plan.result_bytes()];
     let run = |dest: &mut [u8]| {
-        plan.run_cpu_with(&source, Indices::I32(&indices), dest)
+        plan.run_cpu_bytes(&source, Some(Indices::I32(&indices)), dest)
             .expect("lengths of the plan");
     };
     run(&mut dest);
@@ -320,14 +322,13 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         gpu.queue()
             .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
         let record = |encoder: &mut wgpu::CommandEncoder| {
-            let (source, dest) = (source.slice(..), dest.slice(..));
-            if let Rows(..) = case.what {
-                let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode_scatter(encoder, &plan, source, tuples, dest)
-                    .map(drop)
-            } else {
-                gpu.encode(encoder, &plan, source, dest)
-            }
+            let tuples = DeviceIndices::I32(tuples.slice(..));
+            let buffers = Buffers {
+                source: source.slice(..),
+                indices: matches!(case.what, Rows(..)).then_some(tuples),
+                dest: dest.slice(..),
+            };
+            gpu.encode(encoder, &plan, buffers).map(drop)
         };
         if let Err(error) = record(&mut gpu.device().create_command_encoder(&Default::default())) {
             eprintln!("gpu/{}: {error}", case.name);

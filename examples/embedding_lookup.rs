@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
     DType, Gpu, Plan, Report,
-    gpu::{AdapterOptions, DeviceIndices},
-    options::GatherNdOptions,
+    gpu::{AdapterOptions, Buffers, DeviceIndices},
+    options::GatherOptions,
 };
 
 const VOCABULARY: usize = 5000;
@@ -172,7 +172,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = Plan::gather_nd(
         &[VOCABULARY, DIM],
         &ids,
-        GatherNdOptions::default(),
+        GatherOptions::default(),
         DType::F32,
     )?;
     println!("{}", gpu.explain(&plan));
@@ -190,7 +190,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut encoder = device.create_command_encoder(&Default::default());
         let tuples = DeviceIndices::I32(ids.slice(..));
         let (params, dest) = (table.slice(..), rows.slice(..));
-        let report = gpu.encode_gather(&mut encoder, &plan, params, tuples, dest)?;
+        let report = gpu.encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source: params,
+                indices: Some(tuples),
+                dest,
+            },
+        )?;
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);

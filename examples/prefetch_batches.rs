@@ -11,7 +11,11 @@
 
 use std::time::{Duration, Instant};
 use wgpu::BufferUsages;
-use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions, slice};
+use wgslice::{
+    DType, Gpu, Plan, SliceSpec,
+    gpu::{AdapterOptions, Buffers},
+    slice,
+};
 
 const BATCHES: usize = 48;
 const IMAGES: usize = 16;
@@ -193,7 +197,15 @@ fn train(
         encoder.copy_buffer_to_buffer(&slot.upload, 0, &slot.raw, 0, slot.raw.size());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            gpu.encode_in_pass(&mut pass, &plan, slot.raw.slice(..), slot.cropped.slice(..))?;
+            gpu.encode(
+                &mut pass,
+                &plan,
+                Buffers {
+                    source: slot.raw.slice(..),
+                    indices: None,
+                    dest: slot.cropped.slice(..),
+                },
+            )?;
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, &slot.bindings, &[]);
             pass.dispatch_workgroups(u32::try_from(IMAGES)?, 1, 1);

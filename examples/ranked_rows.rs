@@ -10,7 +10,7 @@
 use wgslice::{
     Backend,
     gpu::AdapterOptions,
-    options::{Combine, GatherElementsOptions, NegativeIndex, ScatterElementsOptions},
+    options::{Combine, GatherOptions, NegativeIndex, ScatterOptions},
 };
 
 const ROWS: usize = 500;
@@ -40,20 +40,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let scores = backend.upload((&scores, &[ROWS, COLUMNS]))?;
     let columns = backend.upload((&columns, &[ROWS, BEST]))?;
-    let options = GatherElementsOptions {
-        axis: 1,
+    let options = GatherOptions {
+        axis: Some(1),
         negative: NegativeIndex::Wrap,
-        ..GatherElementsOptions::default()
+        ..GatherOptions::default()
     };
     let (best, _) = scores.gather_elements(&columns, options)?;
 
     let mut mask = backend.upload((&vec![0u8; ROWS * COLUMNS], &[ROWS, COLUMNS]))?;
     let ones = backend.upload((&vec![1u8; ROWS * BEST], &[ROWS, BEST]))?;
-    let options = ScatterElementsOptions {
-        axis: 1,
+    let options = ScatterOptions {
+        axis: Some(1),
         negative: NegativeIndex::Wrap,
-        combine: Combine::Update,
-        ..ScatterElementsOptions::default()
+        combine: Some(Combine::Update),
+        ..ScatterOptions::default()
     };
     mask.scatter_elements(&columns, &ones, options)?;
 

@@ -9,7 +9,11 @@
 //! ```
 
 use wgpu::util::DeviceExt;
-use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
+use wgslice::{
+    DType, Gpu, Plan,
+    gpu::{AdapterOptions, Buffers},
+    slice,
+};
 
 const ROWS: usize = 6;
 const COLUMNS: usize = 5;
@@ -29,7 +33,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's device. Its limits are WebGPU's defaults.
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let adapter = candidates.iter().find(|candidate| candidate.fits());
+    let adapter = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none());
     let adapter = adapter.ok_or("there is no adapter")?;
     let opened = adapter
         .adapter
@@ -101,7 +107,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        gpu.encode_in_pass(&mut pass, &plan, input.slice(..), sliced.slice(..))?;
+        gpu.encode(
+            &mut pass,
+            &plan,
+            Buffers {
+                source: input.slice(..),
+                indices: None,
+                dest: sliced.slice(..),
+            },
+        )?;
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bindings, &[]);
         pass.dispatch_workgroups(3, 1, 1);

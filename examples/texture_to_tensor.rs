@@ -43,7 +43,9 @@ fn colour(corner: Corner) -> @location(0) vec4<f32> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's device, and wgslice on it.
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let adapter = candidates.iter().find(|candidate| candidate.fits());
+    let adapter = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none());
     let adapter = adapter.ok_or("there is no adapter")?;
     let opened = adapter
         .adapter

@@ -4,11 +4,10 @@ use crate::DType;
 use std::fmt;
 
 /// What a row of updates does to its slice of the destination. The slice consists of the elements that the row's index
-/// tuple points at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// tuple points at. [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) has the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
-    #[default]
     Add,
     /// Subtracts the row from the slice. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
     Sub,

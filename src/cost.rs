@@ -219,7 +219,7 @@ mod tests {
     use super::{count::tests::plan, *};
     use crate::{
         DType,
-        options::{Boxes, CropOptions, GatherNdOptions},
+        options::{Boxes, CropOptions, GatherOptions},
     };
     use Location::{Device, Host};
 
@@ -269,7 +269,7 @@ mod tests {
         let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         let difference = |rows: [usize; 2]| {
             let [near, far] = rows.map(|rows| {
-                let options = GatherNdOptions::default();
+                let options = GatherOptions::default();
                 let gather = Plan::gather_nd(&[rows], &[1000, 1], options, DType::U8).unwrap();
                 ROUND.estimate(&gather, Host, Device).cpu
             });
@@ -339,7 +339,7 @@ mod tests {
             Plan::gather_nd(
                 &[1 << 20],
                 &[count, 1],
-                GatherNdOptions::default(),
+                GatherOptions::default(),
                 DType::F32,
             )
             .unwrap()

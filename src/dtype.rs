@@ -7,7 +7,7 @@
 use std::fmt;
 
 macro_rules! dtypes {
-    ($($dtype:ident, $name:literal, $bytes:literal, $what:literal;)*) => {
+    ($($dtype:ident, $rust:literal, $name:literal, $bytes:literal, $what:literal;)*) => {
         /// The fixed-size element types that the crate works on.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -26,7 +26,25 @@ macro_rules! dtypes {
                 }
             }
 
-            /// TensorFlow's name of the type, such as `"float32"`.
+            const fn rust_name(self) -> &'static str {
+                match self {
+                    $(Self::$dtype => $rust,)*
+                }
+            }
+
+            /// The type of unsigned numbers of `bytes` bytes, or of 16 if `bytes` is more than 8.
+            #[cfg(not(target_arch = "wasm32"))]
+            pub(crate) const fn of_size(bytes: usize) -> Self {
+                match bytes {
+                    1 => Self::U8,
+                    2 => Self::U16,
+                    4 => Self::U32,
+                    8 => Self::U64,
+                    _ => Self::Complex128,
+                }
+            }
+
+            /// TensorFlow's and NumPy's name of the type, such as `"float32"`. Rust's, such as `f32`, is printed.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$dtype => $name,)*
@@ -37,26 +55,27 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    Bool, "bool", 1, "One byte, 0 or 1. Other values are moved unchanged, and become `true` in Rust; what a scatter makes \
+    Bool, "bool", "bool", 1, "One byte, 0 or 1. Other values are moved unchanged, and become `true` in Rust; what a scatter makes \
         of them when it combines elements is unspecified.";
-    I8, "int8", 1, "Signed 8-bit integer.";
-    U8, "uint8", 1, "Unsigned 8-bit integer.";
-    I16, "int16", 2, "Signed 16-bit integer.";
-    U16, "uint16", 2, "Unsigned 16-bit integer.";
-    F16, "float16", 2, "IEEE 754 half precision.";
-    BF16, "bfloat16", 2, "The upper 16 bits of an `f32`.";
-    I32, "int32", 4, "Signed 32-bit integer.";
-    U32, "uint32", 4, "Unsigned 32-bit integer.";
-    F32, "float32", 4, "IEEE 754 single precision.";
-    I64, "int64", 8, "Signed 64-bit integer.";
-    U64, "uint64", 8, "Unsigned 64-bit integer.";
-    F64, "float64", 8, "IEEE 754 double precision.";
-    Complex64, "complex64", 8, "A complex number of two `f32`: the real part, then the imaginary part.";
-    Complex128, "complex128", 16, "A complex number of two `f64`: the real part, then the imaginary part.";
+    I8, "i8", "int8", 1, "Signed 8-bit integer.";
+    U8, "u8", "uint8", 1, "Unsigned 8-bit integer.";
+    I16, "i16", "int16", 2, "Signed 16-bit integer.";
+    U16, "u16", "uint16", 2, "Unsigned 16-bit integer.";
+    F16, "f16", "float16", 2, "IEEE 754 half precision.";
+    BF16, "bf16", "bfloat16", 2, "The upper 16 bits of an `f32`.";
+    I32, "i32", "int32", 4, "Signed 32-bit integer.";
+    U32, "u32", "uint32", 4, "Unsigned 32-bit integer.";
+    F32, "f32", "float32", 4, "IEEE 754 single precision.";
+    I64, "i64", "int64", 8, "Signed 64-bit integer.";
+    U64, "u64", "uint64", 8, "Unsigned 64-bit integer.";
+    F64, "f64", "float64", 8, "IEEE 754 double precision.";
+    Complex64, "complex64", "complex64", 8, "A complex number of two `f32`: the real part, then the imaginary part.";
+    Complex128, "complex128", "complex128", 16, "A complex number of two `f64`: the real part, then the imaginary part.";
 }
 
+/// Prints Rust's name of the type, such as `f32`; `complex64` and `complex128`, which Rust has no types for.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.rust_name())
     }
 }

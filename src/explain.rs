@@ -35,11 +35,11 @@ impl Plan {
         let in_place = if self.is_in_place() { ", in place" } else { "" };
         let (unit, form) = match self.walk() {
             Some(walk) => (walk.unit, walk.to_string()),
-            None => (self.element, "nothing is selected".into()),
+            None => (self.dtype.size(), "nothing is selected".into()),
         };
         let units = counted(unit, "byte", "bytes");
         let (read, written) = self.moved_bytes();
-        let element = self.element;
+        let element = self.dtype.size();
         format!(
             "{name} {source} -> {shape}{in_place}\n  \
              form   {form}\n  \

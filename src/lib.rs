@@ -23,10 +23,17 @@
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `lock` | locks mutexes after panics too |
-// | `reference`, `guide` | the naive reference; documentation for users of other APIs |
+// | `guide` | documentation for users of other APIs |
+
+// rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.
+mod backend;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod tensor;
+
+mod ops;
 
 mod array;
-mod backend;
 mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub mod cost;
@@ -35,25 +42,21 @@ mod dtype;
 mod element;
 pub mod error;
 mod explain;
-#[cfg(feature = "gpu")]
-pub mod gpu;
+#[cfg(any(doc, doctest))]
 pub mod guide;
 mod host_pool;
 mod layout;
 mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-mod ops;
 mod part;
 mod pending;
 mod plan;
-pub mod reference;
 mod report;
 mod shape;
 pub mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod stream;
-mod tensor;
 mod text;
 mod view;
 mod walk;
@@ -63,7 +66,7 @@ pub use backend::Backend;
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;
-pub use error::Error;
+pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use ops::options;

@@ -1,11 +1,8 @@
 //! The report of a gather, a crop or a scatter: which index tuples were out of range.
 
 use crate::{
-    Error, Plan,
-    error::{CropError, GatherError, InvalidIndex, ScatterError},
-    options::OutOfRange,
-    plan::Operation,
-    shape::coordinates,
+    Error, Plan, error::InvalidIndex, options::OutOfRange, plan::Operation, shape::coordinates,
+    text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -54,42 +51,45 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the report if no tuple was out of range, else an error.
+    /// Returns the report if no tuple was out of range.
     ///
     /// # Errors
     ///
-    /// [`GatherError::OutOfRange`], [`CropError::Outside`] or [`ScatterError::OutOfRange`] with the values of the
-    /// report.
+    /// [`Error::OutOfRange`] with the report.
     pub fn into_result(self) -> Result<Self, Error> {
-        let Some(first) = self.first else {
-            return Ok(self);
-        };
-        let (out_of_range, tuples, shape) = (self.out_of_range, self.tuples, self.shape);
-        Err(match self.operation {
-            Operation::Crop => CropError::Outside {
-                first,
-                outside: out_of_range,
-                boxes: tuples,
-                x: shape,
+        match self.first {
+            None => Ok(self),
+            Some(_) => Err(Error::OutOfRange(Box::new(self))),
+        }
+    }
+
+    /// What is wrong, if a tuple is out of range.
+    pub(crate) fn problem(&self) -> String {
+        let Self {
+            tuples,
+            out_of_range,
+            first,
+            shape,
+            operation,
+        } = self;
+        let (first, shape) = (first.iter().map(InvalidIndex::to_string), Shape(shape));
+        let first: String = first.collect();
+        let remedy = "correct them, or choose OutOfRange::Zero or OutOfRange::Clamp";
+        let array = match operation {
+            Operation::Crop => {
+                return format!(
+                    "{out_of_range} of {tuples} boxes reach outside of x {shape}, the first at {first}: {remedy}"
+                );
             }
-            .into(),
             Operation::ScatterNd | Operation::TensorScatterNd | Operation::ScatterElements => {
-                ScatterError::OutOfRange {
-                    first: first.into(),
-                    out_of_range,
-                    tuples,
-                    shape,
-                }
-                .into()
+                "shape"
             }
-            _ => GatherError::OutOfRange {
-                first,
-                out_of_range,
-                tuples,
-                params: shape,
-            }
-            .into(),
-        })
+            _ => "params",
+        };
+        format!(
+            "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of {array} {shape}: \
+             {remedy}"
+        )
     }
 }
 

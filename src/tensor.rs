@@ -2,10 +2,11 @@
 
 #[cfg(feature = "gpu")]
 mod buffer;
-mod run;
-mod shape;
 #[cfg(feature = "gpu")]
 mod texture;
+
+mod run;
+mod shape;
 mod view;
 
 pub use view::TensorView;
@@ -21,17 +22,25 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
+/// | to make one of | call |
+/// |---|---|
+/// | values, or a slice of them | [`Backend::upload`], [`Backend::upload_slice`] |
+/// | bytes, such as a memory map | [`Tensor::from_bytes`] |
+/// | a buffer of my program's own device | `Tensor::from_buffer`; `Tensor::buffers` goes back |
+/// | a texture | `Tensor::from_texture` |
+/// | updates in zeros | [`Tensor::scatter_nd`], [`Tensor::slice_grad`] |
+///
 /// Cloning a tensor, or slicing all of it, copies nothing. Only methods that work in place change a tensor, such as
 /// [`Tensor::slice_update`] and [`Tensor::slice_into`]. Other tensors that shared its memory stay unchanged.
 ///
 /// ```
-/// use wgslice::{options::GatherNdOptions, slice, Backend};
+/// use wgslice::{options::GatherOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload((&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]))?;
 /// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
 ///
-/// let (rows, _) = table.gather_nd(&ids, GatherNdOptions::default())?;
+/// let (rows, _) = table.gather_nd(&ids, GatherOptions::default())?;
 /// let flipped = rows.slice(&slice![.., ..; -1])?;
 /// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
 /// # Ok::<(), wgslice::Error>(())
@@ -105,7 +114,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError), or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         let plan = Plan::slice(&self.shape, spec, self.dtype)?;
         Ok(self.make(&plan, None)?.0)
@@ -146,7 +155,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`SpecError`](crate::error::SpecError);
+    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`Error::Argument`](crate::Error::Argument);
     /// [`Error::DestMismatch`] for a `dest` whose shape or element type is not that of the result. After these errors
     /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {

@@ -3,10 +3,11 @@
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
     Backend, DType, Indices, Plan, SliceSpec, View,
-    options::{Combine, GatherNdOptions, ScatterOptions},
-    reference, slice,
+    options::{Combine, GatherOptions, ScatterOptions},
+    slice,
     spec::TfStridedSlice,
 };
+use wgslice_vectors::reference;
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -115,11 +116,10 @@ fn gathers_that_are_written_in_parts() {
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
-    let plan =
-        Plan::gather_nd(&[2, width], &[3, 1], GatherNdOptions::default(), DType::U8).unwrap();
+    let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.result_bytes()];
-    let report = plan.run_cpu_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
+    let report = plan.run_cpu_bytes(&source, Some(Indices::I64(&[1, 9, 0])), &mut dest);
     let report = report.unwrap();
     assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
     assert!(dest[..width] == source[width..]);
@@ -145,12 +145,14 @@ fn slices_of_views_that_are_cut_between_parts() {
             );
             let plan = params.plan(dtype);
             let mut selected = vec![0xa5; plan.result_bytes()];
-            plan.run_cpu(&source, &mut selected).unwrap();
+            plan.run_cpu_bytes(&source, None, &mut selected).unwrap();
             let gather = params
-                .gather_nd(&[5, 1], GatherNdOptions::default(), dtype)
+                .gather_nd(&[5, 1], GatherOptions::default(), dtype)
                 .unwrap();
             let mut dest = vec![0xa5; gather.result_bytes()];
-            let report = gather.run_cpu_with(&source, indices, &mut dest).unwrap();
+            let report = gather
+                .run_cpu_bytes(&source, Some(indices), &mut dest)
+                .unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
             let slice = selected.len() / 3;
             let zeros = vec![0; slice];
@@ -199,7 +201,7 @@ fn check_view(view: &View) {
     ] {
         let plan = view.plan(dtype);
         let mut dest = vec![0xa5; plan.result_bytes()];
-        plan.run_cpu(&to_bytes(&all, dtype.size()), &mut dest)
+        plan.run_cpu_bytes(&to_bytes(&all, dtype.size()), None, &mut dest)
             .unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),
@@ -336,7 +338,7 @@ fn explanations_name_the_loop() {
     let gather = Plan::gather_nd(
         &[1000, 100],
         &[500_000, 1],
-        GatherNdOptions::default(),
+        GatherOptions::default(),
         DType::F32,
     )
     .unwrap();
@@ -383,7 +385,7 @@ fn threads_write_in_parts() {
     ];
     for (combine, rule) in rules {
         let options = ScatterOptions {
-            combine,
+            combine: Some(combine),
             ..ScatterOptions::default()
         };
         let updates: Vec<u32> = (5..).take(70_000).collect();

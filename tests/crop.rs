@@ -3,10 +3,9 @@
 use crate::harness::{check_crop, kind};
 use wgslice::{
     Backend, DType, Error, Plan,
-    error::CropError,
     options::{Boxes, CropOptions, OutOfRange},
-    reference::Indexing,
 };
+use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{Crop, Params, Step, Tensor};
 
 /// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without
@@ -340,19 +339,18 @@ fn arguments_that_do_not_match_are_errors() {
         sizes: vec![2],
         ..CropOptions::default()
     };
-    let shape = |error: Error| match error {
-        Error::Crop(CropError::Shape {
-            argument, needed, ..
-        }) => (argument, needed),
-        error => panic!("{error}"),
+    let said = |error: Error, argument: &str, needed: &str| {
+        let text = error.to_string();
+        assert_eq!(kind(&error), "crop_shape", "{text}");
+        assert!(text.contains(argument) && text.contains(needed), "{text}");
     };
     let flat = upload(&[0, 1, 2], &[3]);
     let error = x.crop(&flat, None, None, &options).unwrap_err();
-    assert_eq!(shape(error), ("begins", vec![3, 1]));
+    said(error, "begins", "[3,1]");
     let error = x.crop(&begins, Some(&begins), None, &options).unwrap_err();
-    assert_eq!(shape(error), ("box_indices", vec![3]));
+    said(error, "box_indices", "[3]");
     let error = x.crop(&begins, None, Some(&flat), &options).unwrap_err();
-    assert_eq!(shape(error), ("flips", vec![3, 1]));
+    said(error, "flips", "[3,1]");
     let error = x.crop(&begins, None, Some(&begins), &options).unwrap_err();
     assert!(
         matches!(
@@ -406,7 +404,7 @@ fn an_error_names_the_first_box_outside() {
     assert_eq!(
         error.to_string(),
         "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [1, 3]: correct them, or \
-         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)"
+         choose OutOfRange::Zero or OutOfRange::Clamp"
     );
 }
 

@@ -14,8 +14,8 @@ use std::{
 use wgslice::{
     Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
-    gpu::{AdapterOptions, DeviceIndices, Texels},
-    options::{GatherNdOptions, ScatterOptions},
+    gpu::{AdapterOptions, Buffers, DeviceIndices, Texels},
+    options::{GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -85,7 +85,7 @@ fn out_of_memory() {
             .unwrap();
         let gather = |ids: Tensor| {
             let row = row.clone();
-            ends(move || row.gather_nd(&ids, GatherNdOptions::default()))
+            ends(move || row.gather_nd(&ids, GatherOptions::default()))
         };
         let error = gather(many).unwrap_err();
         assert!(
@@ -111,16 +111,20 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     };
     let (source, indices, dest) = (buffer(), buffer(), buffer());
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let (from, to) = (source.slice(..), dest.slice(..));
-    let recorded = if gathers {
-        let plan = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32)?;
-        let tuples = DeviceIndices::I32(indices.slice(..));
-        gpu.encode_gather(&mut encoder, &plan, from, tuples, to)
-            .map(drop)
-    } else {
-        let plan = Plan::slice(&[8], &slice![..; -1], DType::U32)?;
-        gpu.encode(&mut encoder, &plan, from, to)
+    let (plan, indices) = match gathers {
+        true => {
+            let indices = DeviceIndices::I32(indices.slice(..));
+            let plan = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32)?;
+            (plan, Some(indices))
+        }
+        false => (Plan::slice(&[8], &slice![..; -1], DType::U32)?, None),
     };
+    let buffers = Buffers {
+        source: source.slice(..),
+        indices,
+        dest: dest.slice(..),
+    };
+    let recorded = gpu.encode(&mut encoder, &plan, buffers).map(drop);
     // A failed recording leaves the encoder unchanged, so the encoder can still be finished and submitted.
     gpu.queue().submit([encoder.finish()]);
     recorded
@@ -204,7 +208,7 @@ fn a_device_that_costs_too_much_is_not_used() {
             let results = ends(move || {
                 let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
                 let indices = (&[2i32, 0], &[2, 1]);
-                let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+                let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
                 let ends = slice![..; 2];
                 let reported = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
                 [
@@ -222,7 +226,7 @@ fn a_device_that_costs_too_much_is_not_used() {
                 ("strided_slice_grad", &[8, 0, 9]),
                 ("gather_nd", &[3, 1]),
                 ("scatter_nd", &[9, 0, 8]),
-                ("tensor_scatter_nd", &[10, 2, 11]),
+                ("tensor_scatter_nd", &[9, 2, 8]),
             ];
             for (result, (name, data)) in results.into_iter().zip(expected) {
                 match on_cpu {
@@ -241,12 +245,20 @@ fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
     let indices = backend.upload((&[3i32, 7], &[2, 1])).unwrap();
     let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
-    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
     let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
     let report = gpu
-        .encode_gather(&mut encoder, &plan, from, tuples, to)
+        .encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source: from,
+                indices: Some(tuples),
+                dest: to,
+            },
+        )
         .unwrap();
     gpu.queue().submit([encoder.finish()]);
     (dest, report)
@@ -327,6 +339,100 @@ fn recording_on_a_lost_device() {
         });
         assert_lost(&read.unwrap_err(), "from_texture");
         assert_lost(&gathered.unwrap_err(), "gather_nd");
+    }
+    all_is_well();
+}
+
+/// Makes buffers of a device: source, indices and dest.
+fn three_buffers(device: &wgpu::Device) -> [wgpu::Buffer; 3] {
+    [(); 3].map(|()| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 256,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    })
+}
+
+/// Records a gather in an encoder or a pass, with a plan that no other recording of this device had.
+fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
+    let rows = if in_pass { 5 } else { 6 };
+    let plan = Plan::gather_nd(&[8], &[rows, 1], GatherOptions::default(), DType::U32).unwrap();
+    let buffers = Buffers {
+        source: source.slice(..),
+        indices: Some(DeviceIndices::I32(indices.slice(..))),
+        dest: dest.slice(..),
+    };
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let recorded = match in_pass {
+        true => {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            gpu.encode(&mut pass, &plan, buffers)
+        }
+        false => gpu.encode(&mut encoder, &plan, buffers),
+    };
+    recorded.map(drop).unwrap_err()
+}
+
+/// On a lost device, nothing says that all is well, and nothing panics: whether this crate or the caller opened it, and
+/// whether pipelines were compiled before.
+#[test]
+fn a_lost_device_neither_panics_nor_says_ok() {
+    for adapter in adapters() {
+        for (own, warm) in [(true, true), (true, false), (false, true), (false, false)] {
+            let gpu = match own {
+                true => pollster::block_on(Gpu::from_adapter(&adapter)).unwrap(),
+                false => {
+                    let features = wgpu::Features::empty();
+                    request_device(&adapter, features, wgpu::Limits::default()).unwrap()
+                }
+            };
+            let plan = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
+            if warm {
+                gpu.prepare(&plan).unwrap();
+            }
+            let buffers = three_buffers(gpu.device());
+            gpu.device().destroy();
+            let what = format!("own: {own}, warm: {warm}");
+            assert_lost(&gpu.prepare(&plan).unwrap_err(), &what);
+            assert_lost(&gpu.prepare_async(&plan).wait().unwrap_err(), &what);
+            assert_lost(&Backend::from(gpu.clone()).wait().unwrap_err(), &what);
+            let waited = pollster::block_on(Backend::from(gpu.clone()).wait_async());
+            assert_lost(&waited.unwrap_err(), &what);
+            for in_pass in [false, true] {
+                assert_lost(&record_new(&gpu, buffers.each_ref(), in_pass), &what);
+            }
+        }
+    }
+    all_is_well();
+}
+
+/// A destroyed buffer and one of another device are named, and nothing panics. The device is as good as before.
+#[test]
+fn buffers_that_are_destroyed_or_of_another_device_are_named() {
+    for adapter in adapters() {
+        let gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let other = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        for (number, name) in ["source", "indices", "dest"].into_iter().enumerate() {
+            let good = three_buffers(gpu.device());
+            let destroyed = three_buffers(gpu.device());
+            destroyed[number].destroy();
+            let foreign = three_buffers(other.device());
+            for bad in [&destroyed, &foreign] {
+                for in_pass in [false, true] {
+                    let mut buffers = good.each_ref();
+                    buffers[number] = &bad[number];
+                    let error = record_new(&gpu, buffers, in_pass);
+                    let said =
+                        matches!(&error, Error::Buffer { argument, .. } if *argument == name);
+                    assert!(said, "{name}: {error}");
+                    assert!(error.to_string().contains("destroyed"), "{error}");
+                }
+            }
+        }
+        record(&gpu, false).unwrap();
+        record(&gpu, true).unwrap();
     }
     all_is_well();
 }

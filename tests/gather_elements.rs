@@ -1,13 +1,13 @@
 //! Compares `gather_elements` on every device with the reference.
 
 use crate::harness::{How, check_policies, kind};
-use wgslice::{DType, Plan, View, options::GatherElementsOptions};
+use wgslice::{DType, Plan, View, options::GatherOptions};
 use wgslice_vectors::Step;
 
 fn along(axis: isize) -> How {
-    How::GatherElements(GatherElementsOptions {
-        axis,
-        ..GatherElementsOptions::default()
+    How::GatherElements(GatherOptions {
+        axis: Some(axis),
+        ..GatherOptions::default()
     })
 }
 
@@ -62,16 +62,16 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = GatherElementsOptions {
-            axis,
-            ..GatherElementsOptions::default()
+        let options = GatherOptions {
+            axis: Some(axis),
+            ..GatherOptions::default()
         };
         let error = Plan::gather_elements(params, indices, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
     }
     let view = View::new(&[3, 4]).unwrap();
     let error = view
-        .gather_elements(&[3, 5], GatherElementsOptions::default(), DType::F32)
+        .gather_elements(&[3, 5], GatherOptions::default(), DType::F32)
         .unwrap_err();
     assert_eq!(
         error.to_string(),

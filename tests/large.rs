@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 use wgslice::{
-    Backend, DType, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherNdOptions,
+    Backend, DType, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherOptions,
     slice,
 };
 
@@ -85,7 +85,7 @@ fn slices_and_gathers(tensor: &Tensor) {
     let bad = (0..count).filter(|&row| index(row) >= LONG).count();
     let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
     let gathered = tensor
-        .gather_nd(&indices, GatherNdOptions::default())
+        .gather_nd(&indices, GatherOptions::default())
         .unwrap();
     assert_holds(&gathered.0, "a gather", |row| match index(row) {
         place if place < LONG => byte(place),

@@ -4,8 +4,8 @@
 use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan, View,
-    gpu::{AdapterOptions, DeviceIndices, SoftwareAdapters},
-    options::{Combine, GatherNdOptions, OutOfRange, ScatterOptions},
+    gpu::{AdapterOptions, Buffers, DeviceIndices, SoftwareAdapters},
+    options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
 
@@ -26,7 +26,7 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let params = backend.upload((&[7u8; 1024], &[2; 10])).unwrap();
     let indices = backend.upload((&[1i32; 10], &[1, 10])).unwrap();
     let error = params
-        .gather_nd(&indices, GatherNdOptions::default())
+        .gather_nd(&indices, GatherOptions::default())
         .unwrap_err();
     assert!(
         error
@@ -46,7 +46,7 @@ fn a_walk_beyond_the_shaders_is_cut() {
         .slice(&["::2"; 11].join(", ").parse().unwrap())
         .unwrap();
     let plan = view
-        .gather_nd(&[2, 1], GatherNdOptions::default(), DType::U8)
+        .gather_nd(&[2, 1], GatherOptions::default(), DType::U8)
         .unwrap();
     let explained = gpu.explain(&plan);
     assert!(explained.contains("4 dispatches of the"), "{explained}");
@@ -119,7 +119,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     let scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 30, 1],
-        GatherNdOptions::default(),
+        GatherOptions::default(),
         DType::F32,
     )
     .unwrap();
@@ -129,7 +129,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     let few = Plan::gather_nd(
         &[1 << 20],
         &[1 << 10, 1],
-        GatherNdOptions::default(),
+        GatherOptions::default(),
         DType::F32,
     )
     .unwrap();
@@ -214,7 +214,7 @@ fn too_many_dispatches_are_refused_by_name() {
     let gpu = noop(|_| {});
     let slices = Plan::slice(&[1 << 50], &slice![..; -1], DType::F32).unwrap();
     let apart = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
-    let gather = GatherNdOptions::default();
+    let gather = GatherOptions::default();
     let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather, DType::U8).unwrap();
     for plan in [slices, apart, gathers] {
         for outcome in [gpu.supports(&plan), gpu.prepare(&plan).map(drop)] {
@@ -234,7 +234,7 @@ fn too_many_dispatches_are_refused_by_name() {
 #[test]
 fn a_scatter_without_updates_needs_no_arithmetic() {
     let add = ScatterOptions {
-        combine: Combine::Add,
+        combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
     let plan = Plan::tensor_scatter_nd(&[10], &[0, 1], &[0], add, DType::F64).unwrap();
@@ -251,12 +251,14 @@ fn a_scatter_without_updates_needs_no_arithmetic() {
     let [updates, indices, dest] = [buffer(), buffer(), buffer()];
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let indices = DeviceIndices::I32(indices.slice(..));
-    let report = gpu.encode_scatter(
+    let report = gpu.encode(
         &mut encoder,
         &plan,
-        updates.slice(..),
-        indices,
-        dest.slice(..),
+        Buffers {
+            source: updates.slice(..),
+            indices: Some(indices),
+            dest: dest.slice(..),
+        },
     );
     assert_eq!(report.unwrap().wait().unwrap().out_of_range, 0);
 }
@@ -293,7 +295,15 @@ fn few_or_long_rows_are_copied() {
         });
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (source, dest) = (source.slice(..), dest.slice(..));
-        let recorded = gpu.encode(&mut encoder, &plan, source, dest);
+        let recorded = gpu.encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source,
+                indices: None,
+                dest,
+            },
+        );
         assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
     }
 }

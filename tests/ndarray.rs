@@ -1,14 +1,13 @@
 //! Tests with arrays of ndarray as arguments and results. ndarray's own results are the expected ones, for many slices
 //! of small arrays and for arrays of every layout on every device.
 
-use crate::harness::devices;
+use crate::harness::{devices, kind};
 use ndarray::{
     Array1, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice, SliceInfoElem, s,
 };
 use wgslice::{
     Array, ArrayRef, Backend, Element, Error, SliceSpec,
-    error::{GatherError, SpecError},
-    options::{GatherNdOptions, GatherOptions, OutOfRange},
+    options::{GatherOptions, OutOfRange},
     slice,
 };
 
@@ -68,21 +67,14 @@ fn bounds_outside_the_array() {
         assert_eq!(found, Array1::from(expected).into_dyn(), "{info:?}");
     }
     let error = sliced(&backend, &x, &s![5].into()).unwrap_err();
-    let dimension = 0;
-    let (index, size) = (5, 5);
-    let out_of_range = SpecError::ShrinkOutOfRange {
-        dimension,
-        index,
-        size,
-    };
-    assert_eq!(error, out_of_range.into());
+    assert_eq!(kind(&error), "shrink_out_of_range");
     let elements = [SliceInfoElem::Slice {
         start: 0,
         end: None,
         step: 0,
     }];
     let error = sliced(&backend, &x, &elements[..].into()).unwrap_err();
-    assert_eq!(error, SpecError::StrideZero { dimension }.into());
+    assert_eq!(kind(&error), "stride_zero");
 }
 
 /// Calls `check` with views of every layout: axes in any order and direction, with and without gaps, broadcast,
@@ -243,7 +235,7 @@ fn gathers_take_any_layout() {
         for device in devices() {
             let (found, report) = device
                 .backend
-                .gather_nd(&params, &tuples, GatherNdOptions::default())
+                .gather_nd(&params, &tuples, GatherOptions::default())
                 .unwrap();
             let found = ArrayD::try_from(found).unwrap();
             assert_eq!(found.shape(), [4, params.shape()[2]]);
@@ -261,15 +253,12 @@ fn gathers_take_any_layout() {
             assert_eq!(report.out_of_range, bad.count(), "on {}", device.name);
         }
     }
-    let options = GatherNdOptions {
+    let options = GatherOptions {
         out_of_range: OutOfRange::Error,
-        ..GatherNdOptions::default()
+        ..GatherOptions::default()
     };
     let error = Backend::cpu().gather_nd(&params, &tuples, options);
-    assert!(matches!(
-        error,
-        Err(Error::Gather(GatherError::OutOfRange { .. }))
-    ));
+    assert!(matches!(error, Err(Error::OutOfRange(_))));
 }
 
 /// Gathers from views of every layout give the result of ndarray's `select`.

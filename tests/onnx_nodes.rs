@@ -8,10 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
-    options::{
-        Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange,
-        ScatterElementsOptions, ScatterOptions,
-    },
+    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
 #[derive(Deserialize)]
@@ -90,24 +87,26 @@ impl Line {
                 Ok(data.gather(&tensor("indices")?, options)?.0)
             }
             "GatherElements" => {
-                let options = GatherElementsOptions {
-                    axis: self.integer("axis"),
+                let options = GatherOptions {
+                    axis: Some(self.integer("axis")),
                     out_of_range,
                     negative,
+                    ..GatherOptions::default()
                 };
                 Ok(data.gather_elements(&tensor("indices")?, options)?.0)
             }
             "GatherND" => {
-                let options = GatherNdOptions {
-                    batch_dims: self.integer("batch_dims").try_into().unwrap(),
+                let options = GatherOptions {
+                    batch_dims: self.integer("batch_dims"),
                     out_of_range,
                     negative,
+                    ..GatherOptions::default()
                 };
                 Ok(data.gather_nd(&tensor("indices")?, options)?.0)
             }
             "ScatterND" => {
                 let options = ScatterOptions {
-                    combine: self.reduction(),
+                    combine: Some(self.reduction()),
                     out_of_range,
                     negative,
                     ..ScatterOptions::default()
@@ -118,12 +117,12 @@ impl Line {
                 Ok(data)
             }
             "ScatterElements" => {
-                let options = ScatterElementsOptions {
-                    axis: self.integer("axis"),
-                    combine: self.reduction(),
+                let options = ScatterOptions {
+                    axis: Some(self.integer("axis")),
+                    combine: Some(self.reduction()),
                     out_of_range,
                     negative,
-                    ..ScatterElementsOptions::default()
+                    ..ScatterOptions::default()
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 let mut changed = data;

@@ -12,8 +12,8 @@ use std::error::Error as _;
 use wgpu::util::DeviceExt;
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Plan, Tensor,
-    gpu::{DeviceIndices, Prepared},
-    options::{Combine, GatherNdOptions, GatherOptions, ScatterOptions},
+    gpu::{Buffers, DeviceIndices, Prepared},
+    options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -32,9 +32,9 @@ fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
 /// Returns plans of slices, an update, gradients, gathers and scatters, each with its indices.
 fn plans() -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
-    let nd = GatherNdOptions::default();
+    let nd = GatherOptions::default();
     let scatter = |combine| ScatterOptions {
-        combine,
+        combine: Some(combine),
         ..ScatterOptions::default()
     };
     // Index 9 is out of range, and index 2 occurs twice.
@@ -118,7 +118,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
 /// Records a prepared plan with new buffers, and compares the result and the report with the CPU's. Source and result
 /// begin at byte `shift` of their buffers. `salt` varies the bytes.
 fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
-    let plan = prepared.plan();
+    let plan: &Plan = prepared;
     let bytes = |len: usize| -> Vec<u8> {
         let bytes = to_bytes(&elements(len), 1);
         bytes
@@ -133,7 +133,7 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
     let types = if indices.is_empty() { 1 } else { 3 };
     let report = plan
-        .run_cpu_with(&source, Indices::I32(indices), &mut expected)
+        .run_cpu_bytes(&source, Some(Indices::I32(indices)), &mut expected)
         .unwrap();
     for number in 0..types {
         let tuples = match number {
@@ -149,27 +149,17 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
         let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
         let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let pending = if indices.is_empty() {
-            prepared.encode(&mut encoder, from, into).unwrap();
-            None
-        } else if plan.to_string().contains("scatter") {
-            Some(
-                prepared
-                    .encode_scatter(&mut encoder, from, tuples, into)
-                    .unwrap(),
-            )
-        } else {
-            Some(
-                prepared
-                    .encode_gather(&mut encoder, from, tuples, into)
-                    .unwrap(),
-            )
+        let buffers = Buffers {
+            source: from,
+            indices: (!indices.is_empty()).then_some(tuples),
+            dest: into,
         };
+        let pending = gpu.encode(&mut encoder, prepared, buffers).unwrap();
         gpu.queue().submit([encoder.finish()]);
         let got = read_buffer(gpu, &to);
         assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
         assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
-        if let Some(pending) = pending {
+        if !indices.is_empty() {
             let found = pending.wait().unwrap();
             assert_eq!(
                 (found.out_of_range, found.tuples),
@@ -189,7 +179,7 @@ fn what_is_prepared_gives_the_results_of_the_plan() {
         for (plan, indices) in plans() {
             assert_eq!(gpu.supports(&plan), Ok(()), "{plan} on {gpu}");
             let prepared = gpu.prepare(&plan).unwrap();
-            assert_eq!(prepared.plan(), &plan);
+            assert_eq!(*prepared, plan);
             for (shift, salt) in [(0, 0), (256, 1), (0, 2), (4, 3)] {
                 check(gpu, &prepared, &indices, shift, salt);
             }
@@ -203,7 +193,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[6], &slice![..; -1], DType::U8).unwrap();
         let prepared = gpu.prepare_async(&plan).wait().unwrap();
-        let gather = Plan::gather_nd(&[6], &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
+        let gather = Plan::gather_nd(&[6], &[2, 1], GatherOptions::default(), DType::U8).unwrap();
         let gather = pollster::block_on(gpu.prepare_async(&gather)).unwrap();
         let source = buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
         let tuples = buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
@@ -214,11 +204,25 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..3 {
                 let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
-                prepared
-                    .encode_in_pass(&mut pass, from, reversed.slice(..))
-                    .unwrap();
-                let report =
-                    gather.encode_gather_in_pass(&mut pass, from, tuples, gathered.slice(..));
+                gpu.encode(
+                    &mut pass,
+                    &prepared,
+                    Buffers {
+                        source: from,
+                        indices: None,
+                        dest: reversed.slice(..),
+                    },
+                )
+                .unwrap();
+                let report = gpu.encode(
+                    &mut pass,
+                    &gather,
+                    Buffers {
+                        source: from,
+                        indices: Some(tuples),
+                        dest: gathered.slice(..),
+                    },
+                );
                 reports.push(report.unwrap());
             }
             drop(pass);
@@ -242,19 +246,35 @@ fn what_is_prepared_checks_its_buffers() {
         let (short, long) = (buffer(gpu, &[0; 252], 0), buffer(gpu, &[0; 256], 0));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut encode = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
-            let recorded = prepared.encode(&mut encoder, from.slice(..), to.slice(..));
+            let recorded = gpu.encode(
+                &mut encoder,
+                &prepared,
+                Buffers {
+                    source: from.slice(..),
+                    indices: None,
+                    dest: to.slice(..),
+                },
+            );
             recorded.unwrap_err().to_string()
         };
         assert!(encode(&short, &long).contains("source"));
         assert!(encode(&long, &short).contains("dest"));
         assert!(encode(&long, &long).contains("read and written at once"));
         let indices = DeviceIndices::I32(short.slice(..));
-        let error = prepared.encode_gather(&mut encoder, long.slice(..), indices, short.slice(..));
+        let error = gpu.encode(
+            &mut encoder,
+            &prepared,
+            Buffers {
+                source: long.slice(..),
+                indices: Some(indices),
+                dest: short.slice(..),
+            },
+        );
         assert!(
             error
                 .unwrap_err()
                 .to_string()
-                .contains("not used by a slice")
+                .contains("not used by this plan")
         );
     }
 }
@@ -263,7 +283,7 @@ fn what_is_prepared_checks_its_buffers() {
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
-    let gather = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
+    let gather = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
     type Lower = fn(&mut wgpu::Limits);
     let cases: [(&str, Lower); 5] = [
         ("max_storage_buffers_per_shader_stage", |limits| {
@@ -304,7 +324,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     }
     let gpu = noop(|_| {});
     assert_eq!(gpu.supports(&gather), Ok(()));
-    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
+    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherOptions::default(), DType::U8).unwrap();
     assert!(matches!(
         gpu.supports(&deep),
         Err(Error::DeviceLimit { .. })
@@ -316,7 +336,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
         Err(Error::DeviceLimit { .. })
     ));
     let add = ScatterOptions {
-        combine: Combine::Add,
+        combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
     let sums = Plan::tensor_scatter_nd(&[8], &[4, 1], &[4], add, DType::F64).unwrap();
@@ -394,9 +414,17 @@ fn buffers_of_the_caller_as_tensors() {
             let made = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
             made.unwrap_err().to_string()
         };
-        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but uint8 [29] needs 32"));
+        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
-        assert!(refused(storage, &[28]).contains("COPY_SRC"));
+        // Indices and other arguments need no more. Reading back does.
+        let tensor = Tensor::from_buffer(&backend, storage, DType::U8, &[28]).unwrap();
+        let last = tensor.slice(&slice![-1]).unwrap();
+        assert_eq!(last.to_vec::<u8>().unwrap(), [27]);
+        let error = tensor.to_vec::<u8>().unwrap_err().to_string();
+        assert!(
+            error.contains("28 bytes lacks the usage COPY_SRC"),
+            "{error}"
+        );
         let error = Tensor::from_buffer(&Backend::cpu(), shared, DType::U8, &[28]).unwrap_err();
         assert!(
             error.to_string().contains("the backend is the CPU"),
@@ -435,7 +463,7 @@ fn everything_has_a_label() {
         let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
         let flipped = table.slice(&slice![.., ..; -1]).unwrap();
-        let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
+        let (rows, report) = table.gather_nd(&ids, GatherOptions::default()).unwrap();
         assert_eq!(report.wait().unwrap().out_of_range, 1);
         let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
         let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());

@@ -103,6 +103,8 @@ impl Crate {
     fn module(&mut self, path: &str, folder: &Path, items: &[Item]) {
         for item in items {
             match item {
+                // Pages of the documentation, which no program can name.
+                Item::Mod(module) if has(&module.attrs, "cfg(any(doc, doctest))") => {}
                 Item::Mod(module) if is_public(&module.vis) => {
                     let name = module.ident.to_string();
                     self.list.push(format!("mod {path}::{name}"));

@@ -16,7 +16,7 @@ mod strided_slice_grad;
 mod strided_slice_update;
 mod transpose;
 
-use wgslice::reference::{Gathered, Indexing, ReferenceError};
+use wgslice_vectors::reference::{Gathered, Indexing, ReferenceError};
 
 const NUMPY: Indexing = Indexing {
     wrap: true,

@@ -4,7 +4,7 @@ use crate::harness::{check_case, devices, kind};
 use serde_json::{Map, json};
 use wgslice::{
     DType, Plan,
-    options::{Combine, OutOfRange, ScatterElementsOptions},
+    options::{Combine, OutOfRange, ScatterOptions},
 };
 use wgslice_vectors::{Case, Operation, Tensor};
 
@@ -78,9 +78,10 @@ fn many_rows() {
 
 #[test]
 fn floats_are_added_in_order() {
-    let options = ScatterElementsOptions {
-        axis: 1,
-        ..ScatterElementsOptions::default()
+    let options = ScatterOptions {
+        axis: Some(1),
+        combine: Some(Combine::Add),
+        ..ScatterOptions::default()
     };
     // 2^24 + 1 is rounded to 2^24, so the order of additions changes the sum.
     let big = 16_777_216.0_f32;
@@ -103,10 +104,10 @@ fn floats_are_added_in_order() {
 /// Under `OutOfRange::Error`, a single out-of-range index leaves the array unchanged.
 #[test]
 fn an_index_out_of_range_changes_nothing() {
-    let options = ScatterElementsOptions {
+    let options = ScatterOptions {
         out_of_range: OutOfRange::Error,
-        combine: Combine::Update,
-        ..ScatterElementsOptions::default()
+        combine: Some(Combine::Update),
+        ..ScatterOptions::default()
     };
     for device in devices() {
         let upload = |data: &[i32]| device.backend.upload((data, &[2, 2])).unwrap();
@@ -127,9 +128,9 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = ScatterElementsOptions {
-            axis,
-            ..ScatterElementsOptions::default()
+        let options = ScatterOptions {
+            axis: Some(axis),
+            ..ScatterOptions::default()
         };
         let error = Plan::scatter_elements(shape, indices, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
@@ -141,7 +142,7 @@ fn shapes_that_do_not_match_are_errors() {
     let indices = backend.upload((&[0i32; 2], &[1, 2])).unwrap();
     let updates = backend.upload((&[0i32; 2], &[2, 1])).unwrap();
     let error = tensor
-        .scatter_elements(&indices, &updates, ScatterElementsOptions::default())
+        .scatter_elements(&indices, &updates, ScatterOptions::default())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -152,9 +153,9 @@ fn shapes_that_do_not_match_are_errors() {
 /// Shaders walk fewer dimensions than this at once, so the rows are cut into several dispatches.
 #[test]
 fn more_dimensions_than_shaders_walk() {
-    let options = ScatterElementsOptions {
-        combine: Combine::Update,
-        ..ScatterElementsOptions::default()
+    let options = ScatterOptions {
+        combine: Some(Combine::Update),
+        ..ScatterOptions::default()
     };
     let (shape, sizes) = ([3; 9], [2; 9]);
     for device in devices() {

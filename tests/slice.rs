@@ -1,7 +1,8 @@
 //! Compares blocks, given by begin and size, with the reference. Blocks are planned as strided slices.
 
 use crate::harness::{devices, kind};
-use wgslice::{DType, Plan, SliceSpec, View, reference};
+use wgslice::{DType, Plan, SliceSpec, View};
+use wgslice_vectors::reference;
 
 /// Tests every begin and size from -3 to 5 in short dimensions, and the lowest and highest 64-bit integers.
 #[test]
@@ -20,7 +21,8 @@ fn every_block_of_short_dimensions() {
                             assert_eq!(plan.shape(), expected_shape);
                             let mut got = vec![-1; expected.len()];
                             let bytes = bytemuck::cast_slice_mut(&mut got);
-                            plan.run_cpu(bytemuck::cast_slice(&input), bytes).unwrap();
+                            plan.run_cpu_bytes(bytemuck::cast_slice(&input), None, bytes)
+                                .unwrap();
                             assert_eq!(got, expected);
                         }
                         (Err(error), Err(expected)) => assert_eq!(kind(&error), expected.kind),
@@ -35,14 +37,11 @@ fn every_block_of_short_dimensions() {
 #[test]
 fn entries_are_counted() {
     for (begin, size) in [(&[0][..], &[1][..]), (&[0, 0], &[1]), (&[0; 3], &[1; 3])] {
-        let error = View::new(&[3, 4])
-            .unwrap()
-            .slice_block(begin, size)
-            .unwrap_err();
+        let error = SliceSpec::block(&[3, 4], begin, size).unwrap_err();
         assert_eq!(kind(&error), "slice_vectors");
     }
     assert_eq!(
-        View::new(&[]).unwrap().slice_block(&[], &[]).unwrap(),
+        SliceSpec::block(&[], &[], &[]).unwrap().view(&[]).unwrap(),
         View::new(&[]).unwrap()
     );
 }

@@ -67,7 +67,7 @@ where
 {
     let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| slice(n)).collect();
     let options = ScatterOptions {
-        combine,
+        combine: Some(combine),
         out_of_range: OutOfRange::Zero,
         ..ScatterOptions::default()
     };
@@ -134,7 +134,7 @@ fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
 /// Adds few rows to slices of a large array.
 fn few_added(backend: &Backend) -> Result<Vec<u8>, Error> {
     let options = ScatterOptions {
-        combine: Combine::Add,
+        combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
     let rows: Vec<i32> = (0..40).map(|n| n % 9 * 100).collect();
@@ -412,7 +412,7 @@ fn a_broken_promise_is_a_race() {
             };
             let (backend, log) = strict(true, options);
             let unique = ScatterOptions {
-                combine,
+                combine: Some(combine),
                 unique: true,
                 ..ScatterOptions::default()
             };

@@ -273,17 +273,17 @@ fn tensors_that_do_not_fit_the_result() {
         };
         assert_eq!(
             says(&slice![.., 0], &mut dest),
-            "dest is uint32 [3], but the result is uint32 [2]: \
+            "dest is u32 [3], but the result is u32 [2]: \
              pass a tensor of that shape and type, or let Tensor::slice make one"
         );
         let shape = says(&slice![0..1], &mut dest);
-        assert!(shape.contains("uint32 [1,3]"), "{shape}");
+        assert!(shape.contains("u32 [1,3]"), "{shape}");
         let spec = says(&slice![2], &mut dest);
         assert!(spec.contains("out of bounds"), "{spec}");
         assert_eq!(dest.to_array::<u32>().unwrap().data, [7, 8, 9]);
         let mut floats = backend.upload((&[7.0f32, 8.0, 9.0], &[3])).unwrap();
         let dtype = says(&slice![0], &mut floats);
-        assert!(dtype.contains("dest is float32 [3], but"), "{dtype}");
+        assert!(dtype.contains("dest is f32 [3], but"), "{dtype}");
 
         let elsewhere = devices()
             .iter()

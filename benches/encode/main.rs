@@ -15,8 +15,8 @@ use rig::{Pair, Rig};
 use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
     DType, Plan,
-    gpu::{AdapterOptions, Candidate, DeviceIndices},
-    options::GatherNdOptions,
+    gpu::{AdapterOptions, Buffers, Candidate, DeviceIndices},
+    options::GatherOptions,
     slice,
 };
 
@@ -25,7 +25,9 @@ const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("adapters");
-    let Some(Candidate { adapter, .. }) = candidates.iter().find(|candidate| candidate.fits())
+    let Some(Candidate { adapter, .. }) = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none())
     else {
         return eprintln!("no figures: no adapter");
     };
@@ -46,8 +48,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let (source, dest) = (pair.source.slice(..), pair.dest.slice(..));
     let slices = |pass: &mut ComputePass<'_>| {
         for _ in 0..OPERATIONS {
-            gpu.encode_in_pass(pass, &plan, source, dest)
-                .expect(recorded);
+            gpu.encode(
+                pass,
+                &plan,
+                Buffers {
+                    source,
+                    indices: None,
+                    dest,
+                },
+            )
+            .expect(recorded);
         }
     };
     let bare_dispatches = |pass: &mut ComputePass<'_>| {
@@ -61,7 +71,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         let plan = gpu.prepare(&plan).expect(recorded);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                plan.encode_in_pass(pass, source, dest).expect(recorded);
+                gpu.encode(
+                    pass,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -75,7 +94,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &plan, source, dest).expect(recorded);
+                    gpu.encode(
+                        encoder,
+                        &plan,
+                        Buffers {
+                            source,
+                            indices: None,
+                            dest,
+                        },
+                    )
+                    .expect(recorded);
                 }
             },
         );
@@ -100,7 +128,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &rows, source, dest).expect(recorded);
+                    gpu.encode(
+                        encoder,
+                        &rows,
+                        Buffers {
+                            source,
+                            indices: None,
+                            dest,
+                        },
+                    )
+                    .expect(recorded);
                 }
             },
         );
@@ -119,14 +156,22 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
 
     let tuples = rig.buffer();
-    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherNdOptions::default(), DType::F32)
+    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherOptions::default(), DType::F32)
         .expect("a gather");
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode_gather_in_pass(pass, &gather, source, tuples, dest)
-                    .expect(recorded);
+                gpu.encode(
+                    pass,
+                    &gather,
+                    Buffers {
+                        source,
+                        indices: Some(tuples),
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -135,9 +180,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gather
-                    .encode_gather_in_pass(pass, source, tuples, dest)
-                    .expect(recorded);
+                gpu.encode(
+                    pass,
+                    &gather,
+                    Buffers {
+                        source,
+                        indices: Some(tuples),
+                        dest,
+                    },
+                )
+                .expect(recorded);
             }
         });
     });
@@ -154,8 +206,16 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let pairs: Vec<_> = (0..OPERATIONS).map(|_| rig.pair()).collect();
     let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
         for Pair { source, dest, .. } in pairs {
-            gpu.encode_in_pass(pass, &plan, source.slice(..), dest.slice(..))
-                .expect(recorded);
+            gpu.encode(
+                pass,
+                &plan,
+                Buffers {
+                    source: source.slice(..),
+                    indices: None,
+                    dest: dest.slice(..),
+                },
+            )
+            .expect(recorded);
         }
     };
     bench.bench_function("slices of 1000 pairs of buffers", |b| {
@@ -214,7 +274,18 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
     bench.bench_function("slices submitted one by one, one wait", |b| {
         b.iter(|| {
-            queued(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+            queued(&|encoder| {
+                gpu.encode(
+                    encoder,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
+            });
         });
     });
     bench.bench_function("slices submitted one by one, one wait, bare", |b| {
@@ -232,7 +303,18 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
     bench.bench_function("slices in one submission, one wait", |b| {
         b.iter(|| {
-            together(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+            together(&|encoder| {
+                gpu.encode(
+                    encoder,
+                    &plan,
+                    Buffers {
+                        source,
+                        indices: None,
+                        dest,
+                    },
+                )
+                .expect(recorded);
+            });
         });
     });
     bench.bench_function("slices in one submission, one wait, bare", |b| {

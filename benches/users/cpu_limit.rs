@@ -115,7 +115,8 @@ fn crop() -> Result<(), Box<dyn Error>> {
                     let (plan, ids) = crop_plan(&crops, policy, flips, chw);
                     let time = best(5, || {
                         let ids = Indices::I32(&ids);
-                        plan.run_cpu_with(&images, ids, &mut out).expect("crops")
+                        plan.run_cpu_bytes(&images, Some(ids), &mut out)
+                            .expect("crops")
                     });
                     let time = ms(time);
                     println!("{policy:?} flips {flips} CHW {chw}: {time:.2} ms   ({plan})");
@@ -320,7 +321,7 @@ fn loader() -> Result<(), Box<dyn Error>> {
                     };
                     let (source, dest) =
                         (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
-                    plan.run_cpu_with(source, Indices::U32(ids), dest)
+                    plan.run_cpu_bytes(source, Some(Indices::U32(ids)), dest)
                         .expect("a batch");
                     sum(out)
                 })
@@ -349,7 +350,7 @@ fn loader() -> Result<(), Box<dyn Error>> {
             });
             println!(
                 "rayon par_chunks {parallel}: Backend::gather {called:.2?}, with_threads(1) {one_thread:.2?}, \
-                 Tensor(mmap)::gather {of_tensor:.2?}, Plan::run_cpu_with reused out {planned:.2?}, \
+                 Tensor(mmap)::gather {of_tensor:.2?}, Plan::run_cpu reused out {planned:.2?}, \
                  ndarray select {selected:.2?}, loop {looped:.2?}, loop reused out {looped_reused:.2?}"
             );
         }
@@ -385,7 +386,7 @@ fn small() -> Result<(), Box<dyn Error>> {
             };
             let reused = latency(|| {
                 let out = bytemuck::cast_slice_mut(&mut out);
-                plan.run_cpu(bytemuck::cast_slice(&x), out)
+                plan.run_cpu_bytes(bytemuck::cast_slice(&x), None, out)
                     .expect("a slice");
             });
             let planned = latency(|| Plan::slice(&[h, w], &spec, DType::F32).expect("a plan"));
@@ -500,12 +501,9 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
         let out = &mut bytemuck::cast_slice_mut::<f32, u8>(&mut out)[..bytes];
         let (mut time, mut copied) = (Duration::MAX, Duration::MAX);
         for _ in 0..15 {
-            time = time.min(best(1, || match ids {
-                Some(ids) => {
-                    let report = plan.run_cpu_with(src, Indices::U32(ids), out);
-                    report.map(drop).expect("a gather");
-                }
-                None => plan.run_cpu(src, out).expect("a slice"),
+            time = time.min(best(1, || {
+                let ran = plan.run_cpu_bytes(src, ids.map(Indices::U32), out);
+                ran.map(drop).expect("it fits")
             }));
             copied = copied.min(best(1, || copy(out, &src[..bytes])));
         }

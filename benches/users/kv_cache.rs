@@ -25,8 +25,8 @@ use wgpu::{
 };
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor, View,
-    gpu::DeviceIndices,
-    options::{Combine, GatherOptions, ScatterOptions},
+    gpu::{Buffers, DeviceIndices},
+    options::{GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -81,10 +81,7 @@ fn stat(mut times: Vec<Duration>) -> String {
 }
 
 fn update() -> ScatterOptions {
-    ScatterOptions {
-        combine: Combine::Update,
-        ..ScatterOptions::default()
-    }
+    ScatterOptions::default()
 }
 
 fn along(axis: isize) -> GatherOptions {
@@ -240,23 +237,41 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         queue.write_buffer(&ragged_ids, 0, bytemuck::cast_slice(&ids));
         write_times.push(t.elapsed());
         let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         let t = Instant::now();
-        let appended = append.encode_scatter(
-            &mut encoder,
-            rows.slice(..),
-            DeviceIndices::U32(slots.slice(..)),
-            cache.slice(..),
+        let appended = gpu.encode(
+            &mut pass,
+            &append,
+            Buffers {
+                source: rows.slice(..),
+                indices: Some(DeviceIndices::U32(slots.slice(..))),
+                dest: cache.slice(..),
+            },
         )?;
         append_times.push(t.elapsed());
-        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         let t = Instant::now();
         let of_table = DeviceIndices::I32(table.slice(..));
         let dest = gathered.slice(..);
-        let padded = paged.encode_gather_in_pass(&mut pass, cache.slice(..), of_table, dest)?;
+        let padded = gpu.encode(
+            &mut pass,
+            &paged,
+            Buffers {
+                source: cache.slice(..),
+                indices: Some(of_table),
+                dest,
+            },
+        )?;
         let of_table = DeviceIndices::I32(table.slice(..));
         let dest = heads.slice(..);
-        let by_head =
-            heads_first.encode_gather_in_pass(&mut pass, cache.slice(..), of_table, dest)?;
+        let by_head = gpu.encode(
+            &mut pass,
+            &heads_first,
+            Buffers {
+                source: cache.slice(..),
+                indices: Some(of_table),
+                dest,
+            },
+        )?;
         gather_times.push(t.elapsed());
         // Without padding, the shape changes whenever a sequence gets a block.
         let t = Instant::now();
@@ -265,7 +280,15 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         let t = Instant::now();
         let of_ids = DeviceIndices::I32(ragged_ids.slice(..));
         let (source, dest) = (cache.slice(..), ragged.slice(..));
-        drop(gpu.encode_gather_in_pass(&mut pass, &plan, source, of_ids, dest)?);
+        drop(gpu.encode(
+            &mut pass,
+            &plan,
+            Buffers {
+                source,
+                indices: Some(of_ids),
+                dest,
+            },
+        )?);
         let time = t.elapsed();
         ragged_times.push(time);
         if seen.insert(ids.len()) {

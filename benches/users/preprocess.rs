@@ -27,7 +27,7 @@ use wgpu::{
 };
 use wgslice::{
     DType, Gpu, Plan, View,
-    gpu::DeviceIndices,
+    gpu::{Buffers, DeviceIndices},
     options::{Boxes, CropOptions, OutOfRange},
     slice,
 };
@@ -267,7 +267,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (whole, recording) = own.pass(|pass| {
             let indices = DeviceIndices::I32(boxes_chw.slice(..));
             let (src, chw) = (src.slice(..), chw.slice(..));
-            report = Some(crop_chw.encode_gather_in_pass(pass, src, indices, chw)?);
+            report = Some(gpu.encode(
+                pass,
+                &crop_chw,
+                Buffers {
+                    source: src,
+                    indices: Some(indices),
+                    dest: chw,
+                },
+            )?);
             norm.dispatch(pass);
             Ok(())
         })?;
@@ -277,12 +285,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         let (plain_crop, _) = own.pass(|pass| {
             let indices = DeviceIndices::I32(boxes_plain.slice(..));
-            gpu.encode_gather_in_pass(pass, &plain, src.slice(..), indices, hwc.slice(..))?;
+            gpu.encode(
+                pass,
+                &plain,
+                Buffers {
+                    source: src.slice(..),
+                    indices: Some(indices),
+                    dest: hwc.slice(..),
+                },
+            )?;
             Ok(())
         })?;
         let (flipped_crop, _) = own.pass(|pass| {
             let indices = DeviceIndices::I32(boxes_hwc.slice(..));
-            crop_hwc.encode_gather_in_pass(pass, src.slice(..), indices, hwc.slice(..))?;
+            gpu.encode(
+                pass,
+                &crop_hwc,
+                Buffers {
+                    source: src.slice(..),
+                    indices: Some(indices),
+                    dest: hwc.slice(..),
+                },
+            )?;
             Ok(())
         })?;
         let (normalised, _) = own.pass(|pass| {
@@ -290,12 +314,28 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         })?;
         let (transposed, _) = own.pass(|pass| {
-            gpu.encode_in_pass(pass, &to_chw, hwc.slice(..), chw.slice(..))?;
+            gpu.encode(
+                pass,
+                &to_chw,
+                Buffers {
+                    source: hwc.slice(..),
+                    indices: None,
+                    dest: chw.slice(..),
+                },
+            )?;
             Ok(())
         })?;
         let (crop_alone, _) = own.pass(|pass| {
             let indices = DeviceIndices::I32(boxes_chw.slice(..));
-            crop_chw.encode_gather_in_pass(pass, src.slice(..), indices, chw.slice(..))?;
+            gpu.encode(
+                pass,
+                &crop_chw,
+                Buffers {
+                    source: src.slice(..),
+                    indices: Some(indices),
+                    dest: chw.slice(..),
+                },
+            )?;
             Ok(())
         })?;
         println!(
@@ -313,7 +353,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                     assert_eq!(view.len(), S * S * C, "{of:?} {:?}", view.shape());
                     let image = (S * S * C) as u64;
                     let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
-                    gpu.encode_in_pass(pass, &view.plan(DType::U8), src.slice(..), dest)?;
+                    gpu.encode(
+                        pass,
+                        &view.plan(DType::U8),
+                        Buffers {
+                            source: src.slice(..),
+                            indices: None,
+                            dest,
+                        },
+                    )?;
                 }
                 // The check at the end then sees what the slices gave.
                 if chw_first && round == 3 {

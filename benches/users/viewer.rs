@@ -25,7 +25,11 @@ use wgpu::{
     ShaderSource, TexelCopyBufferLayout, Texture, TextureDescriptor, TextureDimension,
     TextureFormat, TextureUsages, TextureViewDescriptor, VertexState,
 };
-use wgslice::{Backend, DType, Gpu, SliceSpec, Tensor, View, gpu::Texels, slice};
+use wgslice::{
+    Backend, DType, Gpu, SliceSpec, Tensor, View,
+    gpu::{Buffers, Texels},
+    slice,
+};
 
 /// The number of voxels along each axis.
 const N: u32 = 512;
@@ -215,7 +219,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Way::Plan => {
                         let plan = View::new(&[n, n, n])?.slice(&spec)?.plan(DType::U16);
                         let source = tensor.buffers()[0].slice(..);
-                        gpu.encode(&mut encoder, &plan, source, between.slice(..))?;
+                        gpu.encode(
+                            &mut encoder,
+                            &plan,
+                            Buffers {
+                                source,
+                                indices: None,
+                                dest: between.slice(..),
+                            },
+                        )?;
                         gpu.encode_to_texture(&mut encoder, between.slice(..), &shown)?;
                     }
                 }

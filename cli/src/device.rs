@@ -127,7 +127,10 @@ mod with_gpu {
         let candidates = candidates(global)?;
         let mut backends = Vec::new();
         let mut refused = None;
-        for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
+        for candidate in candidates
+            .iter()
+            .filter(|candidate| candidate.refused.is_none())
+        {
             match pollster::block_on(Gpu::from_adapter(&candidate.adapter)) {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {

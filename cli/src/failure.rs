@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// The library returned an error.
-    #[error("{context}: {error}")]
+    #[error("{context}: {}", in_words_of_the_command(error))]
     Refused {
         /// What the error is about, in words that the user knows: an input or an adapter.
         context: String,
@@ -58,6 +58,33 @@ impl Stopped {
             Self::Command(failure) => failure,
         }
     }
+}
+
+/// What the library names in its errors, and what a user of the command chooses instead.
+const NAMES: [(&str, &str); 12] = [
+    ("or box_indices that", "or --box-indices that"),
+    ("OutOfRange::Zero", "--out-of-range zero"),
+    ("OutOfRange::Clamp", "--out-of-range clamp"),
+    ("Combine::Add", "--combine add"),
+    ("Combine::Sub", "--combine sub"),
+    ("Combine::Mul", "--combine mul"),
+    ("Combine::Min", "--combine min"),
+    ("Combine::Max", "--combine max"),
+    ("Combine::Update", "--combine update"),
+    (
+        " (Backend::cpu), or on a backend with_fallback",
+        " (--device cpu)",
+    ),
+    ("Backend::cpu", "--device cpu"),
+    (", or stream the slice (Backend::stream)", ""),
+];
+
+/// The text of an error of the library, with the options of the command instead of items of the library.
+fn in_words_of_the_command(error: &Error) -> String {
+    let text = error.to_string();
+    NAMES
+        .iter()
+        .fold(text, |text, (item, option)| text.replace(item, option))
 }
 
 impl Failure {

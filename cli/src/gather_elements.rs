@@ -37,10 +37,11 @@ pub(crate) struct GatherElements {
 }
 
 pub(crate) fn run(global: &Global, args: &GatherElements) -> Result<ExitCode, Failure> {
-    let options = wgslice::options::GatherElementsOptions {
-        axis: args.axis,
+    let options = wgslice::options::GatherOptions {
+        axis: Some(args.axis),
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),
+        ..wgslice::options::GatherOptions::default()
     };
     let job = Job {
         values: &[&args.params],

@@ -38,10 +38,11 @@ pub(crate) struct GatherNd {
 }
 
 pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
-    let options = wgslice::options::GatherNdOptions {
-        batch_dims: args.batch_dims,
+    let options = wgslice::options::GatherOptions {
+        batch_dims: isize::try_from(args.batch_dims).unwrap_or(isize::MAX),
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),
+        ..wgslice::options::GatherOptions::default()
     };
     let job = Job {
         values: &[&args.params],

@@ -189,7 +189,7 @@ impl From<&wgslice::gpu::Candidate> for Adapter {
                 .adapter
                 .features()
                 .contains(wgpu::Features::IMMEDIATES),
-            fits: candidate.fits(),
+            fits: candidate.refused.is_none(),
             refused: candidate.refused,
         }
     }

@@ -155,7 +155,7 @@ impl Job<'_> {
             indices: Vec::new(),
         };
         for (path, array) in self.values.iter().zip(&values) {
-            let (found, due) = (array.dtype(), shapes.dtype);
+            let (found, due) = (array.dtype().name(), shapes.dtype.name());
             if found != due {
                 let first = self.values[0];
                 return Err(Failure::usage(format_args!(

@@ -82,7 +82,7 @@ impl Run {
         Self {
             inputs: inputs.into(),
             output: Described::new(&output.display().to_string(), shape),
-            dtype: dtype.to_string(),
+            dtype: dtype.name().to_owned(),
             device: backend.to_string(),
             reason: backend.reason().to_owned(),
             fallback: None,

@@ -43,12 +43,12 @@ pub(crate) struct ScatterElements {
 }
 
 pub(crate) fn run(global: &Global, args: &ScatterElements) -> Result<ExitCode, Failure> {
-    let options = wgslice::options::ScatterElementsOptions {
-        axis: args.axis,
-        combine: args.combine.into(),
+    let options = wgslice::options::ScatterOptions {
+        axis: Some(args.axis),
+        combine: Some(args.combine.into()),
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),
-        ..wgslice::options::ScatterElementsOptions::default()
+        ..wgslice::options::ScatterOptions::default()
     };
     let job = Job {
         values: &[&args.data, &args.updates],

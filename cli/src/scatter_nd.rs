@@ -87,7 +87,7 @@ impl From<Combination> for Combine {
 
 pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure> {
     let options = ScatterOptions {
-        combine: args.combine(),
+        combine: Some(args.combine()),
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),
         ..ScatterOptions::default()

@@ -13,8 +13,8 @@ use datafusion::arrow::{
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
 use tempfile::TempDir;
-use wgslice::reference::{self, Boxes, Indexing};
 use wgslice_scale::engine::Engine;
+use wgslice_vectors::reference::{self, Boxes, Indexing};
 
 const ROWS: usize = 150;
 

@@ -9,11 +9,11 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use wgslice::reference::{self, Indexing};
 use wgslice_scale::{
     job::{Fingerprint, Form, How, Job, Operation, OutOfRange, to_npy},
     zarr::{Error, Target},
 };
+use wgslice_vectors::reference::{self, Indexing};
 
 const NONE: Fingerprint = Fingerprint::Metadata(0);
 

@@ -119,7 +119,7 @@ impl Slice {
 
     /// Returns the shape and the values of this slice, by the library's naive reference.
     pub(crate) fn naive<T: Clone>(&self, values: &[T], shape: &[usize]) -> (Vec<usize>, Vec<T>) {
-        let spec = wgslice::reference::Spec {
+        let spec = wgslice_vectors::reference::Spec {
             begin: &self.begin,
             end: &self.end,
             strides: &self.strides,
@@ -129,6 +129,6 @@ impl Slice {
             new_axis_mask: self.new_axis_mask,
             shrink_axis_mask: self.shrink_axis_mask,
         };
-        wgslice::reference::strided_slice(values, shape, &spec).unwrap()
+        wgslice_vectors::reference::strided_slice(values, shape, &spec).unwrap()
     }
 }

@@ -4,13 +4,7 @@
 use super::Backend;
 use crate::{Array, Element, Error, Indices, Plan, Report};
 #[cfg(feature = "gpu")]
-use crate::{
-    Gpu, Pending, Tensor,
-    backend::Device,
-    error::BYTES_PER_ELEMENT,
-    plan::Effect,
-    shape::{check_elements, check_length},
-};
+use crate::{Gpu, Pending, Tensor, backend::Device, shape::check_elements};
 
 /// The host values that a plan runs on. Each argument has the length that the plan needs.
 #[derive(Clone, Copy)]
@@ -34,18 +28,11 @@ impl<'a, T: Element> Inputs<'a, T> {
         }
     }
 
-    /// Checks that each argument has as many elements as the plan needs, and that an element of `source` has the plan's
-    /// size. If the plan is a scatter that computes with elements, also checks their type.
+    /// Checks that each argument has as many elements as the plan needs, and that the plan is for elements of this type.
     #[cfg(feature = "gpu")]
     fn check(&self, plan: &Plan) -> Result<(), Error> {
         check_elements("source", &plan.source, self.source.len())?;
-        check_length(
-            "source",
-            &plan.source,
-            BYTES_PER_ELEMENT,
-            plan.element,
-            size_of::<T>(),
-        )?;
+        plan.check_dtype::<T>()?;
         if let Some(tuples) = plan.tuples() {
             let found = self.indices.map_or(0, |indices| indices.len());
             check_elements("indices", tuples.indices, found)?;
@@ -53,18 +40,7 @@ impl<'a, T: Element> Inputs<'a, T> {
         if plan.is_in_place() {
             check_elements("dest", &plan.shape, self.dest.map_or(0, <[T]>::len))?;
         }
-        match plan.effect() {
-            Effect::Scatter(scatter)
-                if scatter.options.combine.computes() && scatter.dtype != T::DTYPE =>
-            {
-                Err(Error::DTypeMismatch {
-                    argument: "source",
-                    found: T::DTYPE,
-                    needed: scatter.dtype,
-                })
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -140,9 +116,8 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are not
-    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with a type other than `T`; the errors of the
-    /// operation.
+    /// [`Error::Length`] for an argument that does not have as many values as the plan needs; [`Error::DTypeMismatch`] if
+    /// the plan is for elements of another type; the errors of the operation.
     pub async fn run_async<T: Element>(
         &self,
         plan: &Plan,

@@ -92,7 +92,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         DType, SliceSpec,
-        options::{Boxes, CropOptions, GatherNdOptions},
+        options::{Boxes, CropOptions, GatherOptions},
     };
 
     pub(in crate::cost) fn plan(shape: &[usize], spec: &str) -> Plan {
@@ -162,7 +162,7 @@ pub(super) mod tests {
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);
         let gather =
-            Plan::gather_nd(&[100, 30], &[7, 1], GatherNdOptions::default(), DType::F32).unwrap();
+            Plan::gather_nd(&[100, 30], &[7, 1], GatherOptions::default(), DType::F32).unwrap();
         assert_eq!(gather.sent(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
     }
 }

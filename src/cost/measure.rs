@@ -1,9 +1,7 @@
 //! Measures the rates of this machine with a small amount of each kind of work.
 
 use super::{CostModel, Throughput};
-use crate::{
-    Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherNdOptions, slice,
-};
+use crate::{Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherOptions, slice};
 use std::time::Instant;
 
 /// The size in bytes of the arrays that the measurements copy and transfer: more than the caches of a core hold.
@@ -100,7 +98,7 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * SCALARS)
         .collect();
-    let options = GatherNdOptions::default();
+    let options = GatherOptions::default();
     let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
     let plan = Plan::gather_nd(shape, &[SCALARS, 2], options, DType::U32)?;
     let seconds = fastest(|| {
@@ -128,9 +126,9 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let row = [0; 4 << 10];
     let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
     let plan = rows.plan(DType::U8);
-    let run = |result: &mut [u8]| plan.run_cpu(&row, result);
+    let run = |result: &mut [u8]| plan.run_cpu_bytes(&row, None, result);
     let new = fastest(|| Array::<u8>::collect(plan.shape(), run))?;
-    let (mut kept, ()) = Array::<u8>::collect(plan.shape(), run)?;
+    let (mut kept, _) = Array::<u8>::collect(plan.shape(), run)?;
     let again = fastest(|| run(&mut kept.data))?;
     Ok((
         call / f64::from(calls),

@@ -58,28 +58,6 @@ use crate::{
 };
 
 impl Plan {
-    /// Runs a plan without indices on the CPU. `source` is the input of a slice, the value of an update or
-    /// the `dy` of a gradient. `dest` receives the result, or is the array that an update changes.
-    ///
-    /// ```
-    /// use wgslice::{slice, DType, Plan};
-    ///
-    /// let plan = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::U8)?;
-    /// let mut dest = [0; 6];
-    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], &mut dest)?;
-    /// assert_eq!(dest, [3, 2, 1, 6, 5, 4]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] if `source` or `dest` does not have the length that the plan needs, or if the plan needs
-    /// indices.
-    pub fn run_cpu(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        self.run_on_threads(source, Indices::I32(&[]), dest, Threads::default())
-            .map(drop)
-    }
-
     /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
     ///
     /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.
@@ -100,29 +78,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Runs a plan with indices on the CPU. `source` is the `params` of a gather, the `x` of a crop or the `updates` of
-    /// a scatter. `dest` receives the result, or is the array that a scatter changes.
-    ///
-    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather or a crop
-    /// has nevertheless written its result, with zeros for what is out of range, and a scatter has changed nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] if `source`, `indices` or `dest` does not have the length that the plan needs;
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
-    /// [`CropError::Outside`](crate::error::CropError::Outside) or
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) if a tuple is out of range and the plan's
-    /// policy makes that an error.
-    pub fn run_cpu_with(
-        &self,
-        source: &[u8],
-        indices: Indices<'_>,
-        dest: &mut [u8],
-    ) -> Result<Report, Error> {
-        self.run_on_threads(source, indices, dest, Threads::default())
-    }
-
-    /// Runs the plan as [`Plan::run_cpu_with`] does, on a bounded number of threads. For a plan without indices,
+    /// Runs the plan as [`Plan::run_cpu_bytes`] does, on a bounded number of threads. For a plan without indices,
     /// `indices` is empty.
     pub(crate) fn run_on_threads(
         &self,
@@ -183,7 +139,7 @@ impl Plan {
         Missing::default()
     }
 
-    /// Describes in one line how [`Plan::run_cpu`] and [`Plan::run_cpu_with`] move the bytes on the CPU.
+    /// Describes in one line how [`Plan::run_cpu`] moves the bytes on the CPU.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -258,7 +214,7 @@ mod tests {
     fn check_parts(plan: &Plan, lengths: impl IntoIterator<Item = usize>) {
         let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
         let mut whole = vec![0; plan.result_bytes()];
-        plan.run_cpu(&source, &mut whole).unwrap();
+        plan.run_cpu_bytes(&source, None, &mut whole).unwrap();
         let unit = plan.walk().unwrap().unit;
         for piece in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::{
         Backend, DType, Error, Tensor, View,
-        options::{GatherNdOptions, ScatterOptions},
+        options::{GatherOptions, ScatterOptions},
         slice,
     };
     use std::{cell::Cell, collections::HashSet, sync::Barrier, thread};
@@ -266,7 +266,7 @@ mod tests {
             gradient.map(drop)
         }),
         ("gather_nd", |backend| {
-            let options = GatherNdOptions::default();
+            let options = GatherOptions::default();
             let gathered = backend.gather_nd((&X, &[16]), (&[3, 1, 2], &[3, 1]), options);
             gathered.map(drop)
         }),
@@ -288,7 +288,7 @@ mod tests {
         }),
         ("Tensor::gather_nd", |backend| {
             let (x, indices) = (x(backend)?, backend.upload((&[3, 1, 2], &[3, 1]))?);
-            let options = GatherNdOptions::default();
+            let options = GatherOptions::default();
             x.gather_nd(&indices, options).map(drop)
         }),
         ("upload_slice", |backend| {

@@ -1,13 +1,11 @@
 //! Errors of crops.
 
-use super::InvalidIndex;
 use crate::text::Shape;
 
 /// The boxes of a crop do not match the array `x`, or a box reaches outside of the item that it is cut from. The first
 /// dimension of `x` numbers the items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CropError {
+pub(crate) enum CropError {
     /// `x` has too few dimensions: it needs one for the items, and then one for each of the sizes.
     #[error(
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
@@ -58,7 +56,7 @@ pub enum CropError {
     /// The number of boxes is not the number of items, and there are no box indices.
     #[error(
         "there are {boxes} boxes and {items} items of x: pass one box for each item, or \
-         box_indices (--box-indices) that say of which item each box is"
+         box_indices that say of which item each box is"
     )]
     Items {
         /// The number of boxes.
@@ -70,8 +68,7 @@ pub enum CropError {
     /// them inside.
     #[error(
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
-         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero \
-         (--out-of-range zero)",
+         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero",
         Shape(x)
     )]
     BoxSize {
@@ -81,23 +78,6 @@ pub enum CropError {
         size: usize,
         /// The distance between neighbouring elements of a box, in positions of the dimension.
         stride: isize,
-        /// The shape of `x`.
-        x: Vec<usize>,
-    },
-    /// A box reaches outside of its item, or its box index names no item.
-    #[error(
-        "{outside} of {boxes} boxes reach outside of x {}, the first at {first}: correct them, or \
-         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)",
-        Shape(x)
-    )]
-    Outside {
-        /// The first box that reaches outside or has no item. Its integers are the box index, if there are box
-        /// indices, and then the begins.
-        first: InvalidIndex,
-        /// The number of boxes that reach outside or have no item.
-        outside: usize,
-        /// The number of all boxes, valid or not.
-        boxes: usize,
         /// The shape of `x`.
         x: Vec<usize>,
     },

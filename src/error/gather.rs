@@ -1,13 +1,12 @@
 //! Errors of gathers. If several errors apply to an operation of TensorFlow, the one that TensorFlow raises is
 //! returned.
 
-use super::{InvalidIndex, axes::Axes};
+use super::axes::Axes;
 use crate::text::Shape;
 
 /// `params`, `indices`, the axis and `batch_dims` do not fit together, or an index is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GatherError {
+pub(crate) enum GatherError {
     /// `params` is a scalar.
     #[error("params is a scalar: it must have at least one dimension")]
     ParamsRank,
@@ -30,14 +29,16 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` of `gather_nd` that is above 0, but not below both the rank of `params` and the rank of `indices`.
+    /// `batch_dims` of `gather_nd` that is neither 0 nor below both the rank of `params` and the rank of `indices`, or
+    /// that is negative.
     #[error(
-        "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
-         and below the rank of params ({params_rank})"
+        "batch_dims is {batch_dims}, but must be {}below the rank of indices ({indices_rank}) \
+         and below the rank of params ({params_rank})",
+        if *batch_dims < 0 { "at least 0, " } else { "" }
     )]
     BatchDims {
         /// The given `batch_dims`.
-        batch_dims: usize,
+        batch_dims: isize,
         /// The rank of `params`.
         params_rank: usize,
         /// The rank of `indices`.
@@ -115,22 +116,5 @@ pub enum GatherError {
         params: Vec<usize>,
         /// The number of index tuples.
         tuples: usize,
-    },
-    /// An index tuple points outside `params`.
-    #[error(
-        "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of params {}: \
-             correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
-             (--out-of-range clamp)",
-        Shape(params)
-    )]
-    OutOfRange {
-        /// The first out-of-range tuple.
-        first: InvalidIndex,
-        /// The number of out-of-range tuples.
-        out_of_range: usize,
-        /// The number of all tuples.
-        tuples: usize,
-        /// The shape of `params`.
-        params: Vec<usize>,
     },
 }

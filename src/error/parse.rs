@@ -1,12 +1,11 @@
 //! Errors in the text of a slice.
 
-use std::fmt;
-
 /// A slice text that does not parse.
 ///
 /// The message shows the text, or the 100 characters around the error if the text is longer, with a caret under the
 /// offending character.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.shown())]
 pub struct ParseError {
     pub(crate) text: String,
     pub(crate) position: usize,
@@ -28,9 +27,8 @@ impl ParseError {
 /// The largest number of characters of the text that are displayed.
 const LINE: usize = 100;
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} at character {}:", self.problem, self.position + 1)?;
+impl ParseError {
+    fn shown(&self) -> String {
         let length = self.text.chars().count();
         // If the text is long, only the part around the caret is shown.
         let begin = self
@@ -50,9 +48,12 @@ impl fmt::Display for ParseError {
                 c => c,
             })
             .collect();
-        writeln!(f, "  {line}")?;
-        write!(f, "  {:>width$}", '^', width = self.position - begin + 1)
+        format!(
+            "{} at character {}:\n  {line}\n  {:>width$}",
+            self.problem,
+            self.position + 1,
+            '^',
+            width = self.position - begin + 1
+        )
     }
 }
-
-impl std::error::Error for ParseError {}

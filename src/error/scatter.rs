@@ -1,13 +1,12 @@
 //! Errors of scatters.
 
-use super::{InvalidIndex, axes::Axes};
+use super::axes::Axes;
 use crate::text::Shape;
 
 /// Indices, updates and the destination do not match, the combination is not defined for the element type, or an index
 /// is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScatterError {
+pub(crate) enum ScatterError {
     /// `indices` or `updates` is a scalar.
     #[error(
         "indices have shape {} and updates {}: both must have at least one dimension",
@@ -105,22 +104,5 @@ pub enum ScatterError {
         combine: crate::options::Combine,
         /// The element type.
         dtype: crate::DType,
-    },
-    /// An index tuple points outside the destination.
-    #[error(
-        "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of shape {}: \
-         correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
-         (--out-of-range clamp)",
-        Shape(shape)
-    )]
-    OutOfRange {
-        /// The first out-of-range tuple.
-        first: Box<InvalidIndex>,
-        /// The number of out-of-range tuples.
-        out_of_range: usize,
-        /// The number of all tuples.
-        tuples: usize,
-        /// The shape of the destination.
-        shape: Vec<usize>,
     },
 }

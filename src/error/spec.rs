@@ -10,8 +10,7 @@ use crate::text::Shape;
 ///
 /// Dimensions are those of the input, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpecError {
+pub(crate) enum SpecError {
     /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
     #[error(
         "begin, end and strides have lengths {begin}, {end} and {strides}: \

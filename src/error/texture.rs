@@ -4,8 +4,7 @@ use crate::text::Shape;
 
 /// A texture, or a selection of its texels, that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TextureError {
+pub(crate) enum TextureError {
     /// A format whose texels are not one, two or four numbers of the same element type.
     #[error(
         "the texture has the format {format}, whose texels are no numbers of one element type: use r, rg or rgba \

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 /// A view or a tensor that cannot be permuted, broadcast or reshaped as asked, or a plan that has no such part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ViewError {
+pub(crate) enum ViewError {
     /// A permutation that does not name each dimension once.
     #[error(
         "the permutation {permutation:?} does not order {rank} dimensions: \

@@ -1,7 +1,7 @@
 //! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
-    DeviceIndices, Gpu, Texels,
+    Buffers, DeviceIndices, Gpu, Texels,
     device::slots::{Slot, Slots},
     engine::{
         program::{REPORT_GROUP, UniformSpace},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Backend, DType, Error, Plan,
-    options::{GatherNdOptions, ScatterOptions},
+    options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -52,32 +52,35 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
-/// Records a plan between two buffers.
-fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let [source, dest] = [0, 1].map(|number: usize| buffers[number].slice(..));
-    gpu.encode(&mut encoder, plan, source, dest).unwrap();
-}
-
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
-    let (shape, add) = ([16, 16], ScatterOptions::default());
+    let add = ScatterOptions {
+        combine: Some(Combine::Add),
+        ..ScatterOptions::default()
+    };
+    let shape = [16, 16];
     let slice = Plan::slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
-    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNdOptions::default(), DType::F32).unwrap();
+    let gather = Plan::gather_nd(&shape, &[4, 1], GatherOptions::default(), DType::F32).unwrap();
     let update = Plan::slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     for three in buffers.chunks_exact(3) {
         let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
-        let tuples = DeviceIndices::I32(tuples);
-        gpu.encode(&mut encoder, &slice, source, dest).unwrap();
-        gpu.encode(&mut encoder, &update, source, dest).unwrap();
-        gpu.encode_scatter(&mut encoder, &scatter, source, tuples, dest)
-            .unwrap();
+        let buffers = Buffers {
+            source,
+            indices: None,
+            dest,
+        };
+        let indexed = Buffers {
+            indices: Some(DeviceIndices::I32(tuples)),
+            ..buffers
+        };
+        gpu.encode(&mut encoder, &slice, buffers).unwrap();
+        gpu.encode(&mut encoder, &update, buffers).unwrap();
+        gpu.encode(&mut encoder, &scatter, indexed).unwrap();
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        gpu.encode_in_pass(&mut pass, &slice, source, dest).unwrap();
-        gpu.encode_gather_in_pass(&mut pass, &gather, source, tuples, dest)
-            .unwrap();
+        gpu.encode(&mut pass, &slice, buffers).unwrap();
+        gpu.encode(&mut pass, &gather, indexed).unwrap();
     }
     encoder.finish()
 }
@@ -193,7 +196,17 @@ fn slots_of_uniforms_are_bounded() {
     let buffers = buffers(&gpu, 2);
     let record = |size| {
         let plan = Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
-        encode(&gpu, &plan, &buffers);
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        gpu.encode(
+            &mut encoder,
+            &plan,
+            Buffers {
+                source: buffers[0].slice(..),
+                indices: None,
+                dest: buffers[1].slice(..),
+            },
+        )
+        .unwrap();
     };
     let strips = || gpu.engine.pipelines.uniforms.strips();
     (0..10).for_each(|_| record(7));
@@ -217,7 +230,19 @@ fn a_prepared_plan_stays_prepared() {
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     let buffers = buffers(&gpu, 2);
-    (0..10_000).for_each(|_| encode(&gpu, &plan(8), &buffers));
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    for _ in 0..10_000 {
+        gpu.encode(
+            &mut encoder,
+            &plan(8),
+            Buffers {
+                source: buffers[0].slice(..),
+                indices: None,
+                dest: buffers[1].slice(..),
+            },
+        )
+        .unwrap();
+    }
     assert_eq!(gpu.engine.cache.kept_works(), 3);
     drop(prepared);
     gpu.trim();

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `device` | transfers bytes to an open device and back, waits for it, and tells its failures |
 //! | `engine` | makes commands of plans, on top of `device` |
-//! | this file | opens a [`Gpu`], which is both |
+//! | `open` | opens a [`Gpu`], which is both; the first module, so that its documentation begins with constructors |
 //! | `record`, `prepared` | record plans into a caller's encoders and passes; ahead of time |
 //! | `run` | runs plans on tensors |
 //! | `texture` | copies the texels of a texture, through which rows |
 //! | `ring` | streams a slice through the device, piece by piece |
+
+mod open;
 
 #[cfg(test)]
 mod cache_tests;
@@ -23,13 +25,13 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub(crate) use device::{DeviceBytes, OpenDevice};
-pub use prepared::Prepared;
-pub use record::DeviceIndices;
+pub use prepared::{Prepare, Prepared};
+pub use record::{Buffers, DeviceIndices, Recorder};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub use texture::Texels;
 
-use crate::{Error, Plan};
+use crate::Plan;
 use device::{
     adapter,
     caps::{Tuning, VECTOR},
@@ -39,6 +41,14 @@ use std::sync::Arc;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
+/// | to | call |
+/// |---|---|
+/// | use my program's own device | [`Gpu::new`], with [`Gpu::wanted_features`] and [`Gpu::wanted_limits`] |
+/// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
+/// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
+/// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
+/// | run operations on values and tensors | [`Backend`](crate::Backend)`::from(gpu)` |
+///
 /// Cheap to clone; clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct Gpu {
@@ -46,16 +56,6 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required.
-    ///
-    /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
-    /// the caller's own handlers.
-    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        Self {
-            engine: Arc::new(Engine::new(OpenDevice::new(device, queue))),
-        }
-    }
-
     /// The same device, on which a dispatch writes at most `bytes` bytes of the result, but at least 16; larger results
     /// take several dispatches. This helps with drivers that abort long dispatches particularly early, and lets other
     /// work run between the dispatches.
@@ -134,97 +134,6 @@ impl Gpu {
     /// The device, to transfer bytes and to wait.
     pub(crate) fn opened(&self) -> &OpenDevice {
         &self.engine.device
-    }
-
-    /// Opens a device on the adapter that the options choose, with the adapter's limits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
-    /// driver opens no device.
-    pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
-        Self::from_adapter(&options.choose().await?).await
-    }
-
-    /// The features of the adapter that this crate can use: pipeline caches. If your program opens the device, request them together with
-    /// [`Gpu::wanted_limits`]:
-    ///
-    /// ```no_run
-    /// use wgslice::{wgpu, Gpu};
-    ///
-    /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
-    /// let (device, queue) = adapter
-    ///     .request_device(&wgpu::DeviceDescriptor {
-    ///         required_features: Gpu::wanted_features(adapter), // | your own
-    ///         required_limits: Gpu::wanted_limits(adapter),
-    ///         ..Default::default()
-    ///     })
-    ///     .await?;
-    /// let gpu = Gpu::new(&device, &queue);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
-        adapter.features() & wgpu::Features::PIPELINE_CACHE
-    }
-
-    /// WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of bindings,
-    /// so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the limit is the adapter's.
-    ///
-    /// ```no_run
-    /// use wgslice::{wgpu, Gpu};
-    ///
-    /// # fn example(adapter: &wgpu::Adapter) {
-    /// let limits = wgpu::Limits {
-    ///     max_bindings_per_bind_group: 8, // what your own program needs
-    ///     ..Gpu::wanted_limits(adapter)
-    /// };
-    /// # }
-    /// ```
-    pub fn wanted_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
-        let allowed = adapter.limits();
-        wgpu::Limits {
-            max_buffer_size: allowed.max_buffer_size,
-            max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
-            ..wgpu::Limits::default().or_worse_values_from(&allowed)
-        }
-    }
-
-    /// Opens a device on this adapter, such as one from [`AdapterOptions::adapters`], with the adapter's limits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Device`] if the driver opens no device.
-    pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
-        let (device, queue) = adapter
-            .request_device(&wgpu::DeviceDescriptor {
-                label: Some("wgslice"),
-                required_features: Self::wanted_features(adapter),
-                required_limits: adapter.limits(),
-                ..Default::default()
-            })
-            .await
-            .map_err(|error| Error::Device {
-                doing: "opening the device",
-                source: error.into(),
-            })?;
-        let gpu = Self::new(&device, &queue);
-        let shared = Arc::clone(&gpu.opened().shared);
-        device.set_device_lost_callback(move |reason, message| {
-            // If there is a reason already, the first one is kept.
-            let _ = shared.lost.set(format!("{message} ({reason:?})"));
-        });
-        Ok(gpu)
-    }
-
-    /// Opens a device like [`Gpu::open_async`], but blocks until the device is open.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gpu::open_async`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn open(options: &AdapterOptions) -> Result<Self, Error> {
-        pollster::block_on(Self::open_async(options))
     }
 
     /// The `wgpu` device.

@@ -1,7 +1,7 @@
 //! Plans whose pipelines are compiled and whose dispatches are worked out before they are recorded.
 
 use super::{
-    DeviceIndices, Gpu,
+    Gpu, Texels,
     device::caps::Tuning,
     engine::{
         cut::Places,
@@ -9,41 +9,80 @@ use super::{
         work::Work,
     },
 };
-use crate::{Error, Pending, Plan, Report};
-use std::sync::Arc;
-use wgpu::{BufferSlice, CommandEncoder, ComputePass};
+use crate::{Error, Pending, Plan};
+use std::{ops::Deref, sync::Arc};
 
-/// A plan, ready to be recorded on one device: its pipelines are compiled and its dispatches are worked out, so that
-/// recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`].
+/// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the dispatches are
+/// worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and recorded by the
+/// same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
-/// It holds no buffer: its methods take the same buffers as those of [`Gpu`], record the same commands and have the
-/// same errors. It is prepared for buffer slices whose offsets are multiples of the device's
+/// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
-/// ([`Plan::for_indices`]). For others it does what [`Gpu::encode`] does: the first recording works out the dispatches, and
-/// may compile a pipeline. While it lives, plans equal to its own are prepared, too.
+/// ([`Plan::for_indices`]). For others, and on another device, the first recording works out the dispatches, and may
+/// compile a pipeline. While it lives, plans equal to its own are prepared, too.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Prepared {
-    gpu: Gpu,
-    plan: Arc<Plan>,
+pub struct Prepared<T = Plan> {
+    of: Arc<T>,
     /// Held so that the engine keeps them.
     _works: Arc<[Arc<Work>]>,
+}
+
+/// What was prepared, so that `&prepared` goes where `&plan` or `&texels` does.
+impl<T> Deref for Prepared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.of
+    }
+}
+
+/// What [`Gpu::prepare`] prepares: a [`Plan`] or [`Texels`].
+pub trait Prepare: sealed::Prepare + Clone + Send + Sync + 'static {}
+
+impl Prepare for Plan {}
+
+impl Prepare for Texels {}
+
+mod sealed {
+    use super::{Error, Gpu, Plan, Texels};
+
+    pub trait Prepare {
+        /// The plans that are recorded.
+        fn plans(&self, gpu: &Gpu) -> Result<Vec<Plan>, Error>;
+    }
+
+    impl Prepare for Plan {
+        fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
+            Ok(vec![self.clone()])
+        }
+    }
+
+    impl Prepare for Texels {
+        fn plans(&self, gpu: &Gpu) -> Result<Vec<Plan>, Error> {
+            gpu.texel_plans(self)
+        }
+    }
 }
 
 impl Gpu {
     /// Compiles the pipelines that a plan needs, and works out its dispatches. Call this when a program loads, so that
     /// no frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
+    /// [`Texels`] are prepared for what the texture's usages allow: for reading with `COPY_SRC`, for writing with
+    /// `COPY_DST`. The memory of their rows is allocated, too.
+    ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
     /// # -> Result<(), wgslice::Error> {
-    /// use wgslice::{slice, DType, Plan};
+    /// use wgslice::{gpu::Buffers, slice, DType, Plan};
     ///
     /// let flip = gpu.prepare(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?)?;
     /// // … later, in each frame:
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    /// flip.encode(&mut encoder, input.slice(..), output.slice(..))?;
+    /// let buffers = Buffers { source: input.slice(..), indices: None, dest: output.slice(..) };
+    /// gpu.encode(&mut encoder, &flip, buffers)?;
     /// gpu.queue().submit([encoder.finish()]);
     /// # Ok(())
     /// # }
@@ -51,15 +90,20 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader.
-    pub fn prepare(&self, plan: &Plan) -> Result<Prepared, Error> {
-        let works = usual_places(plan, &self.engine.reach.tuning)
-            .into_iter()
-            .map(|places| self.engine.prepare(plan, places));
+    /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`];
+    /// [`Error::OutOfDeviceMemory`].
+    pub fn prepare<T: Prepare>(&self, what: &T) -> Result<Prepared<T>, Error> {
+        let mut works = Vec::new();
+        for plan in what.plans(self)? {
+            for places in usual_places(&plan, &self.engine.reach.tuning) {
+                works.push(self.engine.prepare(&plan, places)?);
+            }
+        }
+        // Works that were kept say nothing of a device that was lost since.
+        self.opened().check_alive("preparing a plan")?;
         Ok(Prepared {
-            gpu: self.clone(),
-            plan: Arc::new(plan.clone()),
-            _works: works.collect::<Result<_, Error>>()?,
+            of: Arc::new(what.clone()),
+            _works: works.into(),
         })
     }
 
@@ -67,16 +111,13 @@ impl Gpu {
     /// waited for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
     ///
     /// ```no_run
-    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
-    /// # -> Result<(), wgslice::Error> {
+    /// # fn example(gpu: &wgslice::Gpu) -> Result<(), wgslice::Error> {
     /// use wgslice::{slice, DType, Plan};
     ///
     /// let flip = gpu.prepare_async(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?);
     /// // … in each frame:
     /// if let Some(flip) = flip.poll()? {
-    ///     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    ///     flip.encode(&mut encoder, input.slice(..), output.slice(..))?;
-    ///     gpu.queue().submit([encoder.finish()]);
+    ///     // … gpu.encode(&mut encoder, &flip, buffers)?;
     /// }
     /// # Ok(())
     /// # }
@@ -85,9 +126,9 @@ impl Gpu {
     /// # Errors
     ///
     /// Those of [`Gpu::prepare`], from [`Pending::poll`].
-    pub fn prepare_async(&self, plan: &Plan) -> Pending<Prepared> {
-        let (gpu, plan) = (self.clone(), plan.clone());
-        Pending::running(move || gpu.prepare(&plan))
+    pub fn prepare_async<T: Prepare>(&self, what: &T) -> Pending<Prepared<T>> {
+        let (gpu, what) = (self.clone(), what.clone());
+        Pending::running(move || gpu.prepare(&what))
     }
 
     /// Checks that this device can run a plan. The check compiles nothing and allocates nothing on the device, so it
@@ -97,7 +138,7 @@ impl Gpu {
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
     ///
     /// # fn example(gpu: &wgslice::Gpu) -> Result<(), wgslice::Error> {
-    /// let add = ScatterOptions { combine: Combine::Add, ..ScatterOptions::default() };
+    /// let add = ScatterOptions { combine: Some(Combine::Add), ..ScatterOptions::default() };
     /// let sums = Plan::tensor_scatter_nd(&[10], &[3, 1], &[3], add, DType::F64)?;
     /// if let Err(why) = gpu.supports(&sums) {
     ///     println!("on the CPU, since {why}"); // no shader adds f64
@@ -124,67 +165,4 @@ fn usual_places(plan: &Plan, tuning: &Tuning) -> Vec<Places> {
         return Vec::new();
     }
     [true, false].map(Places::at_begin).into()
-}
-
-impl Prepared {
-    /// The plan that was prepared.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Records the prepared plan like [`Gpu::encode`], with the same errors.
-    pub fn encode(
-        &self,
-        encoder: &mut CommandEncoder,
-        source: BufferSlice<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        self.gpu.encode(encoder, &self.plan, source, dest)
-    }
-
-    /// Records the prepared plan like [`Gpu::encode_in_pass`], with the same errors.
-    pub fn encode_in_pass(
-        &self,
-        pass: &mut ComputePass<'_>,
-        source: BufferSlice<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        self.gpu.encode_in_pass(pass, &self.plan, source, dest)
-    }
-
-    /// Records the prepared plan like [`Gpu::encode_gather`], with the same errors.
-    pub fn encode_gather(
-        &self,
-        encoder: &mut CommandEncoder,
-        params: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<Pending<Report>, Error> {
-        self.gpu
-            .encode_gather(encoder, &self.plan, params, indices, dest)
-    }
-
-    /// Records the prepared plan like [`Gpu::encode_gather_in_pass`], with the same errors.
-    pub fn encode_gather_in_pass(
-        &self,
-        pass: &mut ComputePass<'_>,
-        params: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<Pending<Report>, Error> {
-        self.gpu
-            .encode_gather_in_pass(pass, &self.plan, params, indices, dest)
-    }
-
-    /// Records the prepared plan like [`Gpu::encode_scatter`], with the same errors.
-    pub fn encode_scatter(
-        &self,
-        encoder: &mut CommandEncoder,
-        updates: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<Pending<Report>, Error> {
-        self.gpu
-            .encode_scatter(encoder, &self.plan, updates, indices, dest)
-    }
 }

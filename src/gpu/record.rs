@@ -1,10 +1,13 @@
 //! Records plans into a caller's encoders and passes.
+//!
+//! One call does it, [`Gpu::encode`]: into an encoder or an open pass ([`Recorder`]), of a plan or of what
+//! [`Gpu::prepare`] made of it, with its buffers by name ([`Buffers`]).
 
 use super::{
     Gpu,
-    engine::{argument::Argument, record::begin_pass},
+    engine::{argument::Argument, record::Target},
 };
-use crate::{Error, Pending, Plan, Report, options::IndexType};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType};
 use std::borrow::Cow;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -21,7 +24,7 @@ pub enum DeviceIndices<'a> {
 
 impl<'a> DeviceIndices<'a> {
     /// These indices as an argument of a plan, and the plan for indices of their type.
-    pub(super) fn of(self, plan: &Plan) -> (Argument<'a>, Cow<'_, Plan>) {
+    fn of(self, plan: &Plan) -> (Argument<'a>, Cow<'_, Plan>) {
         let (buffer, index) = match self {
             Self::I32(buffer) => (buffer, IndexType::I32),
             Self::I64(buffer) => (buffer, IndexType::I64),
@@ -33,120 +36,89 @@ impl<'a> DeviceIndices<'a> {
     }
 }
 
+/// The buffers that a plan reads and writes.
+///
+/// All must belong to the device and have the usage `STORAGE`. Any offsets are allowed, except that `indices` must begin
+/// at a multiple of 4 bytes, and `source` and `dest` of a scatter that computes with elements at a multiple of the
+/// element's size (of 4 bytes for `complex64`).
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers<'a> {
+    /// The input of a slice, the params of a gather, the `x` of a crop, the updates of a scatter, the value of an update,
+    /// or the `dy` of a gradient.
+    pub source: BufferSlice<'a>,
+    /// The index tuples of a gather or a scatter, or those of the [`Boxes`](crate::options::Boxes) of a crop. `None` for
+    /// other plans. If the buffer has the usage `COPY_SRC`, the report can name the first tuple that is out of range.
+    pub indices: Option<DeviceIndices<'a>>,
+    /// Receives the result, or is changed in place.
+    pub dest: BufferSlice<'a>,
+}
+
+/// What plans are recorded into: a `wgpu::CommandEncoder` of which no pass is open, or an open `wgpu::ComputePass`.
+pub trait Recorder<'p>: sealed::Recorder<'p> {}
+
+impl<'p> Recorder<'p> for CommandEncoder {}
+
+impl<'p> Recorder<'p> for ComputePass<'p> {}
+
+mod sealed {
+    use super::{CommandEncoder, ComputePass, Target};
+
+    pub trait Recorder<'p> {
+        fn target(&mut self) -> Target<'_, 'p>;
+    }
+
+    impl<'p> Recorder<'p> for CommandEncoder {
+        fn target(&mut self) -> Target<'_, 'p> {
+            Target::Encoder(self)
+        }
+    }
+
+    impl<'p> Recorder<'p> for ComputePass<'p> {
+        fn target(&mut self) -> Target<'_, 'p> {
+            Target::Pass(self)
+        }
+    }
+}
+
 impl Gpu {
-    /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
-    /// gradient; `dest` receives the result, or is updated.
+    /// Records a [`Plan`], or what [`Gpu::prepare`] made of one, into an encoder or an open compute pass. Nothing is
+    /// submitted or waited for. Only the bytes of the result are written.
     ///
-    /// The buffers must belong to this device and have the usage `STORAGE`. Any offsets are allowed. If `source` also
-    /// has the usage `COPY_SRC` and `dest` has `COPY_DST`, and both offsets are multiples of 4, slices and updates
-    /// whose contiguous rows are few or long are recorded as buffer copies. Only the bytes of the result are written.
+    /// In an encoder, slices and updates whose contiguous rows are few or long are recorded as buffer copies, if `source`
+    /// has the usage `COPY_SRC`, `dest` has `COPY_DST`, and both offsets are multiples of 4. A pass takes only dispatches.
+    /// Recording many small plans into one pass saves time, since a pass costs wgpu more time than a dispatch.
     ///
-    /// `source` and `dest` must be different buffers: wgpu does not allow a buffer to be read and written in the same
+    /// `dest` must be another buffer than the other two: wgpu does not allow a buffer to be read and written in the same
     /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
     /// with `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
-    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
+    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, ids: &wgpu::Buffer, output: &wgpu::Buffer)
     /// # -> Result<(), wgslice::Error> {
-    /// use wgslice::{slice, DType, Plan};
+    /// use wgslice::{gpu::{Buffers, DeviceIndices}, options::GatherOptions, slice, DType, Plan};
     ///
-    /// let plan = Plan::slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
+    /// let flip = Plan::slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    /// gpu.encode(&mut encoder, &plan, input.slice(..), output.slice(..))?;
+    /// let buffers = Buffers { source: input.slice(..), indices: None, dest: output.slice(..) };
+    /// gpu.encode(&mut encoder, &flip, buffers)?;
+    ///
+    /// let frames = Plan::gather(&[64, 480, 640, 3], &[8], GatherOptions::default(), DType::U8)?;
+    /// let indices = Some(DeviceIndices::U32(ids.slice(..)));
+    /// let mut pass = encoder.begin_compute_pass(&Default::default());
+    /// let report = gpu.encode(&mut pass, &frames, Buffers { indices, ..buffers })?;
+    /// drop(pass);
     /// // … record other work, then submit everything at once:
     /// gpu.queue().submit([encoder.finish()]);
+    /// println!("{} of 8 frames do not exist", report.wait()?.out_of_range);
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// # Errors
+    /// The report says how many tuples of a gather, a crop or a scatter were out of range: a gather writes zeros for
+    /// them, and a scatter drops their rows. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is
+    /// an error if there was any, and a scatter then changes nothing. The report of other plans is there at once.
     ///
-    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if the plan has more dimensions than
-    /// a shader takes, or if not even a single unit, of 1 to 16 bytes, fits the device's limits; [`Error::Pipeline`] if
-    /// the device rejects the shader.
-    pub fn encode(
-        &self,
-        encoder: &mut CommandEncoder,
-        plan: &Plan,
-        source: BufferSlice<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        let [source, dest] = Argument::pair(plan, ["source", "dest"], source, dest);
-        self.engine.record(encoder, plan, source, dest)
-    }
-
-    /// Records a plan into an open pass, like [`Gpu::encode`]. Recording many small slices into one pass saves time,
-    /// since a pass costs wgpu more time than a dispatch. A pass cannot contain buffer copies, so every non-empty plan
-    /// is dispatched.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gpu::encode`].
-    pub fn encode_in_pass(
-        &self,
-        pass: &mut ComputePass<'_>,
-        plan: &Plan,
-        source: BufferSlice<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        let [source, dest] = Argument::pair(plan, ["source", "dest"], source, dest);
-        self.engine.record_in_pass(pass, plan, source, dest)
-    }
-
-    /// Records a gather or a crop: reads `params` and `indices`, and writes the result to `dest`.
-    ///
-    /// For a crop, `indices` are the tuples of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
-    ///
-    /// For tuples that are out of range, zeros are written. The report says later how many such tuples there were.
-    /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the report is an error if there was any. The
-    /// buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the
-    /// usage `COPY_SRC`, the report can name the first tuple that is out of range.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gpu::encode`].
-    pub fn encode_gather(
-        &self,
-        encoder: &mut CommandEncoder,
-        plan: &Plan,
-        params: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<Pending<Report>, Error> {
-        let (indices, plan) = indices.of(plan);
-        let [params, dest] = Argument::pair(&plan, ["params", "dest"], params, dest);
-        self.engine
-            .record_gather(|| begin_pass(encoder, &plan), &plan, params, indices, dest)
-    }
-
-    /// Records a gather or a crop into an open pass, like [`Gpu::encode_gather`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Gpu::encode`].
-    pub fn encode_gather_in_pass(
-        &self,
-        pass: &mut ComputePass<'_>,
-        plan: &Plan,
-        params: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
-    ) -> Result<Pending<Report>, Error> {
-        let (indices, plan) = indices.of(plan);
-        let [params, dest] = Argument::pair(&plan, ["params", "dest"], params, dest);
-        self.engine
-            .record_gather(|| pass, &plan, params, indices, dest)
-    }
-
-    /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
-    /// `scatter_nd` to it.
-    ///
-    /// Rows whose tuples are out of range are dropped, and the report says later how many such tuples there were.
-    /// Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out
-    /// of range, and the report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a
-    /// multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first tuple that is out
-    /// of range. Unless the scatter only replaces elements, `updates` and `dest` must begin at multiples of the element's size (of 4
-    /// bytes for `complex64`).
+    /// # What scatters compute
     ///
     /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
     /// nor NaNs. Minimum and maximum are exact. The shaders combine:
@@ -161,18 +133,31 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for element types that the shaders cannot combine in this way.
-    pub fn encode_scatter(
+    /// After an error nothing is recorded.
+    ///
+    /// - [`Error::Buffer`] for a buffer that does not fit the plan, that is missing or not used, or that is destroyed or
+    ///   belongs to another device. Of the latter two, wgpu itself reports some at `finish` or `submit`: a buffer that is
+    ///   destroyed after its second recording with the same plan, and buffers of copies.
+    /// - [`Error::DeviceLimit`] if the plan has more dimensions than a shader takes, or if not even a single unit, of 1
+    ///   to 16 bytes, fits the device's limits.
+    /// - [`Error::DTypeOnDevice`] for a scatter of element types that the shaders cannot combine in this way.
+    /// - [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`]; [`Error::OutOfDeviceMemory`].
+    pub fn encode<'p>(
         &self,
-        encoder: &mut CommandEncoder,
+        into: &mut impl Recorder<'p>,
         plan: &Plan,
-        updates: BufferSlice<'_>,
-        indices: DeviceIndices<'_>,
-        dest: BufferSlice<'_>,
+        buffers: Buffers<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let (indices, plan) = indices.of(plan);
-        let [updates, dest] = Argument::pair(&plan, ["updates", "dest"], updates, dest);
+        let (indices, plan) = match buffers.indices {
+            Some(indices) => {
+                let (indices, plan) = indices.of(plan);
+                (Some(indices), plan)
+            }
+            None => (None, Cow::Borrowed(plan)),
+        };
+        let source = Argument::of("source", buffers.source, plan.source_bytes());
+        let dest = Argument::of("dest", buffers.dest, plan.result_bytes());
         self.engine
-            .record_scatter(encoder, &plan, updates, indices, dest)
+            .record(into.target(), &plan, source, indices, dest)
     }
 }

@@ -6,7 +6,7 @@
 //! that the host can access them.
 
 use super::{
-    Gpu,
+    Buffers, Gpu,
     device::{PADDING, device_error, fill},
 };
 use crate::{Error, Plan};
@@ -124,8 +124,12 @@ impl Ring {
         let (packed, bytes) = (host.result_bytes(), device.result_bytes());
         let ((), submission) = self.gpu.opened().submit(DOING, |encoder| {
             encoder.copy_buffer_to_buffer(upload, 0, source, 0, Self::buffer_bytes(packed));
-            self.gpu
-                .encode(encoder, device, source.slice(..), result.slice(..))?;
+            let buffers = Buffers {
+                source: source.slice(..),
+                indices: None,
+                dest: result.slice(..),
+            };
+            self.gpu.encode(encoder, device, buffers)?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
             // The callbacks ignore errors, because `get_mapped_range` reports them later.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});

@@ -2,9 +2,9 @@
 
 use super::{
     DeviceBytes, Gpu,
-    engine::{argument::Argument, record::begin_pass},
+    engine::{argument::Argument, record::Target},
 };
-use crate::{Error, Pending, Plan, Report, plan::Effect};
+use crate::{Error, Pending, Plan, Report};
 
 impl Gpu {
     /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather, a crop or a
@@ -15,7 +15,7 @@ impl Gpu {
         source: &DeviceBytes,
         indices: Option<&DeviceBytes>,
     ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let dest = self.opened().allocate(plan.shape(), plan.element)?;
+        let dest = self.opened().allocate(plan.shape(), plan.dtype.size())?;
         self.change(plan, source, indices, &dest, true)
     }
 
@@ -43,22 +43,9 @@ impl Gpu {
             let from = Argument::tensor("source", source);
             let to = Argument::tensor("dest", &dest);
             let indices = indices.map(|tuples| Argument::tensor("indices", tuples));
-            let report = match (plan.effect(), indices) {
-                (Effect::Scatter(_), Some(indices)) => self
-                    .engine
-                    .record_scatter(encoder, plan, from, indices, to)?,
-                (_, Some(indices)) => self.engine.record_gather(
-                    move || begin_pass(encoder, plan),
-                    plan,
-                    from,
-                    indices,
-                    to,
-                )?,
-                (_, None) => {
-                    self.engine.record(encoder, plan, from, to)?;
-                    Pending::done(plan.report(Default::default(), |_| Vec::new())?)
-                }
-            };
+            let report = self
+                .engine
+                .record(Target::Encoder(encoder), plan, from, indices, to)?;
             Ok((dest, report))
         })?;
         Ok(made)

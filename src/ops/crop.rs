@@ -43,9 +43,9 @@ pub struct CropOptions {
     /// |---|---|---|
     /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
-    /// | [`OutOfRange::Error`] | [`CropError::Outside`] | [`CropError::Outside`] |
+    /// | [`OutOfRange::Error`] | [`Error::OutOfRange`](crate::Error::OutOfRange) | [`Error::OutOfRange`](crate::Error::OutOfRange) |
     ///
-    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`CropError::BoxSize`].
+    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`](crate::Error::Argument).
     pub out_of_range: OutOfRange,
 }
 
@@ -59,7 +59,7 @@ impl CropOptions {
 /// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
 /// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
-/// these tuples; [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+/// these tuples; [`Plan::run_cpu`] and [`Gpu::encode`](crate::Gpu::encode) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.
@@ -86,12 +86,12 @@ impl Plan {
     /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
     /// let boxes = Boxes { count: 2, box_indices: true, flips: false };
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
-    /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::U8)?;
+    /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::I32)?;
     /// assert_eq!(plan.shape(), [2, 2, 2]);
     ///
     /// let mut result = [0; 8];
     /// let tuples = [0, 1, 0, 0, 2, 1];
-    /// let report = plan.run_cpu_with(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Indices::I32(&tuples), &mut result)?;
+    /// let report = plan.run_cpu(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Some(Indices::I32(&tuples)), &mut result)?;
     /// assert_eq!(result, [4, 5, 7, 8, 8, 9, 0, 0]);
     /// assert_eq!(report.first.unwrap().index, [0, 2, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -99,7 +99,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`CropError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn crop(
         x: &[usize],
         boxes: Boxes,
@@ -159,7 +159,7 @@ impl View {
             walked.collect(),
             items.chain(cropped).collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }
@@ -185,7 +185,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`CropError`], [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
     pub fn crop<'a, T, I>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -258,7 +258,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`CropError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
     /// indices or flips of another type or device; or an error of the device.
     pub fn crop(
         &self,

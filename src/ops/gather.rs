@@ -20,23 +20,51 @@ use crate::{
     shape,
 };
 
-/// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the treatment of out-of-range and
+/// Options of `gather`, `gather_nd` and `gather_elements`: TensorFlow's attributes, and the treatment of out-of-range and
 /// negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end. `None` stands for the number in
-    /// `batch_dims`, as in `tf.gather`. If that number is negative, the axis counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end.
+    ///
+    /// | operation | `None` stands for |
+    /// |---|---|
+    /// | `gather` | the number in `batch_dims`, as in `tf.gather`; if that is negative, it counts from the end of `params` |
+    /// | `gather_elements` | 0, as in ONNX |
+    /// | `gather_nd` | the dimensions that the tuples index; `Some` is an [`Error::UnusedOption`] |
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number stands for
-    /// itself plus the rank of `indices`.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. In `gather`, a negative number
+    /// stands for itself plus the rank of `indices`. `gather_elements` has none: any number but 0 is an
+    /// [`Error::UnusedOption`].
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index.
+    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
 }
 
 impl GatherOptions {
+    pub(super) fn policy(&self) -> Policy {
+        Policy {
+            out_of_range: self.out_of_range,
+            negative: self.negative,
+        }
+    }
+
+    /// Fails if `used` is false, because `operation` has no such option.
+    pub(super) fn check_used(
+        used: bool,
+        operation: Operation,
+        option: &'static str,
+    ) -> Result<(), Error> {
+        match used {
+            true => Ok(()),
+            false => Err(Error::UnusedOption {
+                operation: operation.name(),
+                option,
+            }),
+        }
+    }
+
     /// The options of `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
     /// are batch dimensions, and the dimension of `params` after them is indexed. An index beyond its batch is out of
     /// range, whereas TensorFlow reads from the neighbouring batch.
@@ -65,16 +93,16 @@ impl Plan {
     /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
     ///
     /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
-    /// let plan = Plan::gather(&[2, 3], &[2], options, DType::U8)?;
+    /// let plan = Plan::gather(&[2, 3], &[2], options, DType::I32)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0])), &mut result)?;
     /// assert_eq!(result, [3, 1, 6, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather(
         params: &[usize],
         indices: &[usize],
@@ -116,10 +144,7 @@ impl View {
             tuple_dims: indices.len(),
             index: IndexType::I32,
             target: Some(self.shape.clone()),
-            policy: Policy {
-                out_of_range: options.out_of_range,
-                negative: options.negative,
-            },
+            policy: options.policy(),
         };
         Plan::of_gather(
             Operation::Gather,
@@ -127,7 +152,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }
@@ -164,32 +189,6 @@ impl Backend {
             params.gather(indices, options, T::DTYPE)
         })
     }
-
-    /// [`Backend::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of `params`.
-    /// The errors are those of [`Backend::gather`].
-    ///
-    /// ```
-    /// use wgslice::Backend;
-    ///
-    /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
-    /// let (array, _) = Backend::cpu().batch_gather(scores, (&[1, 0], &[2, 1]))?;
-    /// assert_eq!(array.data, [0.7, 0.5]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn batch_gather<'a, T, I>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
-        self.gather_by(params, indices, |params, indices| {
-            params.gather(indices, GatherOptions::batch(indices.len()), T::DTYPE)
-        })
-    }
 }
 
 impl Tensor {
@@ -213,12 +212,6 @@ impl Tensor {
         options: GatherOptions,
     ) -> Result<(Self, Pending<Report>), Error> {
         self.view().gather(indices, options)
-    }
-
-    /// [`Tensor::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of this tensor.
-    /// The errors are those of [`Tensor::gather`].
-    pub fn batch_gather(&self, indices: &Self) -> Result<(Self, Pending<Report>), Error> {
-        self.gather(indices, GatherOptions::batch(indices.rank()))
     }
 }
 

@@ -9,10 +9,7 @@
 //! This is ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` for arrays that need no broadcast.
 //! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
-use super::{
-    index::{IndexType, NegativeIndex, OutOfRange, Policy},
-    indexed::indexed,
-};
+use super::{gather::GatherOptions, index::IndexType, indexed::indexed};
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     TensorView, View,
@@ -22,39 +19,28 @@ use crate::{
     walk::Dim,
 };
 
-/// Options of a gather of single elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct GatherElementsOptions {
-    /// The dimension along which the indices are positions. A negative number counts from the end.
-    pub axis: isize,
-    /// The treatment of out-of-range indices.
-    pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
-    pub negative: NegativeIndex,
-}
-
 impl Plan {
     /// Plans a gather of single elements from `params` of this shape and element type, with indices of shape
     /// `indices`, which is also the shape of the result.
     ///
     /// ```
-    /// use wgslice::{options::GatherElementsOptions, DType, Indices, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
     ///
-    /// let options = GatherElementsOptions { axis: 1, ..GatherElementsOptions::default() };
-    /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::U8)?;
+    /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
+    /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0, 1, 1]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0, 1, 1])), &mut result)?;
     /// assert_eq!(result, [3, 1, 5, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather_elements(
         params: &[usize],
         indices: &[usize],
-        options: GatherElementsOptions,
+        options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         View::new(params)?.gather_elements(indices, options, dtype)
@@ -70,11 +56,13 @@ impl View {
     pub fn gather_elements(
         &self,
         indices: &[usize],
-        options: GatherElementsOptions,
+        options: GatherOptions,
         dtype: DType,
     ) -> Result<Plan, Error> {
         shape::elements(indices)?;
-        let axis = check(&self.shape, indices, options.axis)?;
+        let own = options.batch_dims == 0;
+        GatherOptions::check_used(own, Operation::GatherElements, "batch_dims")?;
+        let axis = check(&self.shape, indices, options.axis.unwrap_or(0))?;
         let dims = indices.iter().zip(&self.strides).enumerate();
         let dims = dims.map(|(d, (&size, &stride))| match d == axis {
             true => Dim::own(size, 0),
@@ -86,10 +74,7 @@ impl View {
             tuple_dims: indices.len(),
             index: IndexType::I32,
             target: Some(self.shape.clone()),
-            policy: Policy {
-                out_of_range: options.out_of_range,
-                negative: options.negative,
-            },
+            policy: options.policy(),
         };
         Plan::of_gather(
             Operation::GatherElements,
@@ -97,7 +82,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }
@@ -106,12 +91,12 @@ impl Backend {
     /// Gathers single elements of host values along a dimension. The report counts the indices that were out of range.
     ///
     /// ```
-    /// use wgslice::{options::{GatherElementsOptions, NegativeIndex}, Backend};
+    /// use wgslice::{options::{GatherOptions, NegativeIndex}, Backend};
     ///
     /// // The second best of each row.
     /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
     /// let ranks = (&[1, -1, 0, 0, 1, 2], &[2, 3]);
-    /// let options = GatherElementsOptions { axis: 1, negative: NegativeIndex::Wrap, ..Default::default() };
+    /// let options = GatherOptions { axis: Some(1), negative: NegativeIndex::Wrap, ..Default::default() };
     /// let (array, report) = Backend::cpu().gather_elements(scores, ranks, options)?;
     /// assert_eq!(array.data, [0.7, 0.2, 0.1, 0.5, 0.3, 0.2]);
     /// assert_eq!(report.out_of_range, 0);
@@ -125,7 +110,7 @@ impl Backend {
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
-        options: GatherElementsOptions,
+        options: GatherOptions,
     ) -> Result<(Array<T>, Report), Error>
     where
         T: Element,
@@ -142,12 +127,12 @@ impl Tensor {
     /// Gathers single elements of this tensor, the `params`, along a dimension. The result has the shape of `indices`.
     ///
     /// ```
-    /// use wgslice::{options::GatherElementsOptions, Backend};
+    /// use wgslice::{options::GatherOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let values = backend.upload((&[10u8, 20, 30, 40], &[2, 2]))?;
     /// let rows = backend.upload((&[1u32, 0], &[1, 2]))?;
-    /// let (picked, _) = values.gather_elements(&rows, GatherElementsOptions::default())?;
+    /// let (picked, _) = values.gather_elements(&rows, GatherOptions::default())?;
     /// assert_eq!(picked.to_vec::<u8>()?, [30, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -158,7 +143,7 @@ impl Tensor {
     pub fn gather_elements(
         &self,
         indices: &Self,
-        options: GatherElementsOptions,
+        options: GatherOptions,
     ) -> Result<(Self, Pending<Report>), Error> {
         self.view().gather_elements(indices, options)
     }
@@ -169,7 +154,7 @@ impl TensorView {
     pub fn gather_elements(
         &self,
         indices: &Tensor,
-        options: GatherElementsOptions,
+        options: GatherOptions,
     ) -> Result<(Tensor, Pending<Report>), Error> {
         let view = self.view();
         let plan = view.gather_elements(indices.shape(), options, self.dtype())?;

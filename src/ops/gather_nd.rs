@@ -12,7 +12,8 @@
 //! unequal ones.
 
 use super::{
-    index::{IndexType, NegativeIndex, OutOfRange, Policy},
+    gather::GatherOptions,
+    index::IndexType,
     indexed::{added, batch, indexed, kept},
 };
 use crate::{
@@ -24,39 +25,27 @@ use crate::{
     shape,
 };
 
-/// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the treatment of out-of-range and
-/// negative indices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct GatherNdOptions {
-    /// The number of leading dimensions that `params` and `indices` share, one to one.
-    pub batch_dims: usize,
-    /// The treatment of out-of-range tuples.
-    pub out_of_range: OutOfRange,
-    /// The meaning of a negative index.
-    pub negative: NegativeIndex,
-}
-
 impl Plan {
     /// Plans a gather from `params` of this shape and element type, with indices of shape `indices`.
     ///
     /// ```
-    /// use wgslice::{options::{GatherNdOptions, NegativeIndex}, DType, Indices, Plan};
+    /// use wgslice::{options::{GatherOptions, NegativeIndex}, DType, Indices, Plan};
     ///
-    /// let options = GatherNdOptions { negative: NegativeIndex::Wrap, ..GatherNdOptions::default() };
-    /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::U8)?;
+    /// let options = GatherOptions { negative: NegativeIndex::Wrap, ..GatherOptions::default() };
+    /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 2];
-    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[1, 0, 0, -1]), &mut result)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[1, 0, 0, -1])), &mut result)?;
     /// assert_eq!(result, [4, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
-        options: GatherNdOptions,
+        options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         View::new(params)?.gather_nd(indices, options, dtype)
@@ -67,27 +56,23 @@ impl View {
     /// Plans a gather from this view, without copying the view. Arguments and errors are those of [`Plan::gather_nd`].
     ///
     /// ```
-    /// use wgslice::{options::GatherNdOptions, slice, DType, View};
+    /// use wgslice::{options::GatherOptions, slice, DType, View};
     ///
     /// // Rows of a table, backwards and every other column.
     /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
-    /// let plan = table.gather_nd(&[20, 1], GatherNdOptions::default(), DType::F32)?;
+    /// let plan = table.gather_nd(&[20, 1], GatherOptions::default(), DType::F32)?;
     /// assert_eq!(plan.shape(), [20, 32]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn gather_nd(
         &self,
         indices: &[usize],
-        options: GatherNdOptions,
+        options: GatherOptions,
         dtype: DType,
     ) -> Result<Plan, Error> {
-        let GatherNdOptions {
-            batch_dims,
-            out_of_range,
-            negative,
-        } = options;
+        GatherOptions::check_used(options.axis.is_none(), Operation::GatherNd, "axis")?;
         shape::elements(indices)?;
-        let (depth, tuple_dims) = check(&self.shape, indices, batch_dims)?;
+        let (batch_dims, depth, tuple_dims) = check(&self.shape, indices, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;
         if tuples > 0 && self.is_empty() {
             let params = self.shape.clone();
@@ -103,10 +88,7 @@ impl View {
             tuple_dims: tuple_dims.len(),
             index: IndexType::I32,
             target: Some(self.shape.clone()),
-            policy: Policy {
-                out_of_range,
-                negative,
-            },
+            policy: options.policy(),
         };
         Plan::of_gather(
             Operation::GatherNd,
@@ -114,7 +96,7 @@ impl View {
             dims.collect(),
             coordinates.collect(),
             indices,
-            dtype.size(),
+            dtype,
         )
     }
 }
@@ -124,11 +106,11 @@ impl Backend {
     /// `i64` or `u32`.
     ///
     /// ```
-    /// use wgslice::{options::GatherNdOptions, Backend};
+    /// use wgslice::{options::GatherOptions, Backend};
     ///
     /// let params = (&[10, 11, 12, 20, 21, 22], &[2, 3]);
     /// let indices = (&[1i64, 0, 5, 0], &[2, 2]); // (1, 0) and (5, 0)
-    /// let (array, report) = Backend::cpu().gather_nd(params, indices, GatherNdOptions::default())?;
+    /// let (array, report) = Backend::cpu().gather_nd(params, indices, GatherOptions::default())?;
     /// assert_eq!(array.data, [20, 0]);
     /// assert_eq!(report.out_of_range, 1);
     /// assert_eq!(report.first.unwrap().index, [5, 0]);
@@ -137,12 +119,12 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`GatherError`], [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
     pub fn gather_nd<'a, T, I>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
-        options: GatherNdOptions,
+        options: GatherOptions,
     ) -> Result<(Array<T>, Report), Error>
     where
         T: Element,
@@ -185,12 +167,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`GatherError`]; [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
     /// indices on another device; or an error of the device.
     pub fn gather_nd(
         &self,
         indices: &Self,
-        options: GatherNdOptions,
+        options: GatherOptions,
     ) -> Result<(Self, Pending<Report>), Error> {
         self.view().gather_nd(indices, options)
     }
@@ -201,7 +183,7 @@ impl TensorView {
     pub fn gather_nd(
         &self,
         indices: &Tensor,
-        options: GatherNdOptions,
+        options: GatherOptions,
     ) -> Result<(Tensor, Pending<Report>), Error> {
         let view = self.view();
         let plan = view.gather_nd(indices.shape(), options, self.dtype())?;
@@ -209,20 +191,22 @@ impl TensorView {
     }
 }
 
-/// Checks the shape rules, in TensorFlow's order. Returns the length of a tuple and the dimensions of `indices` that
-/// number the tuples.
+/// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the
+/// dimensions of `indices` that number the tuples.
 fn check<'a>(
     params: &[usize],
     indices: &'a [usize],
-    batch_dims: usize,
-) -> Result<(usize, &'a [usize]), GatherError> {
-    if batch_dims > 0 && (batch_dims >= params.len() || batch_dims >= indices.len()) {
+    batch_dims: isize,
+) -> Result<(usize, usize, &'a [usize]), GatherError> {
+    let below = |&number: &usize| number < params.len() && number < indices.len();
+    let number = usize::try_from(batch_dims).ok();
+    let Some(batch_dims) = number.filter(|number| *number == 0 || below(number)) else {
         return Err(GatherError::BatchDims {
             batch_dims,
             params_rank: params.len(),
             indices_rank: indices.len(),
         });
-    }
+    };
     if params.is_empty() {
         return Err(GatherError::ParamsRank);
     }
@@ -242,5 +226,5 @@ fn check<'a>(
             indices: indices.to_vec(),
         });
     }
-    Ok((depth, tuples))
+    Ok((batch_dims, depth, tuples))
 }

@@ -6,6 +6,8 @@
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
+use crate::{DType, Error};
+
 /// The treatment of an index tuple that points outside the array that it indexes.
 ///
 /// Every device treats such a tuple in the same way. [`NegativeIndex`] says whether negative indices are out of range.
@@ -16,9 +18,9 @@ pub enum OutOfRange {
     /// of x. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange),
-    /// [`CropError::Outside`](crate::error::CropError::Outside) or
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's
+    /// The operation fails with [`Error::OutOfRange`](crate::Error::OutOfRange),
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) or
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) and has no result. This is TensorFlow's
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
@@ -61,7 +63,7 @@ impl Policy {
 
 /// The integer type of index tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum IndexType {
+pub(crate) enum IndexType {
     /// Signed 32-bit integers.
     #[default]
     I32,
@@ -69,6 +71,18 @@ pub enum IndexType {
     U32,
     /// Signed 64-bit integers.
     I64,
+}
+
+impl IndexType {
+    /// The type of index tensors of this element type. The error calls them `argument`.
+    pub(crate) fn of(dtype: DType, argument: &'static str) -> Result<Self, Error> {
+        match dtype {
+            DType::I32 => Ok(Self::I32),
+            DType::U32 => Ok(Self::U32),
+            DType::I64 => Ok(Self::I64),
+            found => Err(Error::IndexDType { argument, found }),
+        }
+    }
 }
 
 #[cfg(feature = "gpu")]

@@ -15,7 +15,7 @@
 //! Several units may have the same tuple. If the tuple is out of range, it counts once.
 
 use crate::{
-    Error, Plan, View,
+    DType, Error, Plan, View,
     plan::{Effect, IndexTensor, Operation},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
@@ -53,7 +53,7 @@ fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isi
 }
 
 impl Plan {
-    /// Plans a gather from the view `params` with elements of `element` bytes. The walk has the dimensions `dims`,
+    /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions `dims`,
     /// which are those of the result, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
@@ -61,13 +61,13 @@ impl Plan {
         dims: Vec<Dim>,
         coordinates: Vec<Coordinate>,
         indices: IndexTensor,
-        element: usize,
+        dtype: DType,
     ) -> Result<Self, Error> {
         let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
         let walk = match shape::elements(&shape)? {
             0 => None,
             _ => {
-                let mut walk = Walk::strided(element, params.offset.cast_signed(), 0, dims);
+                let mut walk = Walk::strided(dtype.size(), params.offset.cast_signed(), 0, dims);
                 walk.in_order();
                 walk.coordinates = coordinates;
                 walk.columns = indices.shape[indices.tuple_dims..].iter().product();
@@ -79,7 +79,7 @@ impl Plan {
         Ok(Self {
             operation,
             shape,
-            element,
+            dtype,
             source: params.source.clone(),
             walk,
             effect: Effect::Make,

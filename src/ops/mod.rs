@@ -46,10 +46,7 @@ pub mod options {
         ops::{
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
-            gather_elements::GatherElementsOptions,
-            gather_nd::GatherNdOptions,
-            index::{IndexType, NegativeIndex, OutOfRange},
-            scatter_elements::ScatterElementsOptions,
+            index::{NegativeIndex, OutOfRange},
             scatter_nd::{Order, ScatterOptions},
         },
     };

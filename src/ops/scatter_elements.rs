@@ -12,8 +12,8 @@
 
 use super::{
     gather_elements::check_axis,
-    index::{IndexType, NegativeIndex, OutOfRange},
-    scatter_nd::{Combine, Order, ScatterOptions, scattering},
+    index::IndexType,
+    scatter_nd::{Combine, ScatterOptions, scattering},
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
@@ -23,53 +23,34 @@ use crate::{
     walk::{Coordinate, Dim},
 };
 
-/// Options of a scatter of single elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ScatterElementsOptions {
-    /// The dimension along which the indices are positions. A negative number counts from the end.
-    pub axis: isize,
-    /// How an update is combined with its element.
-    pub combine: Combine,
-    /// The treatment of out-of-range indices: see [`ScatterOptions::out_of_range`].
-    pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
-    pub negative: NegativeIndex,
-    /// The order in which several updates are combined with one element.
-    pub order: Order,
-    /// The caller's promise that no two updates go to the same element: see [`ScatterOptions::unique`].
-    pub unique: bool,
-}
-
 impl Plan {
     /// Plans scattering single elements of `updates` into an array of this shape, in place. `updates`, the source of
     /// the plan, has the shape of `indices`. The array is the destination.
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterElementsOptions}, DType, Indices, Plan};
+    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let options = ScatterElementsOptions { axis: 1, combine: Combine::Update, ..Default::default() };
-    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::U8)?;
+    /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
+    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu_with(&[10, 20], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu(&[10, 20], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn scatter_elements(
         shape: &[usize],
         indices: &[usize],
-        options: ScatterElementsOptions,
+        options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         let slices = shape::elements(shape)?;
         let count = shape::elements(indices)?;
-        let axis = check_axis(options.axis, shape.len()).ok_or(ScatterError::Axis {
-            axis: options.axis,
-            rank: shape.len(),
-        })?;
+        let (axis, rank) = (options.axis.unwrap_or(0), shape.len());
+        let axis = check_axis(axis, rank).ok_or(ScatterError::Axis { axis, rank })?;
         let longer = |d: usize| d != axis && indices[d] > shape[d];
         if indices.len() != shape.len() || (0..shape.len()).any(longer) {
             return Err(ScatterError::ElementsShape {
@@ -87,17 +68,7 @@ impl Plan {
             }
             .into());
         }
-        let combine = options.combine;
-        if !combine.is_defined_for(dtype) {
-            return Err(ScatterError::Undefined { combine, dtype }.into());
-        }
-        let options = ScatterOptions {
-            combine,
-            out_of_range: options.out_of_range,
-            negative: options.negative,
-            order: options.order,
-            unique: options.unique,
-        };
+        let options = options.combining(Combine::Update, dtype)?;
         let strides = shape::strides(shape);
         let numbers = shape::strides(indices);
         let dim = |d: usize| Dim {
@@ -112,11 +83,11 @@ impl Plan {
         };
         let dims = (0..shape.len()).map(dim).collect();
         let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
-        let walk = (count > 0).then(|| scattering(dims, vec![at], combine, dtype));
+        let walk = (count > 0).then(|| scattering(dims, vec![at], options.combine, dtype));
         Ok(Self {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
-            element: dtype.size(),
+            dtype,
             source: indices.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {
@@ -141,11 +112,11 @@ impl Backend {
     /// shape of `indices`. The report counts the indices that were out of range.
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterElementsOptions}, Backend};
+    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let (table, columns) = ((&[1, 2, 3, 4], &[2, 2]), (&[1, 1, 0, 2], &[2, 2]));
-    /// let options = ScatterElementsOptions { axis: -1, combine: Combine::Add, ..Default::default() };
+    /// let options = ScatterOptions { axis: Some(-1), combine: Some(Combine::Add), ..Default::default() };
     /// let (sums, report) =
     ///     backend.scatter_elements(table, columns, (&[10, 20, 30, 40], &[2, 2]), options)?;
     /// assert_eq!(sums.data, [1, 32, 33, 4]);
@@ -161,7 +132,7 @@ impl Backend {
         tensor: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         updates: impl Into<ArrayRef<'a, T>>,
-        options: ScatterElementsOptions,
+        options: ScatterOptions,
     ) -> Result<(Array<T>, Report), Error>
     where
         T: Element,
@@ -180,13 +151,13 @@ impl Tensor {
     /// [`Tensor::tensor_scatter_nd`].
     ///
     /// ```
-    /// use wgslice::{options::ScatterElementsOptions, Backend};
+    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let mut sums = backend.upload((&[0.5f32; 4], &[2, 2]))?;
     /// let columns = backend.upload((&[1u32, 0], &[2, 1]))?;
     /// let updates = backend.upload((&[1.0f32, 2.0], &[2, 1]))?;
-    /// let options = ScatterElementsOptions { axis: 1, ..Default::default() };
+    /// let options = ScatterOptions { axis: Some(1), combine: Some(Combine::Add), ..Default::default() };
     /// sums.scatter_elements(&columns, &updates, options)?;
     /// assert_eq!(sums.to_vec::<f32>()?, [0.5, 1.5, 2.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
@@ -199,7 +170,7 @@ impl Tensor {
         &mut self,
         indices: &Self,
         updates: &Self,
-        options: ScatterElementsOptions,
+        options: ScatterOptions,
     ) -> Result<Pending<Report>, Error> {
         self.check_goes_with("updates", updates)?;
         let dtype = self.dtype();

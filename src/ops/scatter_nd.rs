@@ -27,9 +27,9 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    ops::index::{IndexType, Policy},
+    ops::{gather::GatherOptions, index::IndexType},
     options::{NegativeIndex, OutOfRange},
-    plan::{Effect, IndexTensor, Operation, Scatter},
+    plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
 };
@@ -51,16 +51,26 @@ pub enum Order {
     Fast,
 }
 
-/// Options of a scatter.
+/// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterOptions {
-    /// How a row is combined with its slice.
-    pub combine: Combine,
+    /// The dimension along which the indices of `scatter_elements` are positions. A negative number counts from the end,
+    /// and `None` stands for 0, as in ONNX. In `scatter_nd` and `tensor_scatter_nd` the tuples index the leading
+    /// dimensions, and `Some` is an [`Error::UnusedOption`].
+    pub axis: Option<isize>,
+    /// How a row is combined with its slice. `None` stands for what the operation of this name does elsewhere:
+    ///
+    /// | operation | `None` | as in |
+    /// |---|---|---|
+    /// | `scatter_nd`, into zeros | [`Combine::Add`] | `tf.scatter_nd` |
+    /// | `tensor_scatter_nd` | [`Combine::Update`] | `tf.tensor_scatter_nd_update`, ONNX's `ScatterND` |
+    /// | `scatter_elements` | [`Combine::Update`] | ONNX's `ScatterElements`, PyTorch's `scatter_` |
+    pub combine: Option<Combine>,
     /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops the row, as TensorFlow does under
     /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole destination
     /// unchanged.
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index.
+    /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
     /// The order in which several rows are combined with one slice.
     pub order: Order,
@@ -75,10 +85,22 @@ pub struct ScatterOptions {
 }
 
 impl ScatterOptions {
-    pub(crate) fn policy(&self) -> Policy {
-        Policy {
-            out_of_range: self.out_of_range,
-            negative: self.negative,
+    /// How a scatter of elements of this type combines rows, given the default of its operation.
+    pub(super) fn combining(
+        &self,
+        default: Combine,
+        dtype: DType,
+    ) -> Result<Combining, ScatterError> {
+        let combine = self.combine.unwrap_or(default);
+        match combine.is_defined_for(dtype) {
+            true => Ok(Combining {
+                combine,
+                out_of_range: self.out_of_range,
+                negative: self.negative,
+                order: self.order,
+                unique: self.unique,
+            }),
+            false => Err(ScatterError::Undefined { combine, dtype }),
         }
     }
 }
@@ -107,21 +129,21 @@ pub(super) fn scattering(
 
 impl Plan {
     /// Plans scattering `updates` into zeros of this shape, at the positions in `indices`. The updates are the source
-    /// of the plan.
+    /// of the plan, and are added unless the options say otherwise.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::U8)?;
+    /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::I32)?;
     /// let mut sums = [0xff; 4];
-    /// plan.run_cpu_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
+    /// plan.run_cpu(&[1, 2, 3], Some(Indices::I32(&[1, 3, 1])), &mut sums)?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -133,22 +155,23 @@ impl Plan {
     }
 
     /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The updates
-    /// are the source of the plan, and the array is its destination.
+    /// are the source of the plan, and the array is its destination. The updates replace what is there unless the
+    /// options say otherwise.
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterOptions}, DType, Indices, Plan};
+    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let options = ScatterOptions { combine: Combine::Update, ..ScatterOptions::default() };
-    /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::U8)?;
+    /// let options = ScatterOptions::default();
+    /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu_with(&[10, 20, 30, 40], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu(&[10, 20, 30, 40], Some(Indices::I32(&[2, 0])), &mut table)?;
     /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn tensor_scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -167,11 +190,13 @@ impl Plan {
         dtype: DType,
         fresh: bool,
     ) -> Result<Self, Error> {
+        let (operation, default) = match fresh {
+            true => (Operation::ScatterNd, Combine::Add),
+            false => (Operation::TensorScatterNd, Combine::Update),
+        };
+        GatherOptions::check_used(options.axis.is_none(), operation, "axis")?;
         let depth = check(shape, indices, updates, fresh)?;
-        let combine = options.combine;
-        if !combine.is_defined_for(dtype) {
-            return Err(ScatterError::Undefined { combine, dtype }.into());
-        }
+        let options = options.combining(default, dtype)?;
         let (indexed, slice) = shape.split_at(depth);
         let (slice, tuple_dims) = (slice.iter().product(), indices.len() - 1);
         let walk = (!updates.contains(&0)).then(|| {
@@ -188,15 +213,12 @@ impl Plan {
             let coordinates = coordinates.map(|(column, (&size, &stride))| {
                 Coordinate::indexed(size, stride.cast_signed(), column)
             });
-            scattering(dims, coordinates.collect(), combine, dtype)
+            scattering(dims, coordinates.collect(), options.combine, dtype)
         });
         Ok(Self {
-            operation: match fresh {
-                true => Operation::ScatterNd,
-                false => Operation::TensorScatterNd,
-            },
+            operation,
             shape: shape.to_vec(),
-            element: dtype.size(),
+            dtype,
             source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {
@@ -233,7 +255,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
     pub fn scatter_nd<'a, T, I>(
         &self,
@@ -262,10 +284,10 @@ impl Backend {
     /// [`Backend::scatter_nd`].
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
+    /// use wgslice::{options::ScatterOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let options = ScatterOptions { combine: Combine::Update, ..ScatterOptions::default() };
+    /// let options = ScatterOptions::default();
     /// let (table, rows) = ((&[0, 10, 20, 30, 40], &[5]), (&[3, 1], &[2, 1]));
     /// let (updated, _) = backend.tensor_scatter_nd(table, rows, (&[5, 100], &[2]), options)?;
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
@@ -342,13 +364,13 @@ impl Tensor {
     /// let rows = backend.upload((&[2u32, 0], &[2, 1]))?;
     /// let updates = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]))?;
     /// table.tensor_scatter_nd(&rows, &updates, ScatterOptions::default())?;
-    /// assert_eq!(table.to_vec::<f32>()?, [3.5, 4.5, 0.5, 0.5, 1.5, 2.5, 0.5, 0.5]);
+    /// assert_eq!(table.to_vec::<f32>()?, [3.0, 4.0, 0.5, 0.5, 1.0, 2.0, 0.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ScatterError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
     pub fn tensor_scatter_nd(

@@ -5,8 +5,8 @@
 //! map or shader of its own.
 
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, TensorView, View,
-    error::SpecError, spec::SliceItem,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, error::SpecError,
+    spec::SliceItem,
 };
 
 /// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
@@ -26,7 +26,7 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::SliceVectors`], [`SpecError::SliceBegin`] or [`SpecError::SliceSize`], whichever TensorFlow raises
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Argument`](crate::Error::Argument) or [`Error::Argument`](crate::Error::Argument), whichever TensorFlow raises
     /// first.
     pub fn block(shape: &[usize], begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         let rank = shape.len();
@@ -48,13 +48,6 @@ impl SliceSpec {
             })
         });
         items.collect()
-    }
-}
-
-impl View {
-    /// The block of `size` at position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
-    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
-        self.slice(&SliceSpec::block(&self.shape, begin, size)?)
     }
 }
 
@@ -81,26 +74,15 @@ impl Backend {
     }
 }
 
-impl TensorView {
-    /// The block of `size` at position `begin` of the selection: see [`View::slice_block`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SliceSpec::block`].
-    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
-        self.slice(&SliceSpec::block(self.shape(), begin, size)?)
-    }
-}
-
 impl Plan {
     /// Plans `tf.slice`: the block of `size` at position `begin` of an input of this shape, as in [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::{DType, Plan};
     ///
-    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::U8)?;
+    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::I32)?;
     /// let mut block = [0; 3];
-    /// plan.run_cpu(&[0, 1, 2, 3, 4], &mut block)?;
+    /// plan.run_cpu(&[0, 1, 2, 3, 4], None, &mut block)?;
     /// assert_eq!(block, [1, 2, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -114,10 +96,7 @@ impl Plan {
         size: &[i64],
         dtype: DType,
     ) -> Result<Self, Error> {
-        Ok(Self::of_view(
-            View::new(shape)?.slice_block(begin, size)?,
-            dtype.size(),
-        ))
+        Self::slice(shape, &SliceSpec::block(shape, begin, size)?, dtype)
     }
 }
 

@@ -15,21 +15,21 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError) as TensorFlow raises it; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument) as TensorFlow raises it; [`Error::ShapeTooLarge`].
     pub fn slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
-        Ok(Self::of_view(spec.view(shape)?, dtype.size()))
+        Ok(Self::of_view(spec.view(shape)?, dtype))
     }
 
-    /// Plans the copy of a view of an array whose elements have `element` bytes.
-    pub(crate) fn of_view(view: View, element: usize) -> Self {
+    /// Plans the copy of a view of an array of elements of this type.
+    pub(crate) fn of_view(view: View, dtype: DType) -> Self {
         let walk = match view.is_empty() {
             true => None,
-            false => Some(Walk::of_view(&view, element)),
+            false => Some(Walk::of_view(&view, dtype.size())),
         };
         Self {
             operation: Operation::StridedSlice,
             shape: view.shape,
-            element,
+            dtype,
             source: view.source,
             walk,
             effect: Effect::Make,
@@ -41,7 +41,7 @@ impl Plan {
 impl View {
     /// The plan that copies the selected elements into a row-major result.
     pub fn plan(&self, dtype: DType) -> Plan {
-        Plan::of_view(self.clone(), dtype.size())
+        Plan::of_view(self.clone(), dtype)
     }
 }
 
@@ -59,7 +59,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
     pub fn slice<'a, T: Element>(
         &self,
         input: impl Into<ArrayRef<'a, T>>,

@@ -21,16 +21,16 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::U8)?;
+    /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::I32)?;
     /// let mut gradient = [0xff; 5];
-    /// plan.run_cpu(&[1, 2, 3], &mut gradient)?;
+    /// plan.run_cpu(&[1, 2, 3], None, &mut gradient)?;
     /// assert_eq!(gradient, [3, 0, 2, 0, 1]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SpecError`]: those that TensorFlow raises for the slice, then [`SpecError::DyShape`];
+    /// [`Error::Argument`](crate::Error::Argument): those that TensorFlow raises for the slice, then [`Error::Argument`](crate::Error::Argument);
     /// [`Error::ShapeTooLarge`].
     pub fn slice_grad(
         shape: &[usize],
@@ -53,21 +53,15 @@ impl Plan {
             true => None,
             false => Some(Walk::between(&View::new(dy)?, &dest, element, most)),
         };
-        Ok(Self::of_grad(shape, element, dy, walk))
+        Ok(Self::of_grad(shape, dtype, dy, walk))
     }
 
-    /// Plans an array of `shape` with units of `dy` where `walk` puts them, and zeros everywhere else. An element has
-    /// `element` bytes.
-    pub(crate) fn of_grad(
-        shape: &[usize],
-        element: usize,
-        dy: &[usize],
-        walk: Option<Walk>,
-    ) -> Self {
+    /// Plans an array of `shape` with units of `dy` where `walk` puts them, and zeros everywhere else.
+    pub(crate) fn of_grad(shape: &[usize], dtype: DType, dy: &[usize], walk: Option<Walk>) -> Self {
         Self {
             operation: Operation::StridedSliceGrad,
             shape: shape.to_vec(),
-            element,
+            dtype,
             source: dy.to_vec(),
             walk,
             effect: Effect::Fill,

@@ -24,16 +24,16 @@ impl Plan {
     /// use wgslice::{slice, DType, Plan};
     ///
     /// // x[::-1, 1] = 7 for x of shape [2, 3]
-    /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::U8)?;
+    /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::I32)?;
     /// let mut x = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu(&[7], &mut x)?;
+    /// plan.run_cpu(&[7], None, &mut x)?;
     /// assert_eq!(x, [1, 7, 3, 4, 7, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError) as TensorFlow raises it; [`ViewError::Broadcast`];
+    /// [`Error::Argument`](crate::Error::Argument) as TensorFlow raises it; [`Error::Argument`](crate::Error::Argument);
     /// [`Error::ShapeTooLarge`].
     pub fn slice_update(
         shape: &[usize],
@@ -41,7 +41,6 @@ impl Plan {
         value: &[usize],
         dtype: DType,
     ) -> Result<Self, Error> {
-        let element = dtype.size();
         let dest = spec.view(shape)?;
         shape::elements(value)?;
         let source = match dest.is_empty() {
@@ -50,21 +49,21 @@ impl Plan {
         };
         Ok(Self {
             source: value.to_vec(),
-            ..Self::of_update(&source, &dest, element)
+            ..Self::of_update(&source, &dest, dtype)
         })
     }
 
     /// Plans writing the elements of the view `source` to those of the view `dest`, a slice of an array and not a
     /// transposed view. The views have the same shape, unless `dest` is empty.
-    pub(crate) fn of_update(source: &View, dest: &View, element: usize) -> Self {
+    pub(crate) fn of_update(source: &View, dest: &View, dtype: DType) -> Self {
         let walk = match dest.is_empty() {
             true => None,
-            false => Some(Walk::between(source, dest, element, MAX_UNIT)),
+            false => Some(Walk::between(source, dest, dtype.size(), MAX_UNIT)),
         };
         Self {
             operation: Operation::StridedSliceUpdate,
             shape: dest.source.clone(),
-            element,
+            dtype,
             source: source.source.clone(),
             walk,
             effect: Effect::Update,

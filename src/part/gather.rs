@@ -17,8 +17,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Box`](crate::error::ViewError::Box) if the ranges do not lie in the result;
-    /// [`ViewError::NoParts`](crate::error::ViewError::NoParts) for a plan that is not a gather, such as a crop.
+    /// [`Error::Argument`](crate::Error::Argument) if the ranges do not lie in the result;
+    /// [`Error::Argument`](crate::Error::Argument) for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let indices = self.index_tensor()?;
@@ -59,7 +59,7 @@ impl Plan {
     /// # Errors
     ///
     /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` does not have as many integers as that box;
-    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) if a tuple is out of range and the policy is
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
     /// tensor.
     pub fn part_with(&self, result: &[Range<usize>], indices: Indices<'_>) -> Result<Part, Error> {
@@ -117,7 +117,7 @@ impl Plan {
             dims.collect(),
             coordinates.collect(),
             indices,
-            self.element,
+            self.dtype,
         )?;
         Ok(Part {
             source: found.ranges,

@@ -17,7 +17,7 @@ pub struct Part {
     pub source: Vec<Range<usize>>,
     /// The plan that makes the box of the result from the box of the source.
     pub plan: Plan,
-    /// The index tuples of a gather, for [`Plan::run_cpu_with`]. Indices count from the beginning of the box of the
+    /// The index tuples of a gather, for [`Plan::run_cpu`]. Indices count from the beginning of the box of the
     /// source. All indices of a tuple that is out of range are -1. Empty for a slice.
     pub indices: Vec<i64>,
 }
@@ -41,14 +41,14 @@ impl Plan {
     /// // The bytes of x[20:39, 95:100], in which element (i, j) is i + j.
     /// let bytes: Vec<u8> = (20..39).flat_map(|i| (95..100).map(move |j| i + j)).collect();
     /// let mut result = [0; 50];
-    /// part.plan.run_cpu(&bytes, &mut result)?;
+    /// part.plan.run_cpu_bytes(&bytes, None, &mut result)?;
     /// assert_eq!(result[..6], [119, 118, 117, 116, 115, 121]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ViewError::Box`] if the ranges do not lie in the result; [`ViewError::NoParts`] for a plan that is neither a
+    /// [`Error::Argument`](crate::Error::Argument) if the ranges do not lie in the result; [`Error::Argument`](crate::Error::Argument) for a plan that is neither a
     /// slice nor a view.
     pub fn part(&self, result: &[Range<usize>]) -> Result<Part, Error> {
         self.check_box(result)?;
@@ -66,7 +66,7 @@ impl Plan {
         };
         Ok(Part {
             source: found.ranges,
-            plan: Self::of_view(view, self.element),
+            plan: Self::of_view(view, self.dtype),
             indices: Vec::new(),
         })
     }

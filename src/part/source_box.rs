@@ -16,7 +16,7 @@ impl Plan {
     /// The walk in units of elements.
     pub(super) fn in_elements(&self) -> Option<Walk> {
         let walk = self.walk.as_ref();
-        walk.map(|walk| walk.in_units_of(self.element))
+        walk.map(|walk| walk.in_units_of(self.dtype.size()))
     }
 
     /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
@@ -50,7 +50,7 @@ impl Plan {
             return SourceBox::nothing(self.source.len());
         }
         let lengths = shape::strides(&self.source);
-        let offset = walk.from.cast_unsigned() * (walk.unit / self.element);
+        let offset = walk.from.cast_unsigned() * (walk.unit / self.dtype.size());
         let first = shape::coordinates(offset, &self.source);
         let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
         let mut reach = vec![(0, 0); origin.len()];

@@ -1,7 +1,7 @@
 //! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
-use crate::{error::SpecError, shape::from_end};
+use crate::{Error, error::SpecError, shape::from_end};
 
 impl SliceSpec {
     /// Reads a slice of an array of this shape in the encoding of ONNX's `Slice`. Without `axes`, entry `i` is for
@@ -31,16 +31,16 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::Lengths`] if the vectors differ in length; [`SpecError::TooManySpecs`] if there are more entries
-    /// than dimensions, without `axes`; [`SpecError::Axis`] if an axis does not exist; [`SpecError::AxisTwice`] if two
-    /// entries name one axis; [`SpecError::StrideZero`] if a step is 0.
+    /// [`Error::Argument`](crate::Error::Argument) if the vectors differ in length; [`Error::Argument`](crate::Error::Argument) if there are more entries
+    /// than dimensions, without `axes`; [`Error::Argument`](crate::Error::Argument) if an axis does not exist; [`Error::Argument`](crate::Error::Argument) if two
+    /// entries name one axis; [`Error::Argument`](crate::Error::Argument) if a step is 0.
     pub fn onnx(
         shape: &[usize],
         starts: &[i64],
         ends: &[i64],
         axes: Option<&[i64]>,
         steps: Option<&[i64]>,
-    ) -> Result<Self, SpecError> {
+    ) -> Result<Self, Error> {
         let (rank, entries) = (shape.len(), starts.len());
         let lengths = [
             entries,
@@ -55,13 +55,15 @@ impl SliceSpec {
                 ends,
                 axes,
                 steps,
-            });
+            }
+            .into());
         }
         if axes.is_none() && entries > rank {
             return Err(SpecError::TooManySpecs {
                 specs: entries,
                 rank,
-            });
+            }
+            .into());
         }
         let mut items = vec![None; rank];
         for entry in 0..entries {
@@ -71,7 +73,7 @@ impl SliceSpec {
             };
             let stride = steps.map_or(1, |steps| steps[entry]);
             if stride == 0 {
-                return Err(SpecError::StrideZero { dimension });
+                return Err(SpecError::StrideZero { dimension }.into());
             }
             // Any value will do for a size above i64::MAX: a shape with such a size is refused when the slice is
             // applied.
@@ -83,7 +85,7 @@ impl SliceSpec {
                 stride,
             };
             if items[dimension].replace(item).is_some() {
-                return Err(SpecError::AxisTwice { dimension });
+                return Err(SpecError::AxisTwice { dimension }.into());
             }
         }
         let whole = |item: Option<SliceItem>| item.unwrap_or(SliceItem::FULL);

@@ -46,7 +46,7 @@ impl Piece {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
-        let (unit, element, run) = (walk.unit, self.plan.element, walk.run());
+        let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
         // The bytes of all pages that contiguous bytes touch if only their first element lies in the first page.
         let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
@@ -105,7 +105,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError), [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument), [`Error::ShapeTooLarge`].
     pub fn stream(
         &self,
         shape: &[usize],
@@ -335,7 +335,7 @@ mod tests {
             let plan = Plan::slice(shape, &spec, DType::U32).unwrap();
             let numbers: Vec<u32> = (0..).take(shape.iter().product()).collect();
             let mut selected = vec![0; plan.result_bytes()];
-            plan.run_cpu(bytemuck::cast_slice(&numbers), &mut selected)
+            plan.run_cpu_bytes(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
             let touched = Piece::whole(&plan).unwrap().touched();
             for begin in (0..PAGE).step_by(12) {

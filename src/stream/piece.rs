@@ -48,7 +48,7 @@ impl Piece {
 
     /// The range of the source, in bytes, from the lowest byte that the piece reads to the highest.
     pub(crate) fn span(&self) -> Range<usize> {
-        let element = self.whole.element;
+        let element = self.whole.dtype.size();
         self.needs.start * element..self.needs.end * element
     }
 

@@ -10,7 +10,7 @@
 //! | device | `[:, ::-2]` of the packed array | `[1000, 50]` |
 
 use super::piece::Piece;
-use crate::{Plan, View, walk::Side};
+use crate::{DType, Plan, View, walk::Side};
 
 /// A piece as two slices. The second reads the result of the first.
 #[derive(Clone, Debug)]
@@ -73,8 +73,8 @@ impl Piece {
         ];
         device.source = vec![packed_units];
         Split {
-            host: Plan::of_view(host, unit),
-            device: Plan::of_view(device, unit),
+            host: Plan::of_view(host, DType::of_size(unit)),
+            device: Plan::of_view(device, DType::of_size(unit)),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
         let mut dest = vec![0; plan.result_bytes()];
-        plan.run_cpu(source, &mut dest).unwrap();
+        plan.run_cpu_bytes(source, None, &mut dest).unwrap();
         dest
     }
 

@@ -13,8 +13,9 @@ impl Tensor {
     /// or a pending report shares it.
     ///
     /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another
-    /// device at the first use. The buffer needs the usages `STORAGE` and `COPY_SRC`. With `COPY_DST` too, updates of
-    /// contiguous rows are recorded as buffer copies. The buffer may be longer than the values. Its size must be at
+    /// device at the first use. The buffer needs the usage `STORAGE`. To read the tensor back, to change it while a clone shares
+    /// it, and to name indices out of range, it also needs `COPY_SRC`. With `COPY_DST` too, updates of contiguous rows
+    /// are recorded as buffer copies. The buffer may be longer than the values. Its size must be at
     /// least that of the values, rounded up to a multiple of 4 bytes, and never less than 4 bytes.
     ///
     /// ```no_run
@@ -53,7 +54,7 @@ impl Tensor {
                     .into(),
             );
         }
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+        let usage = BufferUsages::STORAGE;
         if !buffer.usage().contains(usage) {
             return refused(format!(
                 "has the usages {:?}, but needs {usage:?}: create it with them",

@@ -2,8 +2,7 @@
 
 use super::{Storage, Tensor};
 use crate::{
-    DType, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType,
-    plan::Operation,
+    Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType, plan::Operation,
 };
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, options::OutOfRange};
@@ -126,12 +125,7 @@ impl Tensor {
             _ => "indices",
         };
         self.check_same_device(argument, indices)?;
-        match indices.dtype {
-            DType::I32 => Ok(IndexType::I32),
-            DType::U32 => Ok(IndexType::U32),
-            DType::I64 => Ok(IndexType::I64),
-            found => Err(Error::IndexDType { argument, found }),
-        }
+        IndexType::of(indices.dtype, argument)
     }
 
     pub(super) fn check_same_device(

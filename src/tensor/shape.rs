@@ -4,19 +4,9 @@ use super::Tensor;
 use crate::{Element, Error, error::ViewError, shape::elements};
 
 impl Tensor {
-    /// The number of dimensions.
-    pub fn rank(&self) -> usize {
-        self.shape.len()
-    }
-
     /// The number of elements: 1 for a scalar.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.shape.iter().product()
-    }
-
-    /// Whether the tensor has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The same values in another shape, in row-major order, without a copy.
@@ -33,7 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Reshape`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument) if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
             let (from, to) = (self.shape.clone(), shape.to_vec());
@@ -45,21 +35,12 @@ impl Tensor {
         })
     }
 
-    /// The same values in a shape without the dimensions of size 1. Nothing is copied.
-    pub fn squeeze(&self) -> Self {
-        let shape = self.shape.iter().copied().filter(|&size| size != 1);
-        Self {
-            shape: shape.collect(),
-            ..self.clone()
-        }
-    }
-
     /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice the result or gather from
     /// it, use [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
     ///
     /// # Errors
     ///
-    /// [`ViewError::Permutation`], or an error of the device.
+    /// [`Error::Argument`](crate::Error::Argument), or an error of the device.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         self.view().transpose(permutation)?.to_tensor()
     }

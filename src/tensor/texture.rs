@@ -24,7 +24,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`TextureError::OnCpu`]; as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
+    /// [`Error::Argument`](crate::Error::Argument); as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
     /// device.
     pub fn from_texture(backend: &Backend, texels: &Texels) -> Result<Self, Error> {
         let Device::Gpu(gpu) = &backend.device else {
@@ -43,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`TextureError::OnCpu`]; [`TextureError::Shape`] for texels of another shape; [`Error::DTypeMismatch`] for
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument) for texels of another shape; [`Error::DTypeMismatch`] for
     /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
     /// device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {

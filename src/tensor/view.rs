@@ -7,7 +7,7 @@ use crate::{DType, Error, Pending, Plan, Report, SliceSpec, View};
 /// the final selection, or a gather from it, is one pass over the data.
 ///
 /// ```
-/// use wgslice::{options::GatherNdOptions, slice, Backend};
+/// use wgslice::{options::GatherOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload((&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3]))?;
@@ -17,7 +17,7 @@ use crate::{DType, Error, Pending, Plan, Report, SliceSpec, View};
 /// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
 ///
 /// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
-/// let (some, _) = columns.gather_nd(&ids, GatherNdOptions::default())?;
+/// let (some, _) = columns.gather_nd(&ids, GatherOptions::default())?;
 /// assert_eq!(some.to_array::<f32>()?.data, [0.2, 1.2, 0.0, 1.0]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -57,7 +57,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError).
+    /// [`Error::Argument`](crate::Error::Argument).
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         self.selecting(self.view.slice(spec)?)
     }
@@ -66,7 +66,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`ViewError`](crate::error::ViewError).
+    /// [`Error::Argument`](crate::Error::Argument).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.transpose(permutation)?)
     }
@@ -75,7 +75,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`ViewError`](crate::error::ViewError); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.broadcast_to(shape)?)
     }

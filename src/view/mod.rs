@@ -36,7 +36,7 @@ use crate::{Error, error::ViewError, shape};
 /// let x: Vec<u8> = (0..12).collect();
 /// let plan = view.plan(DType::U8);
 /// let mut result = [0; 8];
-/// plan.run_cpu(&x, &mut result)?;
+/// plan.run_cpu_bytes(&x, None, &mut result)?;
 /// assert_eq!(result, [7, 11, 6, 10, 5, 9, 4, 8]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -131,7 +131,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Permutation`] unless `permutation` names each dimension exactly once.
+    /// [`Error::Argument`](crate::Error::Argument) unless `permutation` names each dimension exactly once.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -165,7 +165,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Broadcast`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
+    /// [`Error::Argument`](crate::Error::Argument) if a dimension that is not 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;

@@ -4,12 +4,8 @@ use super::{
     How, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad, check_scatter,
     check_slice, check_update, check_view, devices,
 };
-use wgslice::{
-    options::{
-        Combine, GatherNdOptions, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions,
-    },
-    reference::Indexing,
-};
+use wgslice::options::{Combine, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions};
+use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
     BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd,
     Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,
@@ -43,10 +39,11 @@ pub(crate) fn check_case(case: &Case) {
             batch_dims,
             indexing,
         }) => {
-            let options = GatherNdOptions {
-                batch_dims: *batch_dims,
+            let options = GatherOptions {
+                batch_dims: (*batch_dims).cast_signed(),
                 out_of_range: out_of_range(*indexing, number),
                 negative: negative(*indexing),
+                ..GatherOptions::default()
             };
             gather(number, params, indices, How::GatherNd(options));
         }
@@ -155,11 +152,12 @@ fn scatter(
         indices_shape: &indices.shape,
         updates_shape: &updates.shape,
         options: ScatterOptions {
-            combine,
+            combine: Some(combine),
             out_of_range: out_of_range(indexing, number),
             negative: negative(indexing),
             order: [Order::Deterministic, Order::Fast][number / 2 % 2],
             unique: unique && number / 4 % 2 == 1,
+            ..ScatterOptions::default()
         },
     });
 }

@@ -7,11 +7,7 @@ use super::{
     gather::{Typed, view},
     kind, to_bytes,
 };
-use wgslice::{
-    DType, Error, Report, Tensor,
-    error::{CropError, InvalidIndex},
-    options::OutOfRange,
-};
+use wgslice::{DType, Error, Report, Tensor, options::OutOfRange};
 use wgslice_vectors::Crop;
 
 /// Checks a crop on every device against the reference. `number` chooses one element size, index type and policy,
@@ -66,10 +62,8 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
                 assert!(all.contains(&report.tuples), "{}", what());
                 (report.first, report.out_of_range)
             }
-            Err(Error::Crop(CropError::Outside { first, outside, .. }))
-                if options.out_of_range == OutOfRange::Error =>
-            {
-                (Some(first), outside)
+            Err(Error::OutOfRange(report)) if options.out_of_range == OutOfRange::Error => {
+                (report.first, report.out_of_range)
             }
             Err(Error::DeviceLimit { .. }) if is_wide && !device.backend.is_cpu() => continue,
             Err(Error::DeviceLimit { .. }) if is_odd && device.by_tensors => continue,
@@ -79,7 +73,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
         let tuple = |&n: &usize| {
             let depth = crop.indices.shape[1];
             let told = usize::from(crop.boxes.box_indices) + crop.sizes.len();
-            InvalidIndex {
+            wgslice::error::InvalidIndex {
                 tuple: n,
                 position: vec![n],
                 index: crop.indices.data[n * depth..][..told].to_vec(),

@@ -5,18 +5,18 @@ use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor, View,
-    error::{GatherError, InvalidIndex},
-    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
-    reference::{self, Gathered, Indexing, ReferenceError},
+    error::InvalidIndex,
+    options::{GatherOptions, NegativeIndex, OutOfRange},
 };
 use wgslice_vectors::Step;
+use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError};
 
 /// The operation of a gather, with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    GatherNd(GatherNdOptions),
+    GatherNd(GatherOptions),
     Gather(GatherOptions),
-    GatherElements(GatherElementsOptions),
+    GatherElements(GatherOptions),
     /// A gather with the options of [`GatherOptions::batch`]. The reference has a separate function for it.
     BatchGather(GatherOptions),
 }
@@ -51,12 +51,12 @@ impl How {
     /// Returns the same gather with these policies.
     fn under(self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         match self {
-            Self::GatherNd(options) => Self::GatherNd(GatherNdOptions {
+            Self::GatherNd(options) => Self::GatherNd(GatherOptions {
                 out_of_range,
                 negative,
                 ..options
             }),
-            Self::GatherElements(options) => Self::GatherElements(GatherElementsOptions {
+            Self::GatherElements(options) => Self::GatherElements(GatherOptions {
                 out_of_range,
                 negative,
                 ..options
@@ -86,8 +86,8 @@ impl How {
             clamp: self.out_of_range() == OutOfRange::Clamp,
         };
         match self {
-            Self::GatherNd(GatherNdOptions { batch_dims, .. }) => {
-                let batch_dims = *batch_dims;
+            Self::GatherNd(GatherOptions { batch_dims, .. }) => {
+                let batch_dims = batch_dims.cast_unsigned();
                 reference::gather_nd(
                     &params,
                     &shape,
@@ -102,7 +102,7 @@ impl How {
                 &shape,
                 indices,
                 indices_shape,
-                options.axis as i64,
+                options.axis.unwrap_or(0) as i64,
                 indexing,
             ),
             Self::Gather(options) => reference::gather(
@@ -291,9 +291,9 @@ impl<'a> Case<'a> {
         indices_shape: &'a [usize],
         batch_dims: usize,
     ) -> Self {
-        let options = GatherNdOptions {
-            batch_dims,
-            ..GatherNdOptions::default()
+        let options = GatherOptions {
+            batch_dims: batch_dims.cast_signed(),
+            ..GatherOptions::default()
         };
         Self {
             shape,
@@ -345,19 +345,8 @@ impl<'a> Case<'a> {
                             assert_same(&values, &got, dtype.size(), &what);
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
-                        Err(Error::Gather(GatherError::OutOfRange {
-                            first,
-                            out_of_range,
-                            tuples,
-                            params,
-                        })) if errs => {
-                            let report = Found {
-                                first: Some(first),
-                                out_of_range,
-                                tuples,
-                                shape: params,
-                            };
-                            report.check(self, &expected.bad_rows, &what);
+                        Err(Error::OutOfRange(report)) if errs => {
+                            self.check_report(&expected.bad_rows, &report, &what);
                         }
                         Err(error) => panic!("{}: {error}", what()),
                     }

@@ -32,10 +32,9 @@ pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, cell::Cell, env, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor,
-    reference::{self, ReferenceError},
-    spec::TfStridedSlice,
+    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor, spec::TfStridedSlice,
 };
+use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
 /// One type for each element size, from 1 to 16 bytes.
@@ -251,8 +250,10 @@ impl Device {
         let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
-            None => plan.run_cpu(source, &mut dest).map(|()| None)?,
-            Some(indices) => plan.run_cpu_with(source, indices, &mut dest).map(Some)?,
+            None => plan.run_cpu_bytes(source, None, &mut dest).map(|_| None)?,
+            Some(indices) => plan
+                .run_cpu_bytes(source, Some(indices), &mut dest)
+                .map(Some)?,
         };
         Ok((dest, report))
     }

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor,
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
-    reference::{self, Indexing, ReferenceError, Scattered},
 };
+use wgslice_vectors::reference::{self, Indexing, ReferenceError, Scattered};
 
 /// The shapes, indices and options of a scatter.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +24,22 @@ pub(crate) struct ScatterCase<'a> {
     pub(crate) options: ScatterOptions,
 }
 
+impl ScatterCase<'_> {
+    fn combine(&self) -> Combine {
+        let default = if self.fresh {
+            Combine::Add
+        } else {
+            Combine::Update
+        };
+        self.options.combine.unwrap_or(default)
+    }
+}
+
 /// Checks a scatter against the reference. Updates are checked with elements of every size, and other combinations with
 /// integers of 1, 2, 4 and 8 bytes.
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
-    let dtypes = match case.options.combine {
+    let dtypes = match case.combine() {
         Combine::Update => SIZES.as_slice(),
         _ => &[DType::U8, DType::I16, DType::U32, DType::I64],
     };
@@ -51,7 +62,7 @@ pub(crate) fn check_scatter_of(
     updates: &[u128],
 ) {
     let expected = naive_scatter(case, input, updates, |old, new| {
-        *old = combined(case.options.combine, dtype, *old, *new);
+        *old = combined(case.combine(), dtype, *old, *new);
     });
     let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
     let expected = match &expected {
@@ -142,7 +153,7 @@ pub(crate) fn scatter_everywhere(
             false => input,
         };
         let done = device.scatter(case, dtype, &plan, updates, indices, before);
-        let combine = case.options.combine;
+        let combine = case.combine();
         if !device.backend.is_cpu() && !on_gpu(combine, dtype) {
             refuses(done.and_then(|(_, report)| report), combine, dtype, &what);
             continue;
@@ -238,7 +249,7 @@ impl Device {
             return Ok((aligned, report));
         }
         let mut dest = before.to_vec();
-        let report = plan.run_cpu_with(updates, indices, &mut dest);
+        let report = plan.run_cpu_bytes(updates, Some(indices), &mut dest);
         Ok((dest, report))
     }
 }

@@ -2,11 +2,8 @@
 
 use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
-use wgslice::{
-    DType, Error, Plan, SliceSpec, Tensor,
-    reference::{self, ReferenceError},
-    spec::TfStridedSlice,
-};
+use wgslice::{DType, Error, Plan, SliceSpec, Tensor, spec::TfStridedSlice};
+use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
 /// The elements of the reference's result, or its error.

@@ -1,6 +1,6 @@
 //! `broadcast_to`, by NumPy's rules.
 
-use wgslice::reference;
+use wgslice_vectors::reference;
 
 use super::{arange, outcome};
 

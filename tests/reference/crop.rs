@@ -1,7 +1,7 @@
 //! `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
 
 use super::arange;
-use wgslice::reference::{Boxes, Spec, crop, strided_slice};
+use wgslice_vectors::reference::{Boxes, Spec, crop, strided_slice};
 
 /// Each box is a strided slice of its item. A flipped box is a strided slice of the box that is not flipped.
 #[test]

@@ -1,6 +1,6 @@
 //! `gather` and `batch_gather`: axes, batch dimensions, and indices out of range.
 
-use wgslice::reference::{self, Indexing};
+use wgslice_vectors::reference::{self, Indexing};
 
 use super::{CLAMP, NUMPY, arange, gathered, integers};
 

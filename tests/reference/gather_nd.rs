@@ -1,6 +1,6 @@
 //! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
 
-use wgslice::reference::{self, Indexing};
+use wgslice_vectors::reference::{self, Indexing};
 
 use super::{CLAMP, NUMPY, arange, gathered, integers, list, show};
 

@@ -1,6 +1,6 @@
 //! `scatter_nd` and `tensor_scatter_nd`: rows in order, ways to combine, and rows out of range.
 
-use wgslice::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
+use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
 
 use super::{CLAMP, NUMPY, arange, gathered, integers};
 

@@ -1,6 +1,6 @@
 //! `slice`: nothing wraps and nothing is clamped.
 
-use wgslice::reference::{self, Spec};
+use wgslice_vectors::reference::{self, Spec};
 
 use super::{arange, integers, outcome};
 

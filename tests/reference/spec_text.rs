@@ -1,7 +1,7 @@
 //! Reads specs from text: in Python's notation (`1:4, ..., None`), or as the arguments of the operation (`b=[1,0]
 //! e=[4,0] s=[1,1] el=2`).
 
-use wgslice::reference::Spec;
+use wgslice_vectors::reference::Spec;
 
 use super::integers;
 

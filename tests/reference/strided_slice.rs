@@ -1,6 +1,6 @@
 //! `strided_slice`, with specs given as text.
 
-use wgslice::reference::{self, Spec};
+use wgslice_vectors::reference::{self, Spec};
 
 use super::{arange, outcome, spec_text::Owned};
 

@@ -1,6 +1,6 @@
 //! `strided_slice_grad`: every value of `dy` goes to the position that the slice reads.
 
-use wgslice::reference::{self, Spec};
+use wgslice_vectors::reference::{self, Spec};
 
 use super::{integers, outcome, spec_text::Owned};
 

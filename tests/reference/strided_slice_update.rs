@@ -1,6 +1,6 @@
 //! `strided_slice_update`: the replaced elements, and the valid shapes of values.
 
-use wgslice::reference;
+use wgslice_vectors::reference;
 
 use super::{arange, integers, list, outcome, spec_text::Owned};
 

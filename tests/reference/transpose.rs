@@ -1,6 +1,6 @@
 //! `transpose`: the order of axes, and refused permutations.
 
-use wgslice::reference;
+use wgslice_vectors::reference;
 
 use super::{arange, outcome};
 

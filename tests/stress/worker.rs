@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
     Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, SliceSpec, Tensor,
-    gpu::DeviceIndices,
-    options::{GatherNdOptions, OutOfRange},
+    gpu::{Buffers, DeviceIndices},
+    options::{GatherOptions, OutOfRange},
     slice,
 };
 use wgslice_vectors::{Call, kind, random, run};
@@ -163,7 +163,7 @@ impl<'a> Worker<'a> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu(&bytes, &mut expected)?;
+        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
         if expected.is_empty() {
             return Ok(());
         }
@@ -174,11 +174,15 @@ impl<'a> Worker<'a> {
             .upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (from, to) = (source.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-        if prepared {
-            gpu.prepare(&plan)?.encode(&mut encoder, from, to)?;
-        } else {
-            gpu.encode(&mut encoder, &plan, from, to)?;
-        }
+        let buffers = Buffers {
+            source: from,
+            indices: None,
+            dest: to,
+        };
+        match prepared {
+            true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, buffers)?,
+            false => gpu.encode(&mut encoder, &plan, buffers)?,
+        };
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
         Ok(())
@@ -190,23 +194,25 @@ impl<'a> Worker<'a> {
         let count = 1 + self.random.below(50);
         let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
         let ids: Vec<i32> = (0..count).map(|_| id()).collect();
-        let options = GatherNdOptions {
+        let options = GatherOptions {
             out_of_range: OutOfRange::Zero,
-            ..GatherNdOptions::default()
+            ..GatherOptions::default()
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        let missing = plan.run_cpu_with(&bytes, Indices::I32(&ids), &mut expected)?;
+        let missing = plan.run_cpu_bytes(&bytes, Some(Indices::I32(&ids)), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
         let tuples = backend.upload((&ids, &[count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let report = gpu.encode_gather(
+        let report = gpu.encode(
             &mut encoder,
             &plan,
-            source.buffers()[0].slice(..),
-            DeviceIndices::I32(tuples.buffers()[0].slice(..)),
-            dest.buffers()[0].slice(..),
+            Buffers {
+                source: source.buffers()[0].slice(..),
+                indices: Some(DeviceIndices::I32(tuples.buffers()[0].slice(..))),
+                dest: dest.buffers()[0].slice(..),
+            },
         )?;
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
@@ -219,7 +225,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
         let mut expected = bytes.clone();
-        plan.run_cpu(&[200], &mut expected)?;
+        plan.run_cpu_bytes(&[200], None, &mut expected)?;
         let mut changed = tensor.clone();
         let value = self.shared.backend.upload((&[200_u8], &[]))?;
         changed.slice_update(&spec, &value)?;
@@ -234,7 +240,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu(&bytes, &mut expected)?;
+        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop(tensor);
         self.keep(Kept::Tensor(Box::new(sliced), expected))

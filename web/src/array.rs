@@ -8,7 +8,7 @@ use crate::{
 use wasm_bindgen::prelude::*;
 use wgslice::{
     DType, Report, SliceSpec, Tensor, TensorView,
-    options::{GatherNdOptions, NegativeIndex, OutOfRange},
+    options::{GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
 
@@ -86,7 +86,7 @@ impl PageArray {
         wrap: bool,
     ) -> Result<Gathered, JsError> {
         let indices = tuples(&indices)?;
-        let options = GatherNdOptions {
+        let options = GatherOptions {
             out_of_range: match policy.as_str() {
                 "error" => OutOfRange::Error,
                 "clamp" => OutOfRange::Clamp,
@@ -96,7 +96,7 @@ impl PageArray {
                 true => NegativeIndex::Wrap,
                 false => NegativeIndex::OutOfRange,
             },
-            ..GatherNdOptions::default()
+            ..GatherOptions::default()
         };
         let backend = self.tensor.backend();
         let indices = backend.upload((&indices.indices, &indices.shape))?;

@@ -74,7 +74,7 @@ pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>
     let mut adapters = Vec::new();
     for candidate in candidates
         .iter()
-        .filter(|candidate| candidate.fits())
+        .filter(|candidate| candidate.refused.is_none())
         .take(most)
     {
         match Adapter::open(candidate, listed) {

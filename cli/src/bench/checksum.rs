@@ -269,7 +269,9 @@ mod tests {
             let work = &workload::parse(&text).expect("a set")[0];
             let loaded = Loaded::new(work).expect("memory");
             let mut dest = vec![0; work.plan.result_bytes()];
-            let outcome = work.plan.run_cpu(loaded.input.as_ref(), &mut dest);
+            let outcome = work
+                .plan
+                .run_cpu_bytes(loaded.input.as_ref(), None, &mut dest);
             outcome.expect("the lengths are right");
             assert_eq!(of(&dest, work.values.dtype()), expected(work), "{dtype}");
             let last = dest.len() - 1;

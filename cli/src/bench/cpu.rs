@@ -61,14 +61,16 @@ pub(crate) fn host_to_host(
 }
 
 fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
-    let (plan, source) = (&loaded.work.plan, loaded.input.as_ref());
-    match loaded.work.operation {
-        Operation::Slice { .. } | Operation::Transpose { .. } => plan.run_cpu(source, dest),
-        Operation::Update { .. } => plan.run_cpu(loaded.value.as_ref(), dest),
-        Operation::Gather { .. } | Operation::Crop { .. } => plan
-            .run_cpu_with(source, Indices::I32(&loaded.indices), dest)
-            .map(drop),
-    }
+    let source = match loaded.work.operation {
+        Operation::Update { .. } => loaded.value.as_ref(),
+        _ => loaded.input.as_ref(),
+    };
+    let indices = Some(Indices::I32(&loaded.indices));
+    loaded
+        .work
+        .plan
+        .run_cpu_bytes(source, indices, dest)
+        .map(drop)
 }
 
 /// Times memcpy from the input to `dest` on `threads` threads. If the input is shorter than `dest`, it is repeated.

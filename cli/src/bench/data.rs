@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use std::{borrow::Cow, sync::Arc};
 use wgslice::{
     ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
-    options::{CropOptions, GatherNdOptions},
+    options::{CropOptions, GatherOptions},
 };
 
 /// An element type and the modulus of its values.
@@ -322,7 +322,7 @@ impl<'a> Loaded<'a> {
             Operation::Slice { spec, .. } => backend.slice((input.0, input.1), spec)?,
             &Operation::Gather { rows, depth } => {
                 let indices = (&self.indices, &[rows, depth]);
-                let options = GatherNdOptions::default();
+                let options = GatherOptions::default();
                 backend.gather_nd((input.0, input.1), indices, options)?.0
             }
             Operation::Transpose { axes } => {
@@ -403,7 +403,7 @@ impl Tensors<'_> {
         match self {
             Tensors::Slice { input, spec } => input.slice(spec),
             Tensors::Gather { params, indices } => params
-                .gather_nd(indices, GatherNdOptions::default())
+                .gather_nd(indices, GatherOptions::default())
                 .map(|gathered| gathered.0),
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
             Tensors::Crop {

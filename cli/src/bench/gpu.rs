@@ -13,7 +13,10 @@ use super::{
 };
 use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder};
-use wgslice::{Backend, Gpu, Plan, Tensor, gpu::DeviceIndices};
+use wgslice::{
+    Backend, Gpu, Plan, Tensor,
+    gpu::{Buffers, DeviceIndices},
+};
 
 /// Results of up to this many bytes are tiny: most of their time is the fixed cost of an operation.
 const TINY: usize = 64 << 10;
@@ -175,32 +178,26 @@ impl<'a> Recording<'a> {
         })
     }
 
-    fn record(&self, encoder: &mut CommandEncoder) -> Result<(), Problem> {
-        let (source, dest) = (self.source.slice(..), self.dest.slice(..));
-        match self.indices {
-            None => self.gpu.encode(encoder, self.plan, source, dest)?,
-            Some(indices) => {
-                let indices = DeviceIndices::I32(indices.slice(..));
-                let gpu = self.gpu;
-                gpu.encode_gather(encoder, self.plan, source, indices, dest)?;
-            }
+    fn buffers(&self) -> Buffers<'_> {
+        Buffers {
+            source: self.source.slice(..),
+            indices: self
+                .indices
+                .map(|indices| DeviceIndices::I32(indices.slice(..))),
+            dest: self.dest.slice(..),
         }
+    }
+
+    fn record(&self, encoder: &mut CommandEncoder) -> Result<(), Problem> {
+        self.gpu.encode(encoder, self.plan, self.buffers())?;
         Ok(())
     }
 
     /// Records the operation `count` times in one pass.
     fn record_many(&self, encoder: &mut CommandEncoder, count: usize) -> Result<(), Problem> {
         let pass = &mut encoder.begin_compute_pass(&Default::default());
-        let gpu = self.gpu;
         for _ in 0..count {
-            let (source, dest) = (self.source.slice(..), self.dest.slice(..));
-            match self.indices {
-                None => gpu.encode_in_pass(pass, self.plan, source, dest)?,
-                Some(indices) => {
-                    let indices = DeviceIndices::I32(indices.slice(..));
-                    gpu.encode_gather_in_pass(pass, self.plan, source, indices, dest)?;
-                }
-            }
+            self.gpu.encode(pass, self.plan, self.buffers())?;
         }
         Ok(())
     }

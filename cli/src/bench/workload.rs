@@ -93,7 +93,7 @@ impl Workload {
         let plan = match &operation {
             Operation::Slice { spec, .. } => Plan::slice(&shape, spec, values.dtype()),
             &Operation::Gather { rows, depth } => {
-                let options = wgslice::options::GatherNdOptions::default();
+                let options = wgslice::options::GatherOptions::default();
                 Plan::gather_nd(&shape, &[rows, depth], options, values.dtype())
             }
             Operation::Transpose { axes } => View::new(&shape)

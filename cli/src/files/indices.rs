@@ -15,8 +15,9 @@ pub(crate) enum Indices {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IndexError {
     #[error(
-        "indices are {0}, but must be integers; save them as int32 or int64, or, if they are a \
-         mask, save what numpy.argwhere makes of it"
+        "indices are {}, but must be integers; save them as int32 or int64, or, if they are a \
+         mask, save what numpy.argwhere makes of it",
+        .0.name()
     )]
     NotIntegers(DType),
     #[error(

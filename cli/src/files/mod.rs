@@ -239,7 +239,8 @@ fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
 fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
     byte_len(dtype, shape).ok_or_else(|| {
         Problem::invalid(format!(
-            "shape {shape:?} of {dtype} is larger than any memory; the file is damaged"
+            "shape {shape:?} of {} is larger than any memory; the file is damaged",
+            dtype.name()
         ))
     })
 }

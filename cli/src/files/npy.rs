@@ -26,8 +26,9 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
     let there = file_len(file).saturating_sub(start);
     if u64::try_from(len).is_ok_and(|len| len > there) {
         return Err(Problem::invalid(format!(
-            "shape {shape:?} of {dtype} takes {len} bytes, but the file ends after {there}; it is \
-             cut short, copy or save it again"
+            "shape {shape:?} of {} takes {len} bytes, but the file ends after {there}; it is cut \
+             short, copy or save it again",
+            dtype.name()
         )));
     }
     let mut bytes = Bytes::of_file(file, start, len)?;

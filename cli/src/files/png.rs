@@ -113,8 +113,9 @@ impl Image {
             DType::U16 => BitDepth::Sixteen,
             _ => {
                 return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {dtype}; write to .npy, or convert the array \
-                     first"
+                    "PNG holds uint8 or uint16, not {}; write to .npy, or convert the array \
+                     first",
+                    dtype.name()
                 )));
             }
         };

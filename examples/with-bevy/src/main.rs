@@ -26,7 +26,11 @@ use bevy::{
     },
     window::ExitCondition,
 };
-use wgslice::{DType, Gpu, Plan, gpu::Texels, slice};
+use wgslice::{
+    DType, Gpu, Plan,
+    gpu::{Buffers, Texels},
+    slice,
+};
 
 /// The width of the atlas in pixels, which is also its height.
 const ATLAS: usize = 96;
@@ -180,7 +184,15 @@ fn slice_into_image(
         sliced,
     } = &*slicer;
     let encoder = context.command_encoder();
-    gpu.encode(encoder, plan, *atlas.slice(..), *sliced.slice(..))?;
+    gpu.encode(
+        encoder,
+        plan,
+        Buffers {
+            source: *atlas.slice(..),
+            indices: None,
+            dest: *sliced.slice(..),
+        },
+    )?;
     gpu.encode_to_texture(encoder, *sliced.slice(..), &Texels::new(&image.texture)?)?;
     Ok(())
 }

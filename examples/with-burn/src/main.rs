@@ -21,7 +21,10 @@ use burn::{
     },
 };
 use wgslice::{
-    DType, Gpu, Pending, Plan, Report, SliceSpec, gpu::DeviceIndices, options::GatherOptions, slice,
+    DType, Gpu, Pending, Plan, Report, SliceSpec,
+    gpu::{Buffers, DeviceIndices},
+    options::GatherOptions,
+    slice,
 };
 
 type Server = WgpuServer<AutoCompiler>;
@@ -68,7 +71,15 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let dest = x.client.get_resource::<Server>(result.handle.clone())?;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (source, dest) = (range(source.resource()), range(dest.resource()));
-    gpu.encode(&mut encoder, &plan, source, dest)?;
+    gpu.encode(
+        &mut encoder,
+        &plan,
+        Buffers {
+            source,
+            indices: None,
+            dest,
+        },
+    )?;
     x.client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok(Tensor::from_primitive::<Wgpu>(result))
@@ -101,7 +112,15 @@ fn gathered(
     };
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (source, dest) = (range(source.resource()), range(dest.resource()));
-    let report = gpu.encode_gather(&mut encoder, &plan, source, numbers, dest)?;
+    let report = gpu.encode(
+        &mut encoder,
+        &plan,
+        Buffers {
+            source,
+            indices: Some(numbers),
+            dest,
+        },
+    )?;
     client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok((Tensor::from_primitive::<Wgpu>(result), report))

@@ -53,7 +53,7 @@ impl TensorFunction for ScatterNd {
         let plan = plan.map_err(failed)?;
         let bytes = batch.repeated_bytes(1);
         let report = plan
-            .run_cpu_with(&bytes, Indices::I64(&tuples), result)
+            .run_cpu_bytes(&bytes, Some(Indices::I64(&tuples)), result)
             .map_err(failed)?;
         Ok(Outside::of(report, options.out_of_range, &shape, |first| {
             let (row, position) = (first.position[0], &first.position[1..]);
@@ -69,7 +69,7 @@ fn shape(call: &Call) -> Result<Vec<usize>> {
 fn options(call: &Call) -> Result<ScatterOptions> {
     let given = Options::parse(call.text(1), &["combine", "negative", "out_of_range"])?;
     Ok(ScatterOptions {
-        combine: given.combine()?,
+        combine: Some(given.combine()?),
         out_of_range: given.out_of_range()?,
         negative: given.negative()?,
         ..ScatterOptions::default()

@@ -36,7 +36,7 @@ impl TensorFunction for StridedSlice {
             .and_then(|view| view.slice(&spec))
             .map_err(failed)?;
         let plan = view.plan(call.tensors[0].dtype());
-        plan.run_cpu(&batch.columns[0].bytes(), result)
+        plan.run_cpu_bytes(&batch.columns[0].bytes(), None, result)
             .map_err(failed)?;
         Ok(None)
     }

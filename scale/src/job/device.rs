@@ -4,7 +4,7 @@ use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use wgslice::{
-    Backend, DType, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherNdOptions,
+    Backend, DType, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherOptions,
 };
 
 /// Where chunks are sliced and gathered.
@@ -77,7 +77,7 @@ impl<'a> Device<'a> {
         (spec, leading): (&SliceSpec, &[usize]),
         (tuples, indices): (&[i64], [usize; 2]),
     ) -> Result<Tensor, Error> {
-        let options = GatherNdOptions::default();
+        let options = GatherOptions::default();
         let view = wgslice::View::new(shape)?.slice(spec)?.transpose(leading)?;
         let backend = self.backend(&view.gather_nd(&indices, options, dtype)?)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;

@@ -148,6 +148,7 @@ impl IndexArray {
                 | DType::Complex128
         );
         if !is_integer {
+            let dtype = dtype.name();
             return Err(Error::usage(format_args!(
                 "indices in {} are {dtype}, but must be integers: convert them",
                 path.display()

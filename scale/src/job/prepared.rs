@@ -56,7 +56,7 @@ impl Kind {
             } => {
                 let indices = IndexArray::open(indices)?;
                 let options = options::GatherOptions {
-                    axis: *axis,
+                    axis: Some(*axis),
                     batch_dims: *batch_dims,
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
@@ -84,10 +84,11 @@ impl Kind {
                 ..
             } => {
                 let indices = IndexArray::open(indices)?;
-                let options = options::GatherNdOptions {
-                    batch_dims: *batch_dims,
+                let options = options::GatherOptions {
+                    batch_dims: isize::try_from(*batch_dims).unwrap_or(isize::MAX),
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
+                    ..options::GatherOptions::default()
                 };
                 let plan =
                     Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;

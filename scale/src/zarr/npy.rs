@@ -41,6 +41,7 @@ impl NpyFile {
             shape,
         } = Header::read(&mut file).map_err(|error| unfit(&error.to_string()))?;
         if byte_order != ByteOrder::NATIVE {
+            let dtype = dtype.name();
             return Err(unfit(&format!(
                 "its {dtype} elements have another byte order than this machine: save it again \
                  after .astype('{dtype}')"
@@ -64,6 +65,7 @@ impl NpyFile {
             .len();
         let end = bytes.and_then(|bytes| start.checked_add(bytes as u64));
         if end.is_none_or(|end| end > length) {
+            let dtype = dtype.name();
             return Err(unfit(&format!(
                 "shape {shape:?} of {dtype} takes more than the {length} bytes of the file: it is \
                  cut short, copy or save it again"

@@ -12,11 +12,9 @@ use datafusion::arrow::{
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use wgslice::{
-    Backend,
-    reference::{Indexing, gather_nd},
-};
+use wgslice::Backend;
 use wgslice_scale::engine::Engine;
+use wgslice_vectors::reference::{Indexing, gather_nd};
 
 const ROWS: usize = 400;
 const IMAGE: [usize; 3] = [6, 5, 2];

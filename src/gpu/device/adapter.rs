@@ -117,7 +117,7 @@ impl AdapterOptions {
     pub(in crate::gpu) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
         let options = self.with_environment()?;
         let mut candidates = options.search().await;
-        match candidates.iter().position(Candidate::fits) {
+        match candidates.iter().position(|found| found.refused.is_none()) {
             Some(best) => Ok(candidates.swap_remove(best).adapter),
             None => Err(Error::NoAdapter(options.nothing_fits(&candidates))),
         }
@@ -186,11 +186,6 @@ impl Candidate {
             info,
             refused,
         }
-    }
-
-    /// Whether the adapter fits the options.
-    pub fn fits(&self) -> bool {
-        self.refused.is_none()
     }
 
     /// Whether the adapter is a software adapter, which runs shaders on the CPU.

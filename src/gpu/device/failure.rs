@@ -44,6 +44,19 @@ impl OpenDevice {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
+    /// Fails if the device is lost, of which a poll may say nothing. In a browser this never fails, because browsers
+    /// report losses later.
+    pub(crate) fn check_alive(&self, doing: &'static str) -> Result<(), Error> {
+        let reason = match self.shared.lost.get() {
+            Some(reason) => reason.clone(),
+            None if cfg!(not(target_arch = "wasm32")) && makes_no_buffer(&self.wgpu) => {
+                "it makes no buffer any more".into()
+            }
+            None => return Ok(()),
+        };
+        Err(Error::DeviceLost { doing, reason })
+    }
+
     /// Whether a call may wait for the device. False in a browser.
     pub(crate) fn may_block(&self) -> bool {
         self.may_block

@@ -134,7 +134,9 @@ impl Readback {
             .map_err(|error| device_error(device, DOING, error))?;
         // `Plan::run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
         // write, which takes longer than the copy.
-        Plan::copy(bytes.len()).run_cpu(&view[..bytes.len()], bytes)
+        Plan::copy(bytes.len())
+            .run_cpu_bytes(&view[..bytes.len()], None, bytes)
+            .map(drop)
     }
 
     /// Unmaps the staging buffer, and returns it for reuse.

@@ -5,6 +5,7 @@
 //! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
+use super::scope::scoped;
 use crate::lock::lock;
 use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
@@ -176,7 +177,9 @@ impl Slots {
                 .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);
             return Arc::clone(strip);
         }
-        let strip = Arc::new(Strip::new(&self.device, &layout(), self.slot));
+        let make = || Strip::new(&self.device, &layout(), self.slot);
+        // A strip that could not be made does not exist.
+        let strip = Arc::new(scoped(&self.device, make).0);
         if strip.exists {
             all.push(Arc::clone(&strip));
         }

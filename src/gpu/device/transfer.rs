@@ -61,6 +61,22 @@ impl DeviceBytes {
         (self.parts, self.bytes as u64)
     }
 
+    /// Fails if the bytes cannot be copied: a buffer of the caller may lack the usage.
+    fn check_copied(&self) -> Result<(), Error> {
+        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
+        match self.buffers().iter().all(has) {
+            true => Ok(()),
+            false => Err(Error::Buffer {
+                argument: "tensor's",
+                problem: format!(
+                    "of {} bytes lacks the usage COPY_SRC, without which a tensor is not read back, and not copied \
+                     before it is changed in place: create it with BufferUsages::COPY_SRC",
+                    self.bytes
+                ),
+            }),
+        }
+    }
+
     /// The ranges of the buffers that hold bytes `at..at + bytes` of the tensor, after `bytes` is rounded up to whole
     /// words.
     pub(in crate::gpu) fn slices(
@@ -131,6 +147,7 @@ impl OpenDevice {
         if in_place {
             return Ok(source.clone());
         }
+        source.check_copied()?;
         let padded = (source.bytes as u64).max(1).next_multiple_of(PADDING);
         let buffers = source.buffers().iter().map(|buffer| {
             // A single buffer may be one of the caller, of any size.
@@ -176,6 +193,7 @@ impl OpenDevice {
         source: &DeviceBytes,
         into: &mut [u8],
     ) -> Result<(), Error> {
+        source.check_copied()?;
         let most = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let longest = into.len().min(most).next_multiple_of(4) as u64;

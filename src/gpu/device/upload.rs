@@ -31,7 +31,7 @@ impl OpenDevice {
 
     /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
     pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
-        self.upload_result(plan, source, plan.shape(), plan.element)
+        self.upload_result(plan, source, plan.shape(), plan.dtype.size())
     }
 
     fn upload_result(

@@ -1,7 +1,7 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
 use super::caps::{Parts, VECTOR};
-use crate::{Error, Plan, gpu::DeviceBytes};
+use crate::{Error, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
@@ -36,19 +36,6 @@ impl<'a> Argument<'a> {
             callers: true,
             tensor: None,
         }
-    }
-
-    /// The source and the result of a plan, with these names.
-    pub(in crate::gpu) fn pair(
-        plan: &Plan,
-        [source, dest]: [&'static str; 2],
-        from: BufferSlice<'a>,
-        to: BufferSlice<'a>,
-    ) -> [Self; 2] {
-        [
-            Self::of(source, from, plan.source_bytes()),
-            Self::of(dest, to, plan.result_bytes()),
-        ]
     }
 
     /// A tensor.

@@ -66,8 +66,8 @@ impl Cache {
         &self,
         work: &Arc<Work>,
         arguments: &[Argument<'_>],
-        make: impl FnOnce() -> Arc<[wgpu::BindGroup]>,
-    ) -> Arc<[wgpu::BindGroup]> {
+        make: impl FnOnce() -> Result<Arc<[wgpu::BindGroup]>, Error>,
+    ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
         if !work.exists() || !work.is_small() || !arguments.iter().all(|argument| argument.callers)
         {
             return make();
@@ -96,10 +96,10 @@ impl Cache {
             let all_same =
                 bound.len() == buffers().count() && bound.iter().zip(buffers()).all(same);
             if Arc::ptr_eq(of, work) && all_same {
-                return Arc::clone(groups);
+                return Ok(Arc::clone(groups));
             }
         }
-        let groups = make();
+        let groups = make()?;
         match found {
             None => recent.keep(hash, Entry::Seen),
             Some(entry) => {
@@ -111,7 +111,7 @@ impl Cache {
                 };
             }
         }
-        groups
+        Ok(groups)
     }
 
     /// Drops everything but the works of prepared plans.

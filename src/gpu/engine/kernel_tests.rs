@@ -3,10 +3,7 @@
 use super::{cut::Places, program::Kernel};
 use crate::{
     DType, Gpu, Indices, Plan, SliceSpec, View,
-    options::{
-        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, Order, OutOfRange,
-        ScatterOptions,
-    },
+    options::{Boxes, Combine, CropOptions, GatherOptions, Order, OutOfRange, ScatterOptions},
 };
 
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
@@ -46,7 +43,7 @@ fn moves(dtype: DType) -> Vec<Plan> {
         ..GatherOptions::default()
     };
     for width in [1, 3, 12] {
-        let rows = GatherNdOptions::default();
+        let rows = GatherOptions::default();
         plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
         plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
     }
@@ -75,7 +72,7 @@ fn scatters() -> Vec<Plan> {
             for (slices, rows, length) in [(5, 6, 3), (5, 400, 1), (900, 30, 3), (900, 30, 4)] {
                 for unique in [false, slices > rows] {
                     let options = ScatterOptions {
-                        combine,
+                        combine: Some(combine),
                         unique,
                         ..ScatterOptions::default()
                     };
@@ -107,7 +104,7 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         .collect();
     let Some(gpu) = gpu else {
         let indices = Indices::from(&indices[..]);
-        plan.run_cpu_with(&source, indices, &mut dest).unwrap();
+        plan.run_cpu(&source, Some(indices), &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
@@ -179,7 +176,7 @@ fn a_million_rows_take_few_dispatches() {
     };
     let million = 1 << 20;
     let of = |combine| ScatterOptions {
-        combine,
+        combine: Some(combine),
         ..ScatterOptions::default()
     };
     let (add, update) = (of(Combine::Add), of(Combine::Update));

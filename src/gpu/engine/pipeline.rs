@@ -63,7 +63,13 @@ impl Pipelines {
         }
         // The program is compiled without the lock, so that other threads can record meanwhile. If two threads compile
         // the same program, both use the pipeline that was made first.
-        match scoped(&self.device, || self.make(&program)) {
+        let make = || {
+            let pipeline = self.make(&program);
+            // A lost device reports nothing when it makes a pipeline, only when the pipeline is used.
+            pipeline.get_bind_group_layout(UNIFORMS_GROUP);
+            pipeline
+        };
+        match scoped(&self.device, make) {
             (pipeline, None) => Ok(made().entry(program).or_insert(pipeline).clone()),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory {
                 doing: "compiling a shader",

@@ -5,18 +5,44 @@ use super::{
     argument::Argument,
     caps::Parts,
     copy::{clear, copy, copyable},
-    cut::{Bound, Places},
+    cut::{self, Places},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
     rule::rule_of,
+    scoped,
     slots::hold,
     steps::SCRATCH,
     work::{Pass, Ready, Work},
 };
-use crate::{Error, Pending, Plan, Report, plan::Effect, walk::Walk};
-use std::{borrow::BorrowMut, sync::Arc};
+use crate::{
+    Error, Pending, Plan, Report,
+    plan::{Effect, Scatter},
+    walk::Walk,
+};
+use std::{ops::Range, sync::Arc};
 use wgpu::{CommandEncoder, ComputePass};
+
+const RECORDING: &str = "recording";
+
+/// Where commands are recorded.
+#[derive(Debug)]
+pub enum Target<'a, 'p> {
+    /// An encoder, of which no pass is open.
+    Encoder(&'a mut CommandEncoder),
+    /// An open pass, which takes only dispatches.
+    Pass(&'a mut ComputePass<'p>),
+}
+
+impl Target<'_, '_> {
+    /// Calls `record` with the open pass, or with a new one.
+    fn in_pass(&mut self, plan: &Plan, record: impl FnOnce(&mut ComputePass<'_>)) {
+        match self {
+            Self::Encoder(encoder) => record(&mut begin_pass(encoder, plan)),
+            Self::Pass(pass) => record(pass),
+        }
+    }
+}
 
 /// The commands of a plan without indices: see `route`.
 #[derive(Debug)]
@@ -24,47 +50,58 @@ pub(in crate::gpu) enum Commands {
     Nothing,
     Copies(Walk),
     Clear,
-    Dispatches(Arc<Work>),
+    Dispatches(Bound),
 }
 
-/// Fails if a plan reads indices.
-fn check_without_indices(plan: &Plan) -> Result<(), Error> {
-    match plan.tuples() {
-        None => Ok(()),
-        Some(_) => Err(Error::Buffer {
-            argument: "indices",
-            problem:
-                "is missing: record a gather or a crop with encode_gather, and a scatter with \
-                      encode_scatter"
-                    .into(),
-        }),
-    }
+/// Dispatches with their bind groups.
+#[derive(Debug)]
+pub(in crate::gpu) struct Bound {
+    work: Arc<Work>,
+    groups: Arc<[wgpu::BindGroup]>,
 }
 
 impl Engine {
-    /// Records a plan without indices.
+    /// Records a plan. `indices` are those of a gather, a crop or a scatter. A failed call leaves the target as it was.
     pub(in crate::gpu) fn record(
         &self,
-        encoder: &mut CommandEncoder,
+        mut target: Target<'_, '_>,
         plan: &Plan,
         source: Argument<'_>,
+        indices: Option<Argument<'_>>,
         dest: Argument<'_>,
-    ) -> Result<(), Error> {
-        let commands = self.commands(plan, &source, &dest)?;
-        self.put(encoder, plan, &commands, source, dest);
-        Ok(())
+    ) -> Result<Pending<Report>, Error> {
+        match (plan.effect(), indices) {
+            (Effect::Scatter(scatter), Some(indices)) => {
+                self.record_scatter(target, plan, &scatter, [source, dest, indices])
+            }
+            (_, Some(indices)) => self.record_gather(target, plan, [source, dest, indices]),
+            (_, None) => {
+                let copies = matches!(target, Target::Encoder(_));
+                let commands = self.commands(plan, &source, &dest, copies)?;
+                self.put(&mut target, plan, &commands, source, dest);
+                Ok(Pending::done(
+                    plan.report(Default::default(), |_| Vec::new())?,
+                ))
+            }
+        }
     }
 
-    /// Decides on the commands that record a plan without indices. All errors of recording occur here, so a failed call
-    /// leaves the encoder as it was.
+    /// Decides on the commands that record a plan without indices: `copies` if they may be copies. All errors of
+    /// recording occur here, so a failed call leaves the encoder as it was.
     pub(in crate::gpu) fn commands(
         &self,
         plan: &Plan,
         source: &Argument<'_>,
         dest: &Argument<'_>,
+        copies: bool,
     ) -> Result<Commands, Error> {
-        check_without_indices(plan)?;
-        let route = route(plan, &self.reach.tuning, copyable(source, dest));
+        if plan.tuples().is_some() {
+            return Err(Error::Buffer {
+                argument: "indices",
+                problem: "is missing: a gather, a crop or a scatter reads it".into(),
+            });
+        }
+        let route = route(plan, &self.reach.tuning, copies && copyable(source, dest));
         if let Route::Nothing = route {
             return Ok(Commands::Nothing);
         }
@@ -73,7 +110,9 @@ impl Engine {
             Route::Copies(walk) => Commands::Copies(walk.clone()),
             Route::Clear => Commands::Clear,
             Route::Nothing | Route::Dispatches => {
-                Commands::Dispatches(self.dispatches(plan, source, dest)?)
+                source.check_storage()?;
+                dest.check_storage()?;
+                Commands::Dispatches(self.bound(plan, &[*source, *dest])?)
             }
         })
     }
@@ -81,111 +120,78 @@ impl Engine {
     /// Records what [`Engine::commands`] decided on for these arguments.
     pub(in crate::gpu) fn put(
         &self,
-        encoder: &mut CommandEncoder,
+        target: &mut Target<'_, '_>,
         plan: &Plan,
         commands: &Commands,
         source: Argument<'_>,
         dest: Argument<'_>,
     ) {
-        match commands {
-            Commands::Nothing => {}
-            Commands::Copies(walk) => copy(encoder, walk, &source, &dest),
-            Commands::Clear => clear(encoder, &dest),
-            Commands::Dispatches(work) => {
-                let mut pass = begin_pass(encoder, plan);
-                self.launch(&mut pass, work, &[source, dest], &mut Counts::default());
+        match (commands, &mut *target) {
+            (Commands::Copies(walk), Target::Encoder(encoder)) => {
+                copy(encoder, walk, &source, &dest);
             }
+            (Commands::Clear, Target::Encoder(encoder)) => clear(encoder, &dest),
+            (Commands::Dispatches(bound), _) => {
+                target.in_pass(plan, |pass| {
+                    self.launch(pass, bound, &mut Counts::default());
+                });
+            }
+            _ => {}
         }
     }
 
-    /// Records a plan without indices into an open pass.
-    pub(in crate::gpu) fn record_in_pass(
+    /// Records a gather or a crop. `arguments` are the source, the result and the index tuples.
+    fn record_gather(
         &self,
-        pass: &mut ComputePass<'_>,
+        mut target: Target<'_, '_>,
         plan: &Plan,
-        source: Argument<'_>,
-        dest: Argument<'_>,
-    ) -> Result<(), Error> {
-        check_without_indices(plan)?;
-        if let Route::Nothing = route(plan, &self.reach.tuning, false) {
-            return Ok(());
-        }
-        source.check(&dest)?;
-        let work = self.dispatches(plan, &source, &dest)?;
-        self.launch(pass, &work, &[source, dest], &mut Counts::default());
-        Ok(())
-    }
-
-    /// The work of a plan that has rows but no indices.
-    fn dispatches(
-        &self,
-        plan: &Plan,
-        source: &Argument<'_>,
-        dest: &Argument<'_>,
-    ) -> Result<Arc<Work>, Error> {
-        source.check_storage()?;
-        dest.check_storage()?;
-        self.work_of(plan, &[*source, *dest])
-    }
-
-    /// Records a gather or a crop into the pass that `pass` returns. All errors occur before `pass` is called.
-    pub(in crate::gpu) fn record_gather<'p, P: BorrowMut<ComputePass<'p>>>(
-        &self,
-        pass: impl FnOnce() -> P,
-        plan: &Plan,
-        params: Argument<'_>,
-        indices: Argument<'_>,
-        dest: Argument<'_>,
+        arguments: [Argument<'_>; 3],
     ) -> Result<Pending<Report>, Error> {
-        let problem = match plan.effect() {
-            Effect::Scatter(_) => Some("is of a scatter: record it with encode_scatter"),
-            _ if plan.tuples().is_none() => Some("is not used by a slice: record it with encode"),
-            _ => None,
-        };
-        if let Some(problem) = problem {
-            return Err(indices.problem(problem.into()));
+        let [source, dest, indices] = &arguments;
+        if plan.tuples().is_none() {
+            return Err(indices.problem("is not used by this plan: pass None".into()));
         }
         let mut counts = Counts::default();
         if plan.result_bytes() == 0 {
             let plan = Arc::new(plan.clone());
-            return Ok(report::pending(&self.device, &plan, counts, &indices));
+            return Ok(report::pending(&self.device, &plan, counts, indices));
         }
-        indices.check_tuples(&params, &dest)?;
-        let arguments = [params, dest, indices];
-        let work = self.work_of(plan, &arguments)?;
-        self.launch(pass().borrow_mut(), &work, &arguments, &mut counts);
-        Ok(report::pending(&self.device, &work.plan, counts, &indices))
+        indices.check_tuples(source, dest)?;
+        let bound = self.bound(plan, &arguments)?;
+        target.in_pass(plan, |pass| self.launch(pass, &bound, &mut counts));
+        Ok(report::pending(
+            &self.device,
+            &bound.work.plan,
+            counts,
+            indices,
+        ))
     }
 
-    /// Records a scatter. Each row of `updates` goes to the slice of `dest` that the row's index tuple selects. This
-    /// takes several steps, on which `steps` decides. A step leaves in scratch memory what later steps read. The memory
-    /// belongs to the engine and serves every recording, since wgpu runs submissions in order.
+    /// Records a scatter. Each row of the updates goes to the slice of the destination that the row's index tuple
+    /// selects. This takes several steps, on which `steps` decides. A step leaves in scratch memory what later steps
+    /// read. The memory belongs to the engine and serves every recording, since wgpu runs submissions in order. In an
+    /// open pass, dispatches clear it.
     ///
     /// In the last step, no two invocations write the same bytes, unless by atomics whose order makes no difference. So
     /// results depend on scheduling only if the options let rows be combined in any order.
-    pub(in crate::gpu) fn record_scatter(
+    fn record_scatter(
         &self,
-        encoder: &mut CommandEncoder,
+        mut target: Target<'_, '_>,
         plan: &Plan,
-        updates: Argument<'_>,
-        indices: Argument<'_>,
-        dest: Argument<'_>,
+        scatter: &Scatter,
+        [updates, dest, indices]: [Argument<'_>; 3],
     ) -> Result<Pending<Report>, Error> {
-        let Effect::Scatter(scatter) = plan.effect() else {
-            let problem = "is not used by this plan: record it with encode or encode_gather";
-            return Err(indices.problem(problem.into()));
-        };
         indices.check_tuples(&updates, &dest)?;
         let mut counts = Counts::default();
         if plan.walk().is_none() {
             if scatter.fresh && plan.result_bytes() > 0 {
                 let zeros = Plan::zeros(plan.result_bytes());
-                self.record(encoder, &zeros, updates, dest)?;
+                self.record(target, &zeros, updates, None, dest)?;
             }
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(&self.device, &plan, counts, &indices));
         }
-        if let Some((_, number)) = rule_of(plan, &scatter)? {
+        if let Some((_, number)) = rule_of(plan, scatter)? {
             for argument in [&updates, &dest] {
                 let offset = argument.parts.offset;
                 if !offset.is_multiple_of(number as u64) {
@@ -207,23 +213,57 @@ impl Engine {
         };
         let arguments = [updates, dest, indices, memory];
         debug_assert_eq!(arguments.len(), SCRATCH + 1);
-        let groups = self.groups(&work, &arguments);
+        let groups = self.groups(&work, &arguments)?;
+        let cleared = work.passes.iter().map(|Pass { cleared, .. }| {
+            let bytes = cleared.end - cleared.start;
+            match (&target, usize::try_from(bytes)) {
+                (Target::Pass(_), Ok(count)) if count > 0 => {
+                    let part = scratch.slice(cleared.clone());
+                    let part = Argument {
+                        callers: false,
+                        ..Argument::of("scratch", part, count)
+                    };
+                    self.bound(&Plan::zeros(count), &[updates, part]).map(Some)
+                }
+                _ => Ok(None),
+            }
+        });
+        let cleared: Vec<Option<Bound>> = cleared.collect::<Result<_, Error>>()?;
         let mut groups = groups.iter();
-        for Pass {
-            cleared,
-            dispatches,
-        } in &work.passes
-        {
-            if !cleared.is_empty() {
-                let bytes = cleared.end - cleared.start;
-                encoder.clear_buffer(&scratch, cleared.start, Some(bytes));
+        for (pass, zeros) in work.passes.iter().zip(cleared) {
+            if let (Target::Encoder(encoder), Range { start, end }) = (&mut target, &pass.cleared)
+                && start < end
+            {
+                encoder.clear_buffer(&scratch, *start, Some(end - start));
             }
-            let mut pass = begin_pass(encoder, plan);
-            for (ready, group) in dispatches.iter().zip(&mut groups) {
-                self.dispatch(&mut pass, ready, group, &mut counts);
-            }
+            target.in_pass(plan, |open| {
+                if let Some(zeros) = &zeros {
+                    self.launch(open, zeros, &mut Counts::default());
+                }
+                for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
+                    self.dispatch(open, ready, group, &mut counts);
+                }
+            });
         }
         Ok(report::pending(&self.device, &work.plan, counts, &indices))
+    }
+
+    /// Decides on the commands of a gather whose result is not empty.
+    pub(in crate::gpu) fn gather_commands(
+        &self,
+        plan: &Plan,
+        arguments: [Argument<'_>; 3],
+    ) -> Result<Commands, Error> {
+        let [source, dest, indices] = &arguments;
+        indices.check_tuples(source, dest)?;
+        Ok(Commands::Dispatches(self.bound(plan, &arguments)?))
+    }
+
+    /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments.
+    fn bound(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Bound, Error> {
+        let work = self.work_of(plan, arguments)?;
+        let groups = self.groups(&work, arguments)?;
+        Ok(Bound { work, groups })
     }
 
     /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
@@ -243,27 +283,25 @@ impl Engine {
         self.work(plan, places)
     }
 
-    /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes.
-    /// `arguments` are those of [`Engine::work_of`]. The slots of reports are added to `counts`.
-    fn launch(
-        &self,
-        pass: &mut ComputePass<'_>,
-        work: &Arc<Work>,
-        arguments: &[Argument<'_>],
-        counts: &mut Counts,
-    ) {
-        let groups = self.groups(work, arguments);
-        for (ready, group) in work.dispatches().zip(groups.iter()) {
+    /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes. The
+    /// slots of reports are added to `counts`.
+    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Bound, counts: &mut Counts) {
+        for (ready, group) in bound.work.dispatches().zip(bound.groups.iter()) {
             self.dispatch(pass, ready, group, counts);
         }
     }
 
-    /// The bind groups of a work's dispatches, in their order, for these arguments.
-    fn groups(&self, work: &Arc<Work>, arguments: &[Argument<'_>]) -> Arc<[wgpu::BindGroup]> {
+    /// The bind groups of a work's dispatches, in their order, for these arguments. wgpu refuses buffers that are
+    /// destroyed or of another device.
+    fn groups(
+        &self,
+        work: &Arc<Work>,
+        arguments: &[Argument<'_>],
+    ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
         let group = |Ready {
                          dispatch, pipeline, ..
                      }: &Ready| {
-            let bind = |(binding, bound): (u32, &Bound)| {
+            let bind = |(binding, bound): (u32, &cut::Bound)| {
                 let argument = &arguments[bound.argument];
                 wgpu::BindGroupEntry {
                     binding,
@@ -283,8 +321,57 @@ impl Engine {
                     entries: &entries,
                 })
         };
-        let make = || work.dispatches().map(group).collect();
+        let make = || {
+            let made = self
+                .device
+                .guarded(RECORDING, || work.dispatches().map(group).collect());
+            made.map_err(|error| self.refused(arguments, error))
+        };
         self.cache.groups(work, arguments, make)
+    }
+
+    /// The error for arguments for which no bind groups could be made: names the buffer that is to blame, if one is.
+    fn refused(&self, arguments: &[Argument<'_>], error: Error) -> Error {
+        let Error::Device { .. } = error else {
+            return error;
+        };
+        let device = &self.device.wgpu;
+        let makes = |buffer: &wgpu::Buffer| {
+            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &[wgpu::BindGroupLayoutEntry {
+                    binding: 0,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: wgpu::BufferBindingType::Storage { read_only: true },
+                        has_dynamic_offset: false,
+                        min_binding_size: None,
+                    },
+                    count: None,
+                }],
+            });
+            let _ = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &layout,
+                entries: &[wgpu::BindGroupEntry {
+                    binding: 0,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer,
+                        offset: 0,
+                        size: wgpu::BufferSize::new(4),
+                    }),
+                }],
+            });
+        };
+        let is_refused = |buffer: &wgpu::Buffer| scoped(device, || makes(buffer)).1.is_some();
+        let to_blame = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
+        match arguments.iter().find(to_blame) {
+            None => error,
+            Some(argument) => argument.problem(
+                "is destroyed, or belongs to another device: pass a live one of the device of this Gpu"
+                    .into(),
+            ),
+        }
     }
 
     /// Records a dispatch. If the dispatch writes a report, the report's slot is added to `counts`.

@@ -3,16 +3,25 @@
 use crate::{DType, Error, Plan, ops::scatter_nd::Combine, plan::Scatter};
 
 /// How the shaders combine an element of a slice with one of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rule {
     combine: Combine,
     numbers: Numbers,
 }
 
+/// A rule for kernels that use none.
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            combine: Combine::Add,
+            numbers: Numbers::Unsigned,
+        }
+    }
+}
+
 /// The number format that the shaders interpret elements as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Numbers {
-    #[default]
     Unsigned,
     Signed,
     /// 64-bit integers, each of two words.

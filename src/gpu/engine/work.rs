@@ -93,7 +93,10 @@ impl Engine {
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
         let ready = |dispatch: Dispatch| {
-            let pipeline = self.pipelines.get(dispatch.program)?;
+            let pipeline = self.pipelines.get(dispatch.program).map_err(|error| {
+                let lost = self.device.check_alive("compiling a shader");
+                lost.err().unwrap_or(error)
+            })?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             let uniforms = self.pipelines.uniforms.lend(layout);
             uniforms.write(&self.device.queue, bytemuck::bytes_of(&dispatch.uniforms));
@@ -110,12 +113,20 @@ impl Engine {
                 dispatches: dispatches.collect::<Result<_, Error>>()?,
             })
         });
-        Ok(Work {
+        let work = Work {
             passes: passes.collect::<Result<_, Error>>()?,
             plan: Arc::new(plan.clone()),
             places,
             scratch,
-        })
+        };
+        let doing = "allocating the numbers of a dispatch";
+        match work.exists() {
+            true => Ok(work),
+            false => Err(match self.device.check_alive(doing) {
+                Err(lost) => lost,
+                Ok(()) => Error::OutOfDeviceMemory { doing },
+            }),
+        }
     }
 
     /// Fails if a plan would be cut into too many dispatches.

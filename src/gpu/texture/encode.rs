@@ -8,7 +8,7 @@ use crate::{
         DeviceBytes, Gpu,
         engine::{
             argument::Argument,
-            record::{Commands, begin_pass},
+            record::{Commands, Target},
         },
     },
 };
@@ -33,7 +33,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`TextureError::Usage`]; [`TextureError::NotOnGl`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument); as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
     /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,
@@ -76,6 +76,28 @@ impl Gpu {
     ) -> Result<(), Error> {
         let source = Argument::of("source", source, texels.bytes());
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
+    }
+
+    /// The plans that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
+    /// memory of the rows.
+    pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Plan>, Error> {
+        let usage = texels.texture.usage();
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(Vec::new());
+        };
+        self.engine.texel_memory(rows.pitch, rows.count())?;
+        let mut plans = match (
+            usage.contains(TextureUsages::COPY_SRC),
+            rows.channel_gather()?,
+        ) {
+            (false, _) => Vec::new(),
+            (true, Some((plan, _))) => vec![plan],
+            (true, None) => rows.to_tensor(),
+        };
+        if usage.contains(TextureUsages::COPY_DST) {
+            plans.extend(rows.of_tensor(&View::whole(texels.shape()))?);
+        }
+        Ok(plans)
     }
 
     /// Copies texels to a new tensor.
@@ -135,13 +157,12 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes())
         };
-        let pass = || {
-            read(encoder, scratch);
-            begin_pass(encoder, &plan)
-        };
-        // All channels exist, so there is nothing to report.
-        self.engine
-            .record_gather(pass, &plan, source, indices, dest)?;
+        let commands = self
+            .engine
+            .gather_commands(&plan, [source, dest, indices])?;
+        read(encoder, scratch);
+        // All channels exist, so nothing asks for the report.
+        self.put_moves(encoder, &[(plan, commands)], source, dest);
         Ok(())
     }
 
@@ -153,7 +174,7 @@ impl Gpu {
         dest: &Argument<'_>,
     ) -> Result<Vec<(Plan, Commands)>, Error> {
         let decide = |plan: Plan| {
-            let commands = self.engine.commands(&plan, source, dest)?;
+            let commands = self.engine.commands(&plan, source, dest, true)?;
             Ok((plan, commands))
         };
         plans.into_iter().map(decide).collect()
@@ -168,7 +189,8 @@ impl Gpu {
         dest: Argument<'_>,
     ) {
         for (plan, commands) in moves {
-            self.engine.put(encoder, plan, commands, source, dest);
+            let target = &mut Target::Encoder(encoder);
+            self.engine.put(target, plan, commands, source, dest);
         }
     }
 

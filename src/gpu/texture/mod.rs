@@ -61,7 +61,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`TextureError::Format`]; [`TextureError::Multisampled`].
+    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument).
     pub fn new(texture: &wgpu::Texture) -> Result<Self, Error> {
         Self::of_level(texture, 0)
     }
@@ -70,7 +70,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// As [`Texels::new`]; [`TextureError::MipLevel`].
+    /// As [`Texels::new`]; [`Error::Argument`](crate::Error::Argument).
     pub fn of_level(texture: &wgpu::Texture, mip_level: u32) -> Result<Self, Error> {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
@@ -110,8 +110,8 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`TextureError::Channels`] for a channel that the selection does not have, or that is named twice;
-    /// [`TextureError::ChannelsOfSelection`] if the texels were already sliced or transposed.
+    /// [`Error::Argument`](crate::Error::Argument) for a channel that the selection does not have, or that is named twice;
+    /// [`Error::Argument`](crate::Error::Argument) if the texels were already sliced or transposed.
     pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
         let source = self.view.source_shape();
         if self.view != View::new(source)? {
@@ -142,25 +142,16 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::error::SpecError).
+    /// [`Error::Argument`](crate::Error::Argument).
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         Ok(self.selecting(self.view.slice(spec)?))
-    }
-
-    /// The block of the selection that begins at `begin` and has the size `size`, as [`View::slice_block`] makes it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SliceSpec::block`].
-    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
-        Ok(self.selecting(self.view.slice_block(begin, size)?))
     }
 
     /// Reorders the dimensions, like [`View::transpose`].
     ///
     /// # Errors
     ///
-    /// [`ViewError`](crate::error::ViewError).
+    /// [`Error::Argument`](crate::Error::Argument).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         Ok(self.selecting(self.view.transpose(permutation)?))
     }

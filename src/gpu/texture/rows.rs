@@ -139,7 +139,7 @@ impl Rows {
     /// Whether the rows and the tensor are the same bytes in the same order.
     pub(super) fn is_tensor(&self) -> bool {
         match &self.pieces()[..] {
-            [piece] => Plan::of_view(piece.rows.clone(), self.dtype.size()).is_identity(),
+            [piece] => Plan::of_view(piece.rows.clone(), self.dtype).is_identity(),
             _ => false,
         }
     }
@@ -168,10 +168,10 @@ impl Rows {
 
     /// The plans that copy the selection from the rows to a tensor.
     pub(super) fn to_tensor(&self) -> Vec<Plan> {
-        let (tensor, element) = (View::whole(&self.view.shape), self.dtype.size());
+        let (tensor, dtype) = (View::whole(&self.view.shape), self.dtype);
         let plan = |piece: Piece| match piece.part {
-            None => Plan::of_view(piece.rows, element),
-            Some(_) => Plan::of_update(&piece.rows, &piece.of(&tensor), element),
+            None => Plan::of_view(piece.rows, dtype),
+            Some(_) => Plan::of_update(&piece.rows, &piece.of(&tensor), dtype),
         };
         self.pieces().into_iter().map(plan).collect()
     }
@@ -184,7 +184,7 @@ impl Rows {
             order.sort_by_key(|&dimension| Reverse(piece.rows.strides[dimension].unsigned_abs()));
             let from = piece.of(tensor).transpose(&order)?;
             let to = piece.rows.transpose(&order)?;
-            Ok(Plan::of_update(&from, &to, self.dtype.size()))
+            Ok(Plan::of_update(&from, &to, self.dtype))
         };
         self.pieces().into_iter().map(plan).collect()
     }

@@ -5,8 +5,8 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     DType, Error, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions,
-        NegativeIndex, Order, OutOfRange, ScatterElementsOptions, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, Order, OutOfRange,
+        ScatterOptions,
     },
 };
 
@@ -42,13 +42,13 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let source = vec![7; plan.source_bytes()];
     let mut dest = vec![9; plan.result_bytes()];
     if indices.is_none() {
-        plan.run_cpu(&source, &mut dest).expect("buffers that fit");
+        plan.run_cpu_bytes(&source, None, &mut dest).expect("buffers that fit");
         return Ok(());
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
     // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
-    match plan.run_cpu_with(&source, Indices::I64(&values), &mut dest) {
+    match plan.run_cpu_bytes(&source, Some(Indices::I64(&values)), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -98,7 +98,8 @@ fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result
                 wide.extend(at.shape());
                 at.broadcast_to(&wide)
             }
-            2 => at.slice_block(&integers(u, rank)?, &integers(u, rank)?),
+            2 => SliceSpec::block(at.shape(), &integers(u, rank)?, &integers(u, rank)?)
+                .and_then(|spec| at.slice(&spec)),
             _ => SliceSpec::try_from(&slice(u, rank)?).and_then(|spec| at.slice(&spec)),
         };
     }
@@ -143,10 +144,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         5 => {
             let indices = beside(u, &shape)?;
-            let options = GatherNdOptions {
-                batch_dims: size(u)?,
+            let options = GatherOptions {
+                batch_dims: number(u)?,
                 out_of_range,
                 negative,
+                ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
             let plan = plan.and_then(|view| view.gather_nd(&indices, options, dtype));
@@ -166,10 +168,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         7 => {
             let indices = beside(u, &shape)?;
-            let options = GatherElementsOptions {
-                axis: number(u)?,
+            let options = GatherOptions {
+                axis: Some(number(u)?),
                 out_of_range,
                 negative,
+                ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
             let plan = plan.and_then(|view| view.gather_elements(&indices, options, dtype));
@@ -195,13 +198,13 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         9 => {
             let indices = beside(u, &shape)?;
-            let options = ScatterElementsOptions {
-                axis: number(u)?,
-                combine: *u.choose(&Combine::ALL)?,
+            let options = ScatterOptions {
+                axis: Some(number(u)?),
+                combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
-                unique: false,
+                ..ScatterOptions::default()
             };
             let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
             (plan, Some(indices))
@@ -209,11 +212,11 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         _ => {
             let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
             let options = ScatterOptions {
-                combine: *u.choose(&Combine::ALL)?,
+                combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
                 order: Order::Deterministic,
-                unique: false,
+                ..ScatterOptions::default()
             };
             let plan = match u.arbitrary::<bool>()? {
                 true => Plan::scatter_nd(&shape, &indices, &updates, options, dtype),

@@ -1,8 +1,9 @@
 //! Reads the arguments of a case by name, each as the type that its operation needs.
 
+use crate::reference::Indexing;
 use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
-use wgslice::{reference::Indexing, spec::TfStridedSlice};
+use wgslice::spec::TfStridedSlice;
 
 /// The arguments of a case, and the line number for error messages about them.
 #[derive(Clone, Copy, Debug)]

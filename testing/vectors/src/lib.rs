@@ -28,6 +28,7 @@
 //! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |
 //! | `combine` | how a scatter of the oracle combines two values |
 //! | `step` | the steps of a view |
+//! | `reference` | the operations, written the slow and obvious way, which define the results of the others |
 //! | `oracle` | the answer of the naive reference |
 //! | `variant` | the ways in which a call can be run |
 //! | `elements` | conversion of values to elements of 1 to 16 bytes, and back |
@@ -44,6 +45,7 @@ mod kind;
 mod ops;
 mod oracle;
 pub mod random;
+pub mod reference;
 mod step;
 mod variant;
 

@@ -1,11 +1,11 @@
 //! The answer of the naive reference to a case.
 
+use crate::reference::{Gathered, ReferenceError, Scattered};
 use crate::{
     case::{BadLine, Case, Expectation, Tensor},
     ops::Call,
     step::Step,
 };
-use wgslice::reference::{Gathered, ReferenceError, Scattered};
 
 /// The reference's answer to a case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 //! The steps of a view, and how the library and the reference apply one.
 
-use wgslice::{
-    Error, SliceSpec, TensorView, View,
-    reference::{self, ReferenceError, Spec},
-    spec::TfStridedSlice,
-};
+use crate::reference::{self, ReferenceError, Spec};
+use wgslice::{Error, SliceSpec, TensorView, View, spec::TfStridedSlice};
 
 /// One step of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]

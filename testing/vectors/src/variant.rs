@@ -1,5 +1,6 @@
 //! The variants of a call, and runs of a call in one variant.
 
+use crate::reference::Indexing;
 use crate::{
     case::{Case, Expectation, Tensor},
     elements::{self, WIDTHS},
@@ -10,7 +11,6 @@ use std::fmt;
 use wgslice::{
     Backend, DType, Error, Pending, Report, TensorView,
     options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
-    reference::Indexing,
 };
 
 /// One way to run a case: the type of its elements, and for a gather, crop or scatter the index type and a policy.
@@ -217,7 +217,7 @@ impl Run<'_> {
     /// is the default.
     pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
         ScatterOptions {
-            combine,
+            combine: Some(combine),
             out_of_range: self.policy(),
             negative: self.negative(indexing),
             unique: self.variant.unique,

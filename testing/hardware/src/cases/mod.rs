@@ -9,7 +9,10 @@ pub(crate) use peers::Peer;
 
 use peers::Launch;
 use wgpu::BufferUsages;
-use wgslice::{Error, Gpu, Plan, gpu::DeviceIndices};
+use wgslice::{
+    Error, Gpu, Plan,
+    gpu::{Buffers, DeviceIndices},
+};
 
 /// An operation on a shape.
 #[derive(Clone, Debug)]
@@ -68,26 +71,23 @@ impl Case {
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
-        let buffers = |plan: &Plan| {
-            (
-                buffer(gpu, plan.source_bytes()),
-                buffer(gpu, plan.result_bytes()),
-            )
+        let mut encode = |plan: &Plan, indices: Option<&Indices>| {
+            let source = buffer(gpu, plan.source_bytes());
+            let dest = buffer(gpu, plan.result_bytes());
+            let tuples = indices.map(|indices| (indices, indices.upload(gpu)));
+            let buffers = Buffers {
+                source: source.slice(..),
+                indices: tuples
+                    .as_ref()
+                    .map(|(indices, tuples)| indices.typed(tuples)),
+                dest: dest.slice(..),
+            };
+            gpu.encode(encoder, plan, buffers).map(drop)
         };
         match &self.work {
-            Work::Move(plan) => {
-                let (source, dest) = buffers(plan);
-                gpu.encode(encoder, plan, source.slice(..), dest.slice(..))?;
-            }
-            Work::Gather(plan, indices) => {
-                let ((source, dest), tuples) = (buffers(plan), indices.upload(gpu));
-                let tuples = indices.typed(&tuples);
-                gpu.encode_gather(encoder, plan, source.slice(..), tuples, dest.slice(..))?;
-            }
-            Work::Scatter(plan, indices) => {
-                let ((source, dest), tuples) = (buffers(plan), indices.upload(gpu));
-                let tuples = indices.typed(&tuples);
-                gpu.encode_scatter(encoder, plan, source.slice(..), tuples, dest.slice(..))?;
+            Work::Move(plan) => encode(plan, None)?,
+            Work::Gather(plan, indices) | Work::Scatter(plan, indices) => {
+                encode(plan, Some(indices))?;
             }
             Work::Peer(peer, launch) => launch.record(&peer.to_string(), gpu, encoder),
         }

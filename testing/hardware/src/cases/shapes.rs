@@ -4,9 +4,7 @@ use super::{Case, Indices, Work};
 use wgslice::{
     DType::{self, Complex128, F16, F32, F64, I32, U8},
     Plan, SliceSpec, View,
-    options::{
-        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
-    },
+    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -126,7 +124,7 @@ fn transposes() -> Vec<Case> {
 
 fn gathers() -> Vec<Case> {
     let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
-        let plan = Plan::gather_nd(shape, &[rows, 1], GatherNdOptions::default(), dtype);
+        let plan = Plan::gather_nd(shape, &[rows, 1], GatherOptions::default(), dtype);
         let indices = Indices {
             rows,
             sizes: vec![shape[0]],
@@ -182,9 +180,9 @@ fn gathers() -> Vec<Case> {
         1 << 20,
         true,
     ));
-    let options = GatherNdOptions {
+    let options = GatherOptions {
         batch_dims: 1,
-        ..GatherNdOptions::default()
+        ..GatherOptions::default()
     };
     let plan = Plan::gather_nd(&[64, 1024, 64], &[64, 512, 1], options, F32).expect("a gather");
     let indices = |rows, size| Indices {
@@ -236,7 +234,7 @@ fn scatters() -> Vec<Case> {
     let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
         let is_unique = name.starts_with("uniq");
         let options = ScatterOptions {
-            combine,
+            combine: Some(combine),
             out_of_range: OutOfRange::Zero,
             unique: is_unique,
             ..ScatterOptions::default()

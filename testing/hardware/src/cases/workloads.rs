@@ -7,7 +7,7 @@ use super::{
 use serde::Deserialize;
 use wgslice::{
     DType, Plan, SliceSpec, View,
-    options::{Boxes, CropOptions, GatherNdOptions},
+    options::{Boxes, CropOptions, GatherOptions},
 };
 
 const WORKLOADS: &str = include_str!("../../../../cli/src/bench/workloads.json");
@@ -130,7 +130,7 @@ impl Workload {
                 return Work::Gather(plan.expect("a crop"), indices);
             }
             Operation::GatherNd { indices } => {
-                let plan = Plan::gather_nd(&self.shape, indices, GatherNdOptions::default(), dtype);
+                let plan = Plan::gather_nd(&self.shape, indices, GatherOptions::default(), dtype);
                 let indices = Indices {
                     rows: indices[0],
                     sizes: self.shape[..indices[1]].to_vec(),

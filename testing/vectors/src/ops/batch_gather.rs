@@ -1,4 +1,5 @@
 use super::{Op, Operation, Params};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
@@ -9,10 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::Error;
 
 /// A gather in which all dimensions of `indices` but the last are batch dimensions. The indexed dimension of `params`
 /// is the one after the batch dimensions.

@@ -1,4 +1,5 @@
 use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
@@ -13,7 +14,6 @@ use std::ops::Range;
 use wgslice::{
     DType, Error,
     options::{Boxes, CropOptions, OutOfRange},
-    reference::{self, Indexing, ReferenceError},
 };
 
 /// A crop: boxes of equal size, cut from the items of `params`.

@@ -1,4 +1,5 @@
 use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
@@ -9,10 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::Error;
 
 /// A gather of slices of `params` along an axis.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
 use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
@@ -9,10 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::Error;
 
 /// A gather of single elements. Each index chooses an element along an axis of `params`. The index's own position gives
 /// the other coordinates.
@@ -48,10 +46,11 @@ impl<'a> Op<'a> for GatherElements<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let policies = run.gather(self.indexing);
-        let options = wgslice::options::GatherElementsOptions {
-            axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
+        let options = wgslice::options::GatherOptions {
+            axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
+            batch_dims: 0,
         };
         let params = self.params.on(run)?;
         let (tensor, report) = params.gather_elements(&run.indices(self.indices)?, options)?;

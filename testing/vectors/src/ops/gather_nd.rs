@@ -1,4 +1,5 @@
 use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
@@ -9,10 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::Error;
 
 /// A gather of the slices of `params` that index tuples point at.
 #[derive(Clone, Debug)]
@@ -48,10 +46,11 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = wgslice::options::GatherNdOptions {
-            batch_dims: self.batch_dims,
+        let options = wgslice::options::GatherOptions {
+            batch_dims: self.batch_dims.cast_signed(),
             out_of_range: run.policy(),
             negative: run.negative(self.indexing),
+            axis: None,
         };
         let params = self.params.on(run)?;
         let (tensor, report) = params.gather_nd(&run.indices(self.indices)?, options)?;

@@ -36,6 +36,7 @@ pub use {
     strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, view::View,
 };
 
+use crate::reference::{Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::Answer,
@@ -43,10 +44,7 @@ use crate::{
     variant::{Run, Started},
 };
 use std::fmt;
-use wgslice::{
-    DType, Error,
-    reference::{Indexing, ReferenceError},
-};
+use wgslice::{DType, Error};
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {

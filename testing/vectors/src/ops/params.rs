@@ -1,5 +1,6 @@
 //! The params of a gather: a view of a tensor.
 
+use crate::reference::ReferenceError;
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::viewed,
@@ -11,7 +12,7 @@ use crate::{
     variant::Run,
 };
 use serde_json::{Map, Value};
-use wgslice::{Error, TensorView, reference::ReferenceError};
+use wgslice::{Error, TensorView};
 
 /// A view of a tensor.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
 use super::{Op, Operation, scatter_nd::differ};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, put, scattered},
@@ -9,11 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    Error,
-    options::Combine,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::{Error, options::Combine};
 
 /// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
 /// position gives the other coordinates.
@@ -70,9 +67,9 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             Combine::Update
         };
         let policies = run.scatter(combine, self.indexing);
-        let options = wgslice::options::ScatterElementsOptions {
-            axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
-            combine,
+        let options = wgslice::options::ScatterOptions {
+            axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
+            combine: Some(combine),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
             order: policies.order,

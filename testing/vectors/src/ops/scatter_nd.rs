@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     combine::{combine, float},
@@ -11,11 +12,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use std::{collections::HashSet, hash::Hash};
-use wgslice::{
-    DType, Error,
-    options::Combine,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::{DType, Error, options::Combine};
 
 /// An array of zeros, with the rows of `updates` added to the slices that index tuples point at.
 #[derive(Clone, Debug)]

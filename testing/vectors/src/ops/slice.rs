@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference;
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
@@ -9,7 +10,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{Error, reference};
+use wgslice::Error;
 
 /// A block of `input`, given by its begin and its size.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference;
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
@@ -9,7 +10,7 @@ use crate::{
     step::spec_of,
     variant::{Run, Started},
 };
-use wgslice::{Error, SliceSpec, reference};
+use wgslice::{Error, SliceSpec};
 
 /// A slice of `input`.
 #[derive(Clone, Debug)]

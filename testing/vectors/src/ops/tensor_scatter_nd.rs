@@ -2,6 +2,7 @@ use super::{
     Op, Operation,
     scatter_nd::{differ, random_rows},
 };
+use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
     combine::{combine, float},
@@ -13,11 +14,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{
-    DType, Error,
-    options::Combine,
-    reference::{self, Indexing, ReferenceError},
-};
+use wgslice::{DType, Error, options::Combine};
 
 /// `tensor` with the rows of `updates` combined into the slices that index tuples point at.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
 use super::{Op, Operation};
+use crate::reference::ReferenceError;
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good, viewed},
@@ -10,7 +11,7 @@ use crate::{
     variant::{Run, Started},
 };
 use serde_json::Map;
-use wgslice::{Error, reference::ReferenceError};
+use wgslice::Error;
 
 /// `input` after the steps of a view.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use std::iter;
 /// are dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
 ///
 /// ```
-/// use wgslice::reference::{Spec, strided_slice_update};
+/// use wgslice_vectors::reference::{Spec, strided_slice_update};
 ///
 /// let spec = Spec { begin: &[3], end: &[0], strides: &[-1], ..Spec::default() };
 /// let table = ["a", "b", "c", "d", "e"];
@@ -26,7 +26,7 @@ use std::iter;
 /// let error = strided_slice_update(&table, &[5], &spec, &["x", "y"], &[2]).unwrap_err();
 /// assert_eq!(error.kind, "broadcast");
 /// assert_eq!(error.message, "Cannot broadcast input shape [2] into final shape [3]");
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

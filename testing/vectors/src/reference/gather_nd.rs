@@ -27,7 +27,7 @@ pub struct Gathered<T> {
 /// negative indices and those past the end.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, gather_nd};
+/// use wgslice_vectors::reference::{Indexing, gather_nd};
 ///
 /// // One element of each row. -1 is out of range.
 /// let params = ["a", "b", "c", "d"].map(String::from);
@@ -39,13 +39,13 @@ pub struct Gathered<T> {
 /// let numpy = Indexing { wrap: true, ..tensorflow };
 /// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1, numpy)?;
 /// assert_eq!(picked.values, ["b", "d"]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// The examples of TensorFlow's documentation:
 ///
 /// ```
-/// use wgslice::reference::{Indexing, gather_nd};
+/// use wgslice_vectors::reference::{Indexing, gather_nd};
 ///
 /// let p2 = (&["a", "b", "c", "d"][..], &[2, 2][..]);
 /// let p3 = (&["a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1"][..], &[2, 2, 2][..]);

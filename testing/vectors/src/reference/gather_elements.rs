@@ -14,13 +14,13 @@ use super::{
 /// `T::default()`.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, gather_elements};
+/// use wgslice_vectors::reference::{Indexing, gather_elements};
 ///
 /// let table = ["a", "b", "c", "d", "e", "f"];
 /// let picked = gather_elements(&table, &[2, 3], &[2, 0, 1, 3], &[2, 2], 1, Indexing::default())?;
 /// assert_eq!(picked.values, ["c", "a", "e", ""]);
 /// assert_eq!(picked.bad_rows, [3]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

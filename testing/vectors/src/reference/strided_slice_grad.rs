@@ -12,14 +12,14 @@ use std::iter;
 /// of the assignments does not matter.
 ///
 /// ```
-/// use wgslice::reference::{Spec, strided_slice_grad};
+/// use wgslice_vectors::reference::{Spec, strided_slice_grad};
 ///
 /// let spec = Spec { begin: &[4], end: &[-6], strides: &[-2], ..Spec::default() };
 /// assert_eq!(strided_slice_grad(&[5], &spec, &[1, 2, 3], &[3])?, [3, 0, 2, 0, 1]);
 ///
 /// let error = strided_slice_grad(&[5], &spec, &[1], &[1]).unwrap_err();
 /// assert_eq!((error.kind, &*error.message), ("dy_shape", "shape of dy was [1] instead of [3]"));
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -25,14 +25,14 @@ pub struct Scattered<T> {
 /// integers wrap.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, scatter_nd};
+/// use wgslice_vectors::reference::{Indexing, scatter_nd};
 ///
 /// let add = |sum: &mut i8, update: &i8| *sum = sum.wrapping_add(*update);
 /// let tensorflow = Indexing::default();
 /// let sums = scatter_nd(&[1, 3, 1, -1], &[4, 1], &[100, 5, 100, 7], &[4], &[4], tensorflow, add)?;
 /// assert_eq!(sums.values, [0, -56, 0, 5]);
 /// assert_eq!(sums.bad_rows, [3]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn scatter_nd<T: Clone + Default>(
 /// wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, tensor_scatter_nd};
+/// use wgslice_vectors::reference::{Indexing, tensor_scatter_nd};
 ///
 /// let replace = |old: &mut &str, new: &&'static str| *old = new;
 /// let tensor = ["a", "b", "c"];
@@ -82,7 +82,7 @@ pub fn scatter_nd<T: Clone + Default>(
 ///     &tensor, &[3], &indices, &[3, 1], &updates, &[3], Indexing::default(), replace,
 /// )?;
 /// assert_eq!(updated.values, ["y", "b", "z"]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! The operations, written the slow and obvious way.
 //!
 //! This module defines the correct results of the fast paths. It goes through the elements of the result one at a time,
-//! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of the rest of the
-//! crate, so that it does not share mistakes with the fast paths.
+//! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`,
+//! so that it does not share mistakes with the fast paths.
 //!
 //! The semantics are those of TensorFlow 2.21's CPU kernels, checked against vectors that TensorFlow produced.
 //! Technical limits of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
@@ -10,14 +10,14 @@
 //! Elements may have any type that can be cloned, such as strings:
 //!
 //! ```
-//! use wgslice::reference::{Spec, strided_slice};
+//! use wgslice_vectors::reference::{Spec, strided_slice};
 //!
 //! let words = ["a", "b", "c", "d", "e"].map(String::from);
 //! let every_other = Spec { begin: &[-1], end: &[-6], strides: &[-2], ..Spec::default() };
 //! let (shape, values) = strided_slice(&words, &[5], &every_other)?;
 //! assert_eq!(shape, [3]);
 //! assert_eq!(values, ["e", "c", "a"]);
-//! # Ok::<(), wgslice::reference::ReferenceError>(())
+//! # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 //! ```
 
 mod broadcast_to;

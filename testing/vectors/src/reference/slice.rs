@@ -9,7 +9,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 /// `strided_slice`, a negative `begin` does not count from the end, and nothing is clamped.
 ///
 /// ```
-/// use wgslice::reference::slice;
+/// use wgslice_vectors::reference::slice;
 ///
 /// let table = ["a", "b", "c", "d", "e", "f"];
 /// assert_eq!(slice(&table, &[2, 3], &[0, 1], &[-1, 2])?, (vec![2, 2], vec!["b", "c", "e", "f"]));
@@ -17,7 +17,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 /// let error = slice(&table, &[2, 3], &[0, 1], &[-1, 3]).unwrap_err();
 /// assert_eq!(error.kind, "slice_size");
 /// assert_eq!(error.message, "Expected size[1] in [0, 2], but got 3");
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

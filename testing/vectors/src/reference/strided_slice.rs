@@ -38,7 +38,7 @@ pub struct Spec<'a> {
 /// The shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
 ///
 /// ```
-/// use wgslice::reference::{Spec, strided_slice};
+/// use wgslice_vectors::reference::{Spec, strided_slice};
 ///
 /// // The last column of a 2x3 table, bottom up, as a column: x[::-1, -1, newaxis]
 /// let table = ["a", "b", "c", "d", "e", "f"].map(String::from);
@@ -58,7 +58,7 @@ pub struct Spec<'a> {
 /// let error = strided_slice(&table, &[2, 3], &spec).unwrap_err();
 /// assert_eq!(error.kind, "shrink_out_of_range");
 /// assert_eq!(error.message, "slice index 2 of dimension 0 out of bounds.");
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

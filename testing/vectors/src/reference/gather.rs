@@ -18,7 +18,7 @@ use super::{
 /// `T::default()`. If the result has no elements, no index counts as bad, as in TensorFlow, which then reads none.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, gather};
+/// use wgslice_vectors::reference::{Indexing, gather};
 ///
 /// let table = ["a", "b", "c", "d", "e", "f"];
 /// let columns = gather(&table, &[2, 3], &[2, 0], &[2], 1, 0, Indexing::default())?;
@@ -28,7 +28,7 @@ use super::{
 /// let picked = gather(&table, &[2, 3], &[2, -1], &[2], 1, 1, Indexing::default())?;
 /// assert_eq!((picked.shape, picked.values), (vec![2], vec!["c", ""]));
 /// assert_eq!(picked.bad_rows, [1]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors
@@ -83,13 +83,13 @@ pub fn gather<T: Clone + Default>(
 /// index is bad.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, batch_gather};
+/// use wgslice_vectors::reference::{Indexing, batch_gather};
 ///
 /// let table = ["a", "b", "c", "d", "e", "f"];
 /// let swapped = batch_gather(&table, &[2, 3], &[1, 0, 1, 3], &[2, 2], Indexing::default())?;
 /// assert_eq!((swapped.shape, swapped.values), (vec![2, 2], vec!["b", "a", "e", ""]));
 /// assert_eq!(swapped.bad_rows, [3]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail, show};
 /// The shape and the values of an array whose axis `i` is axis `perm[i]` of the input.
 ///
 /// ```
-/// use wgslice::reference::transpose;
+/// use wgslice_vectors::reference::transpose;
 ///
 /// let table = ["a", "b", "c", "d", "e", "f"];
 /// let (shape, values) = transpose(&table, &[2, 3], &[1, 0])?;
@@ -14,7 +14,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail, show};
 /// let error = transpose(&table, &[2, 3], &[1, 1]).unwrap_err();
 /// assert_eq!(error.kind, "permutation");
 /// assert_eq!(error.message, "perm [1,1] does not name each of 2 axes once");
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use super::{
 /// are dropped.
 ///
 /// ```
-/// use wgslice::reference::{Indexing, scatter_elements};
+/// use wgslice_vectors::reference::{Indexing, scatter_elements};
 ///
 /// let add = |sum: &mut i32, update: &i32| *sum += update;
 /// let (columns, updates) = ([2, 0, 2, 3], [10, 20, 30, 40]);
@@ -23,7 +23,7 @@ use super::{
 /// )?;
 /// assert_eq!(added.values, [21, 2, 13, 4, 5, 36]);
 /// assert_eq!(added.bad_rows, [3]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 /// leading axes that the array lacks, it is repeated as a whole. The array may not have more axes than the new shape.
 ///
 /// ```
-/// use wgslice::reference::broadcast_to;
+/// use wgslice_vectors::reference::broadcast_to;
 ///
 /// assert_eq!(broadcast_to(&["a", "b"], &[2, 1], &[2, 3])?, ["a", "a", "a", "b", "b", "b"]);
 /// assert_eq!(broadcast_to(&["a", "b"], &[2], &[2, 2])?, ["a", "b", "a", "b"]);
@@ -16,7 +16,7 @@ use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 /// let error = broadcast_to(&["a", "b"], &[2], &[2, 3]).unwrap_err();
 /// assert_eq!(error.kind, "broadcast");
 /// assert_eq!(error.message, "Cannot broadcast input shape [2] into final shape [2,3]");
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -31,14 +31,14 @@ pub struct Boxes<'a> {
 /// [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
 ///
 /// ```
-/// use wgslice::reference::{Boxes, crop};
+/// use wgslice_vectors::reference::{Boxes, crop};
 ///
 /// let lines = ["a", "b", "c", "d", "e", "f"]; // two items of three elements
 /// let boxes = Boxes { begins: &[1, -1], count: 2, sizes: &[2], strides: &[1], ..Boxes::default() };
 /// let cropped = crop(&lines, &[2, 3], boxes)?;
 /// assert_eq!(cropped.values, ["b", "c", "", "d"]);
 /// assert_eq!(cropped.bad_rows, [1]);
-/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 /// ```
 ///
 /// # Errors

@@ -1,33 +1,9 @@
-//! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
-//! error has these.
+//! [`Error`], which has the errors of the other files as its variants.
 
-mod axes;
-mod cause;
-mod crop;
-mod gather;
-mod invalid_index;
-mod parse;
-mod scatter;
-mod spec;
-mod texture;
-mod view;
+use super::{ArgumentError, Cause, ParseError};
+use crate::{Report, text::Shape};
 
-pub use cause::Cause;
-pub use crop::CropError;
-pub use gather::GatherError;
-pub use invalid_index::InvalidIndex;
-pub use parse::ParseError;
-pub use scatter::ScatterError;
-pub use spec::SpecError;
-pub use texture::TextureError;
-pub use view::ViewError;
-
-use crate::text::Shape;
-
-/// The unit of an [`Error::Length`] of elements whose size is not that of the plan's elements.
-pub(crate) const BYTES_PER_ELEMENT: &str = "bytes per element";
-
-/// Any error of an operation, except those of the [`reference`](crate::reference).
+/// Any error of an operation.
 ///
 /// The message is complete by itself. [`Error::Pipeline`] and [`Error::Device`] also have a
 /// [`source`](std::error::Error::source), usually wgpu's own error, for programs that inspect it:
@@ -45,32 +21,21 @@ pub(crate) const BYTES_PER_ELEMENT: &str = "bytes per element";
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The slice contradicts itself or does not fit the shape, or `dy` does not have the shape of the slice.
+    /// Arguments that contradict each other, or that do not fit the shape.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Argument(#[from] ArgumentError),
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A view or a tensor cannot be permuted, broadcast or reshaped as asked, or a plan has no such part.
-    #[error(transparent)]
-    View(#[from] ViewError),
-    /// Params, indices, axis and batch dimensions do not fit together, or an index is out of range.
-    #[error(transparent)]
-    Gather(#[from] GatherError),
-    /// The boxes of a crop do not match the array, or a box reaches outside of the item that it is cut from.
-    #[error(transparent)]
-    Crop(#[from] CropError),
-    /// Indices, updates and the destination do not match, the combination is not defined for the element type, or an
-    /// index is out of range.
-    #[error(transparent)]
-    Scatter(#[from] ScatterError),
-    /// A texture, or a selection of its texels, cannot be read or written.
-    #[error(transparent)]
-    Texture(#[from] TextureError),
+    /// An index tuple points outside the array that it indexes, or a box reaches outside of its item, and the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report says which is the first, and how many there
+    /// are.
+    #[error("{}", .0.problem())]
+    OutOfRange(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
-         run it on the CPU (Backend::cpu, --device cpu), or on a backend with_fallback"
+         run it on the CPU (Backend::cpu), or on a backend with_fallback"
     )]
     DTypeOnDevice {
         /// The name of the operation.
@@ -90,30 +55,21 @@ pub enum Error {
         /// The shape that is too large.
         shape: Vec<usize>,
     },
-    /// An argument that has more or fewer elements or bytes than its shape needs, or whose elements do not have the
-    /// size of the plan's.
+    /// An argument that has more or fewer elements or bytes than its shape needs.
     #[error(
-        "{argument} has {found} {unit}, but {}",
-        match *unit {
-            BYTES_PER_ELEMENT => format!(
-                "the plan's elements have {needed}: pass values of the element type that the plan was made for"
-            ),
-            _ => format!(
-                "its shape {} needs {needed}: pass as many as the shape says",
-                Shape(shape)
-            ),
-        }
+        "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
+        Shape(shape)
     )]
     Length {
         /// The name of the argument.
         argument: &'static str,
         /// The shape of the argument.
         shape: Vec<usize>,
-        /// The length that the shape, or the plan, needs, in `unit`.
+        /// The length that the shape needs, in `unit`.
         needed: usize,
         /// The length of the argument, in `unit`.
         found: usize,
-        /// The unit of both lengths: `"elements"`, `"bytes"` or `"bytes per element"`.
+        /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
     },
     /// A tensor that is read as an element type other than its own.
@@ -125,7 +81,7 @@ pub enum Error {
         asked: crate::DType,
     },
     /// An index tensor whose element type is not `i32`, `i64` or `u32`.
-    #[error("{argument} are {found}, but must be int32, int64 or uint32: convert them first")]
+    #[error("{argument} are {found}, but must be i32, i64 or u32: convert them first")]
     IndexDType {
         /// The name of the argument: `"indices"`, or `"begins"` of a crop.
         argument: &'static str,
@@ -144,6 +100,14 @@ pub enum Error {
         found: crate::DType,
         /// The element type of the array.
         needed: crate::DType,
+    },
+    /// An option that the operation does not have: it must keep its default.
+    #[error("{operation} has no {option}: leave it as in the default options")]
+    UnusedOption {
+        /// The name of the operation.
+        operation: &'static str,
+        /// The name of the option.
+        option: &'static str,
     },
     /// Two tensors on different devices.
     #[error(
@@ -183,7 +147,7 @@ pub enum Error {
     /// A limit of the device, or of the shaders, is too low for the operation.
     #[error(
         "{what} needs {needed}, above the device's {limit} of {allowed}: \
-         run it on the CPU (Backend::cpu, --device cpu), or in smaller parts"
+         run it on the CPU (Backend::cpu), or in smaller parts"
     )]
     DeviceLimit {
         /// What exceeds the limit, such as `"a shader"` or `"a row of texels"`.

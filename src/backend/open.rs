@@ -1,0 +1,149 @@
+//! Makes backends.
+
+use super::{Backend, Device};
+use crate::{cpu::Threads, host_pool::HostPool};
+use std::sync::Arc;
+
+#[cfg(feature = "gpu")]
+use crate::{
+    Error, Gpu,
+    gpu::{AdapterOptions, SoftwareAdapters},
+};
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use crate::{
+    Plan,
+    cost::{CostModel, Location},
+};
+
+/// Constructors. See the table above.
+impl Backend {
+    /// Makes a backend of the CPU.
+    pub fn cpu() -> Self {
+        Self::new(Device::Cpu, "the CPU was asked for")
+    }
+
+    fn new(device: Device, reason: impl Into<Arc<str>>) -> Self {
+        Self {
+            device,
+            reason: reason.into(),
+            fallback: None,
+            #[cfg(feature = "gpu")]
+            late_errors: false,
+            #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+            costs: None,
+            threads: Threads::default(),
+            host_pool: HostPool::default(),
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+impl Backend {
+    /// The CPU, because the crate was built without the feature `gpu`.
+    pub fn auto() -> Self {
+        Self::new(Device::Cpu, "this build has no GPU support")
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Backend {
+    /// A hardware GPU if the machine has one that can be opened, else the CPU. A software adapter is never chosen,
+    /// since it is no faster than the CPU path. [`Backend::reason`] says which device was chosen and why.
+    ///
+    /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a
+    /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and
+    /// [`Backend::estimate`]. If the device fails, the call returns an error, unless you ask for a
+    /// [fallback](Backend::with_fallback).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn auto() -> Self {
+        Self::auto_with(&AdapterOptions::default())
+    }
+
+    /// [`Backend::auto`] with options that restrict which hardware GPUs it may choose.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn auto_with(options: &AdapterOptions) -> Self {
+        pollster::block_on(Self::auto_async(options))
+    }
+
+    /// [`Backend::auto_with`] without blocking: for programs that run in a browser or in an async runtime.
+    pub async fn auto_async(options: &AdapterOptions) -> Self {
+        let hardware = AdapterOptions {
+            software: SoftwareAdapters::Refuse,
+            ..options.clone()
+        };
+        match Gpu::open_async(&hardware).await {
+            Ok(gpu) => Self {
+                #[cfg(not(target_arch = "wasm32"))]
+                costs: Some(CostModel::of(&gpu)),
+                ..Self::new(Device::Gpu(gpu), "it is the best hardware GPU here")
+            },
+            Err(Error::NoAdapter(_)) => Self::new(
+                Device::Cpu,
+                "no hardware GPU fits, and a software adapter is no faster than the CPU",
+            ),
+            Err(error) => Self::new(
+                Device::Cpu,
+                format!("the hardware GPU could not be opened: {error}"),
+            ),
+        }
+    }
+
+    /// Opens a GPU, which may be a software adapter if the options allow one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] if no adapter fits the options; its message lists the machine's adapters. [`Error::Device`]
+    /// if the driver opens no device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
+        pollster::block_on(Self::open_gpu_async(options))
+    }
+
+    /// [`Backend::open_gpu`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
+    pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
+        let gpu = Gpu::open_async(options).await?;
+        let reason = if gpu.is_software() && options.software != SoftwareAdapters::Require {
+            "a GPU was asked for, and there is no hardware GPU that fits"
+        } else {
+            "it is the best adapter that fits what was asked for"
+        };
+        Ok(Self::new(Device::Gpu(gpu), reason))
+    }
+
+    /// [`Backend::auto_with`] for a program that does one operation on host values and ends. A GPU is opened only if
+    /// opening it and running the operation there is estimated to take less time than the operation on the CPU.
+    ///
+    /// ```
+    /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};
+    ///
+    /// let plan = Plan::slice(&[64, 64], &slice![..; -1], DType::F32)?;
+    /// let backend = Backend::auto_for_plan(&plan, &AdapterOptions::default());
+    /// assert!(backend.is_cpu());
+    /// println!("on the CPU: {}", backend.reason()); // ... takes about 2.4µs and ... 200.1ms
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn auto_for_plan(plan: &Plan, options: &AdapterOptions) -> Self {
+        let costs = CostModel::HARDWARE;
+        let mut estimate = costs.estimate(plan, Location::Host, Location::Host);
+        estimate.device += costs.opening;
+        let why = format!("for this work {estimate}, which has to be opened first");
+        if estimate.prefers_cpu() {
+            return Self::new(Device::Cpu, why);
+        }
+        let auto = Self::auto_with(options);
+        if auto.is_cpu() {
+            return auto;
+        }
+        let reason = format!("{}, and {why}", auto.reason).into();
+        Self { reason, ..auto }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl From<Gpu> for Backend {
+    fn from(gpu: Gpu) -> Self {
+        Self::new(Device::Gpu(gpu), "the caller's device was given")
+    }
+}

@@ -1,0 +1,119 @@
+//! [`ArgumentError`], which hides how many ways there are to be wrong.
+
+use super::{CropError, Error, GatherError, ScatterError, SpecError, TextureError, ViewError};
+
+/// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
+/// rule and the way out, and [`ArgumentError::kind`] is for programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ArgumentError(Box<Reason>);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+enum Reason {
+    Spec(#[from] SpecError),
+    View(#[from] ViewError),
+    Gather(#[from] GatherError),
+    Crop(#[from] CropError),
+    Scatter(#[from] ScatterError),
+    Texture(#[from] TextureError),
+}
+
+macro_rules! from {
+    ($($reason:ty)*) => {$(
+        impl From<$reason> for Error {
+            fn from(reason: $reason) -> Self {
+                Self::Argument(ArgumentError(Box::new(reason.into())))
+            }
+        }
+    )*};
+}
+
+from! { SpecError ViewError GatherError CropError ScatterError TextureError }
+
+impl ArgumentError {
+    /// A name for the rule that is broken. It does not change when the message does.
+    ///
+    /// | of | names |
+    /// |---|---|
+    /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
+    /// | views and parts | `box`, `broadcast`, `no_parts`, `permutation`, `reshape` |
+    /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
+    /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
+    /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
+    /// | textures | `channels`, `channels_of_selection`, `format`, `mip_level`, `multisampled`, `not_on_gl`, `on_cpu`, `texture_shape`, `usage` |
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, Error};
+    ///
+    /// let error = Backend::cpu().slice((&[1, 2, 3], &[3]), &slice![..; 0]).unwrap_err();
+    /// assert!(matches!(&error, Error::Argument(why) if why.kind() == "stride_zero"), "{error}");
+    /// ```
+    pub fn kind(&self) -> &'static str {
+        match &*self.0 {
+            Reason::Spec(error) => match error {
+                SpecError::Axis { .. } => "axis",
+                SpecError::AxisTwice { .. } => "axis_twice",
+                SpecError::DyShape { .. } => "dy_shape",
+                SpecError::Lengths { .. } => "onnx_lengths",
+                SpecError::Mask { .. } => "mask",
+                SpecError::MultipleEllipses => "multiple_ellipses",
+                SpecError::ScalarInput => "scalar_input",
+                SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+                SpecError::ShrinkStride { .. } => "shrink_stride",
+                SpecError::SliceBegin { .. } => "slice_begin",
+                SpecError::SliceSize { .. } => "slice_size",
+                SpecError::SliceVectors { .. } => "slice_vectors",
+                SpecError::StrideZero { .. } => "stride_zero",
+                SpecError::TooManySpecs { .. } => "too_many_specs",
+                SpecError::Vectors { .. } => "spec_vectors",
+            },
+            Reason::View(error) => match error {
+                ViewError::Box { .. } => "box",
+                ViewError::Broadcast { .. } => "broadcast",
+                ViewError::NoParts { .. } => "no_parts",
+                ViewError::Permutation { .. } => "permutation",
+                ViewError::Reshape { .. } => "reshape",
+            },
+            Reason::Gather(error) => match error {
+                GatherError::Axis { .. } => "axis",
+                GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
+                GatherError::BatchShape { .. } => "batch_shape",
+                GatherError::ElementsShape { .. } => "elements_shape",
+                GatherError::EmptyParams { .. } => "empty_params",
+                GatherError::IndexDepth { .. } => "index_depth",
+                GatherError::IndicesRank => "indices_rank",
+                GatherError::ParamsRank => "params_rank",
+            },
+            Reason::Crop(error) => match error {
+                CropError::BoxSize { .. } => "crop_box_size",
+                CropError::Items { .. } => "crop_items",
+                CropError::Rank { .. } => "crop_rank",
+                CropError::Shape { .. } => "crop_shape",
+                CropError::StrideZero { .. } => "stride_zero",
+                CropError::Strides { .. } => "crop_strides",
+            },
+            Reason::Scatter(error) => match error {
+                ScatterError::Axis { .. } => "axis",
+                ScatterError::ElementsShape { .. } => "elements_shape",
+                ScatterError::EmptyOutput { .. } => "empty_output",
+                ScatterError::Undefined { .. } => "undefined",
+                ScatterError::UpdateForEachIndex { .. } | ScatterError::UpdatesShape { .. } => {
+                    "updates_shape"
+                }
+                ScatterError::UpdatesRank { .. } => "updates_rank",
+            },
+            Reason::Texture(error) => match error {
+                TextureError::Channels { .. } => "channels",
+                TextureError::ChannelsOfSelection { .. } => "channels_of_selection",
+                TextureError::Format { .. } => "format",
+                TextureError::MipLevel { .. } => "mip_level",
+                TextureError::Multisampled { .. } => "multisampled",
+                TextureError::NotOnGl { .. } => "not_on_gl",
+                TextureError::OnCpu => "on_cpu",
+                TextureError::Shape { .. } => "texture_shape",
+                TextureError::Usage { .. } => "usage",
+            },
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
+//! error has these.
+
+use any::Error;
+
+pub(crate) mod any;
+mod argument;
+mod axes;
+mod cause;
+mod crop;
+mod gather;
+mod invalid_index;
+mod parse;
+mod scatter;
+mod spec;
+mod texture;
+mod view;
+
+pub use argument::ArgumentError;
+pub use cause::Cause;
+pub(crate) use crop::CropError;
+pub(crate) use gather::GatherError;
+pub use invalid_index::InvalidIndex;
+pub use parse::ParseError;
+pub(crate) use scatter::ScatterError;
+pub(crate) use spec::SpecError;
+pub(crate) use texture::TextureError;
+pub(crate) use view::ViewError;

@@ -1,0 +1,113 @@
+//! Opens devices.
+
+use super::{
+    Gpu,
+    device::{OpenDevice, adapter::AdapterOptions},
+    engine::Engine,
+};
+use crate::Error;
+use std::sync::Arc;
+
+/// Constructors, and what a device needs. See the table above.
+impl Gpu {
+    /// Uses the caller's device. Any limits are accepted, and no feature is required.
+    ///
+    /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
+    /// the caller's own handlers.
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self {
+            engine: Arc::new(Engine::new(OpenDevice::new(device, queue))),
+        }
+    }
+
+    /// Opens a device like [`Gpu::open_async`], but blocks until the device is open.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::open_async`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(options: &AdapterOptions) -> Result<Self, Error> {
+        pollster::block_on(Self::open_async(options))
+    }
+
+    /// Opens a device on the adapter that the options choose, with the adapter's limits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
+    /// driver opens no device.
+    pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
+        Self::from_adapter(&options.choose().await?).await
+    }
+
+    /// Opens a device on this adapter, such as one from [`AdapterOptions::adapters`], with the adapter's limits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Device`] if the driver opens no device.
+    pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("wgslice"),
+                required_features: Self::wanted_features(adapter),
+                required_limits: adapter.limits(),
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| Error::Device {
+                doing: "opening the device",
+                source: error.into(),
+            })?;
+        let gpu = Self::new(&device, &queue);
+        let shared = Arc::clone(&gpu.opened().shared);
+        device.set_device_lost_callback(move |reason, message| {
+            // If there is a reason already, the first one is kept.
+            let _ = shared.lost.set(format!("{message} ({reason:?})"));
+        });
+        Ok(gpu)
+    }
+
+    /// The features of the adapter that this crate can use: pipeline caches. If your program opens the device, request them together with
+    /// [`Gpu::wanted_limits`]:
+    ///
+    /// ```no_run
+    /// use wgslice::{wgpu, Gpu};
+    ///
+    /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
+    /// let (device, queue) = adapter
+    ///     .request_device(&wgpu::DeviceDescriptor {
+    ///         required_features: Gpu::wanted_features(adapter), // | your own
+    ///         required_limits: Gpu::wanted_limits(adapter),
+    ///         ..Default::default()
+    ///     })
+    ///     .await?;
+    /// let gpu = Gpu::new(&device, &queue);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
+        adapter.features() & wgpu::Features::PIPELINE_CACHE
+    }
+
+    /// WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of bindings,
+    /// so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the limit is the adapter's.
+    ///
+    /// ```no_run
+    /// use wgslice::{wgpu, Gpu};
+    ///
+    /// # fn example(adapter: &wgpu::Adapter) {
+    /// let limits = wgpu::Limits {
+    ///     max_bindings_per_bind_group: 8, // what your own program needs
+    ///     ..Gpu::wanted_limits(adapter)
+    /// };
+    /// # }
+    /// ```
+    pub fn wanted_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+        let allowed = adapter.limits();
+        wgpu::Limits {
+            max_buffer_size: allowed.max_buffer_size,
+            max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
+            ..wgpu::Limits::default().or_worse_values_from(&allowed)
+        }
+    }
+}
