@@ -1,5 +1,5 @@
-// The README is the documentation only with the feature `gpu`, because its examples need that feature.
-#![cfg_attr(feature = "gpu", doc = include_str!("../README.md"))]
+// The front page names items that need the feature `gpu`.
+#![cfg_attr(feature = "gpu", doc = include_str!("front.md"))]
 #![cfg_attr(
     not(feature = "gpu"),
     doc = "Slices and gathers n-dimensional arrays on the CPU."
@@ -80,3 +80,8 @@ pub use view::View;
 /// The version of wgpu that this crate's interface uses.
 #[cfg(feature = "gpu")]
 pub use wgpu;
+
+/// Runs the examples of the README.
+#[cfg(all(doctest, feature = "gpu"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,5 +1,15 @@
-//! For users of other APIs: which call of this crate to use for a call of theirs, with the examples of the APIs'
-//! documentation, which run as tests.
+//! Begin with the tour.
+//!
+//! | page | shows |
+//! |---|---|
+//! | 1. [`tour`] | the ways to call the crate: host values, tensors, your own encoder, streams |
+//! | 2. [`views`] | how slices, transposes and broadcasts compose before anything is copied |
+//! | 3. [`texture`](texture/index.html) | from a texture to a tensor and back |
+//! | 4. [`browser`](browser/index.html) | a program on WebGPU in a browser |
+//! | 5. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
+//!
+//! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
+//! `Backend::cpu()`, and any other backend gives the same bits.
 //!
 //! | coming from | page |
 //! |---|---|
@@ -12,14 +22,6 @@
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
-//!
-//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose before
-//! anything is copied. With the feature `gpu` there are three more pages: `texture` goes from a texture to a tensor
-//! and back, `browser` shows a program on WebGPU in a browser, and `testing` how code for GPUs is tested on machines
-//! without a GPU.
-//!
-//! The examples of the pages in the table run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they
-//! give the same bits.
 
 pub mod boxes {
     #![doc = include_str!("boxes.md")]

@@ -103,8 +103,8 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         .take(count)
         .collect();
     let Some(gpu) = gpu else {
-        let indices = Indices::from(&indices[..]);
-        plan.run_cpu(&source, Some(indices), &mut dest).unwrap();
+        let indices = plan.tuples().map(|_| Indices::from(&indices[..]));
+        plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
