@@ -7,14 +7,14 @@ use crate::harness::{
 };
 use wgslice::{
     Backend, DType, Error, Plan,
-    options::{Combine, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions},
+    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
 const ADD: ScatterOptions = ScatterOptions {
     combine: Some(Combine::Add),
     out_of_range: OutOfRange::Zero,
     negative: NegativeIndex::OutOfRange,
-    order: Order::Deterministic,
+    any_order: false,
     axis: None,
 };
 const UPDATE: ScatterOptions = ScatterOptions {
@@ -592,12 +592,12 @@ fn bools_are_ored() {
     }
 }
 
-/// Under `Order::Fast` the sum is one of the sums that different orders give. Here all of these are equal.
+/// Under `any_order` the sum is one of the sums that different orders give. Here all of these are equal.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
     let options = ScatterOptions {
-        order: Order::Fast,
+        any_order: true,
         ..ADD
     };
     for backend in devices().iter().map(|device| &device.backend) {
@@ -785,13 +785,7 @@ fn wrong_tensors_are_named() {
     let ints = cpu.upload((&[5i32], &[1])).unwrap();
     let error = table.tensor_scatter_nd(&rows, &floats, ADD).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::DTypeMismatch {
-                argument: "updates",
-                ..
-            }
-        ),
+        error.to_string().starts_with("updates is f32, but"),
         "{error}"
     );
     let error = table.tensor_scatter_nd(&floats, &ints, ADD).unwrap_err();
@@ -799,13 +793,7 @@ fn wrong_tensors_are_named() {
     let halves = cpu.upload((&[0i16], &[1, 1])).unwrap();
     let error = table.tensor_scatter_nd(&halves, &ints, ADD).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::IndexDType {
-                argument: "indices",
-                found: DType::I16
-            }
-        ),
+        error.to_string().starts_with("indices are i16, but"),
         "{error}"
     );
 }

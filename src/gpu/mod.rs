@@ -10,7 +10,7 @@
 //! | `texture` | copies the texels of a texture, through which rows |
 //! | `ring` | streams a slice through the device, piece by piece |
 
-mod open;
+pub(crate) mod open;
 
 #[cfg(test)]
 mod cache_tests;
@@ -25,6 +25,7 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub(crate) use device::{DeviceBytes, OpenDevice};
+pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};
 pub use record::{Buffers, DeviceIndices, Recorder};
 #[cfg(not(target_arch = "wasm32"))]
@@ -38,22 +39,6 @@ use device::{
 };
 use engine::Engine;
 use std::sync::Arc;
-
-/// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
-///
-/// | to | call |
-/// |---|---|
-/// | use my program's own device | [`Gpu::new`], with [`Gpu::wanted_features`] and [`Gpu::wanted_limits`] |
-/// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
-/// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
-/// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
-/// | run operations on values and tensors | [`Backend`](crate::Backend)`::from(gpu)` |
-///
-/// Cheap to clone; clones share the pipelines.
-#[derive(Clone, Debug)]
-pub struct Gpu {
-    engine: Arc<Engine>,
-}
 
 impl Gpu {
     /// The same device, on which a dispatch writes at most `bytes` bytes of the result, but at least 16; larger results

@@ -41,7 +41,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
@@ -119,7 +119,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
     pub fn gather_nd<'a, T, I>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
@@ -167,7 +167,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
+    /// [`Error::Argument`] for indices that are not i32, i64 or u32; [`Error::Argument`] for
     /// indices on another device; or an error of the device.
     pub fn gather_nd(
         &self,

@@ -736,7 +736,7 @@ mod tests {
         };
         let (add, update) = (of(Combine::Add), of(Combine::Update));
         let fast = ScatterOptions {
-            order: Order::Fast,
+            any_order: true,
             ..add
         };
         let strict = ScatterOptions {
