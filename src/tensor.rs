@@ -155,7 +155,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a `dest` on another device; [`Error::Argument`] for a `dest` whose shape or element type is not that of the result. After these errors
+    /// [`Error::Argument`] for a `dest` on another device, or for a `dest` whose shape or element type is not that of the result. After these errors
     /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;

@@ -53,7 +53,7 @@ impl Gpu {
     /// `cache` for the program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not
     /// need `cache`.
     ///
-    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`].
+    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`](crate::Error::Pipeline).
     ///
     /// ```no_run
     /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {

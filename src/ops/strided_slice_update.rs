@@ -33,7 +33,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] as TensorFlow raises it; [`Error::Argument`];
+    /// [`Error::Argument`] as TensorFlow raises it, then `broadcast`;
     /// [`Error::ShapeTooLarge`].
     pub fn slice_update(
         shape: &[usize],

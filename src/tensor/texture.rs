@@ -43,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for texels of another shape; [`Error::Argument`] for
+    /// [`Error::Argument`] for texels of another shape, or for
     /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
     /// device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
