@@ -33,7 +33,7 @@ macro_rules! dtypes {
             }
 
             /// The type of unsigned numbers of `bytes` bytes, or of 16 if `bytes` is more than 8.
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             pub(crate) const fn of_size(bytes: usize) -> Self {
                 match bytes {
                     1 => Self::U8,

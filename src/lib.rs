@@ -68,7 +68,7 @@ pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
 #[cfg(feature = "gpu")]
-pub use gpu::Gpu;
+pub use gpu::open::Gpu;
 pub use ops::options;
 pub use part::Part;
 pub use pending::Pending;

@@ -175,7 +175,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::DTypeMismatch`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
+    /// [`Error::Argument`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
     /// `dest` does not have the length that the plan needs;
     /// [`Error::OutOfRange`](crate::Error::OutOfRange),
     /// [`Error::OutOfRange`](crate::Error::OutOfRange) or
@@ -222,11 +222,12 @@ impl Plan {
     pub(crate) fn check_dtype<T: Element>(&self) -> Result<(), Error> {
         match T::DTYPE == self.dtype {
             true => Ok(()),
-            false => Err(Error::DTypeMismatch {
+            false => Err(crate::error::ValueError::DTypeMismatch {
                 argument: "source",
                 found: T::DTYPE,
                 needed: self.dtype,
-            }),
+            }
+            .into()),
         }
     }
 }
@@ -364,7 +365,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexDType`] for another type.
+    /// [`Error::Argument`] for another type.
     pub fn for_indices(self, index: DType) -> Result<Self, Error> {
         let argument = "indices";
         Ok(self.of_index_type(IndexType::of(index, argument)?))

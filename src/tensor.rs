@@ -114,7 +114,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), or an error of the device.
+    /// [`Error::Argument`], or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         let plan = Plan::slice(&self.shape, spec, self.dtype)?;
         Ok(self.make(&plan, None)?.0)
@@ -155,19 +155,19 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`Error::Argument`](crate::Error::Argument);
-    /// [`Error::DestMismatch`] for a `dest` whose shape or element type is not that of the result. After these errors
+    /// [`Error::Argument`] for a `dest` on another device, or for a `dest` whose shape or element type is not that of the result. After these errors
     /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
         let plan = Plan::slice(&self.shape, spec, self.dtype)?;
         if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
-            return Err(Error::DestMismatch {
+            return Err(crate::error::ValueError::DestMismatch {
                 shape: dest.shape.clone(),
                 dtype: dest.dtype,
                 needed_shape: plan.shape,
                 needed_dtype: self.dtype,
-            });
+            }
+            .into());
         }
         match (&self.backend.device, &self.storage, &mut dest.storage) {
             #[cfg(feature = "gpu")]
@@ -198,7 +198,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::DType`] if `T` is not the tensor's element type; [`Error::WouldBlock`] for a tensor on a GPU in a
+    /// [`Error::Argument`] if `T` is not the tensor's element type; [`Error::WouldBlock`] for a tensor on a GPU in a
     /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
@@ -295,10 +295,11 @@ impl Tensor {
         if T::DTYPE == self.dtype {
             return Ok(());
         }
-        Err(Error::DType {
+        Err(crate::error::ValueError::DType {
             found: self.dtype,
             asked: T::DTYPE,
-        })
+        }
+        .into())
     }
 
     pub(crate) fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {

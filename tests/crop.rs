@@ -353,31 +353,19 @@ fn arguments_that_do_not_match_are_errors() {
     said(error, "flips", "[3,1]");
     let error = x.crop(&begins, None, Some(&begins), &options).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::DTypeMismatch {
-                argument: "flips",
-                ..
-            }
-        ),
+        error.to_string().starts_with("flips is i32, but"),
         "{error}"
     );
     let wide = backend.upload((&[0i64, 1, 2], &[3])).unwrap();
     let error = x.crop(&begins, Some(&wide), None, &options).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::DTypeMismatch {
-                argument: "box_indices",
-                ..
-            }
-        ),
+        error.to_string().starts_with("box_indices is i64, but"),
         "{error}"
     );
     let floats = backend.upload((&[0.0f32; 3], &[3, 1])).unwrap();
     for items in [None, Some(&flat)] {
         let error = x.crop(&floats, items, None, &options).unwrap_err();
-        assert!(matches!(error, Error::IndexDType { .. }), "{error}");
+        assert!(kind(&error) == "index_dtype", "{error}");
         assert!(error.to_string().contains("begins"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::harness::{
     SIZES, elements,
     gpu::{adapters, request_device, strict_options},
-    gpu_devices, to_bytes,
+    gpu_devices, kind, to_bytes,
 };
 use wgslice::{
     Backend, Error, Gpu, Tensor,
@@ -91,7 +91,7 @@ fn tensors_are_read_into_memory_that_is_there() {
         let error = flags.read_into(&mut [false; 2]).unwrap_err().to_string();
         assert!(error.contains("values"), "{error}");
         let error = flags.read_into(&mut [0u8; 3]).unwrap_err();
-        assert!(matches!(error, Error::DType { .. }), "{error}");
+        assert!(kind(&error) == "dtype", "{error}");
     };
     check(&Backend::cpu());
     for gpu in gpu_devices() {
@@ -131,11 +131,11 @@ fn indices_on_another_device_are_named() {
         let error = params
             .gather_nd(&elsewhere, GatherOptions::default())
             .unwrap_err();
-        assert_eq!(
-            error,
-            Error::DeviceMismatch {
-                argument: "indices"
-            }
+        assert_eq!(kind(&error), "device_mismatch");
+        assert!(
+            error
+                .to_string()
+                .starts_with("indices lives on another device")
         );
         let options = CropOptions {
             sizes: vec![1],
@@ -143,7 +143,11 @@ fn indices_on_another_device_are_named() {
         };
         let item = Backend::cpu().upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
         let error = item.crop(&elsewhere, None, None, &options).unwrap_err();
-        assert_eq!(error, Error::DeviceMismatch { argument: "begins" });
+        assert!(
+            error
+                .to_string()
+                .starts_with("begins lives on another device")
+        );
     }
 }
 

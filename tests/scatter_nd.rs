@@ -7,14 +7,14 @@ use crate::harness::{
 };
 use wgslice::{
     Backend, DType, Error, Plan,
-    options::{Combine, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions},
+    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
 const ADD: ScatterOptions = ScatterOptions {
     combine: Some(Combine::Add),
     out_of_range: OutOfRange::Zero,
     negative: NegativeIndex::OutOfRange,
-    order: Order::Deterministic,
+    any_order: false,
     unique: false,
     axis: None,
 };
@@ -617,12 +617,12 @@ fn unique_rows_go_straight_to_their_places() {
     }
 }
 
-/// Under `Order::Fast` the sum is one of the sums that different orders give. Here all of these are equal.
+/// Under `any_order` the sum is one of the sums that different orders give. Here all of these are equal.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
     let options = ScatterOptions {
-        order: Order::Fast,
+        any_order: true,
         ..ADD
     };
     for backend in devices().iter().map(|device| &device.backend) {
@@ -663,7 +663,7 @@ fn doubles_are_added_on_the_cpu() {
             ),
             "{error}"
         );
-        assert!(error.to_string().contains("float64"), "{error}");
+        assert!(error.to_string().contains("f64"), "{error}");
         assert_eq!(with_fallback.last_fallback(), Some(error));
         // Elements that cannot be added can still be moved.
         let table = backend.upload((&[0.0f64; 3], &[3])).unwrap();
@@ -728,7 +728,7 @@ fn a_report_becomes_the_error_of_the_scatter() {
             .unwrap_err()
     };
     let bad = error(OutOfRange::Error);
-    assert!(matches!(bad, Error::Argument(_)), "{bad}");
+    assert!(matches!(bad, Error::OutOfRange(_)), "{bad}");
     assert_eq!(error(OutOfRange::Zero), bad);
 }
 
@@ -810,13 +810,7 @@ fn wrong_tensors_are_named() {
     let ints = cpu.upload((&[5i32], &[1])).unwrap();
     let error = table.tensor_scatter_nd(&rows, &floats, ADD).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::DTypeMismatch {
-                argument: "updates",
-                ..
-            }
-        ),
+        error.to_string().starts_with("updates is f32, but"),
         "{error}"
     );
     let error = table.tensor_scatter_nd(&floats, &ints, ADD).unwrap_err();
@@ -824,13 +818,7 @@ fn wrong_tensors_are_named() {
     let halves = cpu.upload((&[0i16], &[1, 1])).unwrap();
     let error = table.tensor_scatter_nd(&halves, &ints, ADD).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::IndexDType {
-                argument: "indices",
-                found: DType::I16
-            }
-        ),
+        error.to_string().starts_with("indices are i16, but"),
         "{error}"
     );
 }

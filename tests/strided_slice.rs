@@ -1,7 +1,7 @@
 //! Tests of `strided_slice`: shapes and steps that lead to different plans.
 
 use crate::harness::{Device, SIZES, Sizes, check_slice, devices, elements, to_bytes};
-use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
+use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -291,7 +291,11 @@ fn tensors_that_do_not_fit_the_result() {
         if let Some(Device { backend, .. }) = elsewhere {
             let mut dest = backend.upload((&[7u32, 8, 9], &[3])).unwrap();
             let error = tensor.slice_into(&slice![0], &mut dest).unwrap_err();
-            assert_eq!(error, Error::DeviceMismatch { argument: "dest" });
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("dest lives on another device")
+            );
         }
     }
 }

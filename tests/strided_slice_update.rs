@@ -2,7 +2,7 @@
 //! that share memory.
 
 use crate::harness::{Sizes, check_update, devices};
-use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
+use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 fn check(shape: &[usize], spec: &str, value: &[usize]) {
     check_at(Sizes::All, shape, spec, value);
@@ -205,13 +205,7 @@ fn what_does_not_belong_is_named() {
     let y = cpu.upload((&[1.0f32], &[])).unwrap();
     let error = x.slice_update(&slice![0], &y).unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::DTypeMismatch {
-                argument: "value",
-                ..
-            }
-        ),
+        error.to_string().starts_with("value is f32, but"),
         "{error}"
     );
     let error = Plan::slice_update(&[5], &slice![1..4], &[3, 1], DType::U8).unwrap_err();

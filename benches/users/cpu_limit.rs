@@ -503,7 +503,7 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
         for _ in 0..15 {
             time = time.min(best(1, || {
                 let ran = plan.run_cpu_bytes(src, ids.map(Indices::U32), out);
-                ran.map(drop).expect("it fits")
+                ran.map(drop).expect("it fits");
             }));
             copied = copied.min(best(1, || copy(out, &src[..bytes])));
         }

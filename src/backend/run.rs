@@ -116,7 +116,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] for an argument that does not have as many values as the plan needs; [`Error::DTypeMismatch`] if
+    /// [`Error::Length`] for an argument that does not have as many values as the plan needs; [`Error::Argument`] if
     /// the plan is for elements of another type; the errors of the operation.
     pub async fn run_async<T: Element>(
         &self,

@@ -50,7 +50,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], [`Error::ShapeTooLarge`], or an error of the device.
+    /// [`Error::Argument`], [`Error::Length`], [`Error::ShapeTooLarge`], or an error of the device.
     pub fn upload_slice<'a, T: Element>(
         &self,
         values: impl Into<ArrayRef<'a, T>>,

@@ -1,6 +1,8 @@
 //! [`ArgumentError`], which hides how many ways there are to be wrong.
 
-use super::{CropError, Error, GatherError, ScatterError, SpecError, TextureError, ViewError};
+use super::{
+    CropError, Error, GatherError, ScatterError, SpecError, TextureError, ValueError, ViewError,
+};
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
 /// rule and the way out, and [`ArgumentError::kind`] is for programs.
@@ -17,6 +19,7 @@ enum Reason {
     Crop(#[from] CropError),
     Scatter(#[from] ScatterError),
     Texture(#[from] TextureError),
+    Value(#[from] ValueError),
 }
 
 macro_rules! from {
@@ -29,13 +32,14 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError GatherError CropError ScatterError TextureError }
+from! { SpecError ViewError GatherError CropError ScatterError TextureError ValueError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
     ///
     /// | of | names |
     /// |---|---|
+    /// | all | `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
     /// | views and parts | `box`, `broadcast`, `no_parts`, `permutation`, `reshape` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
@@ -102,6 +106,14 @@ impl ArgumentError {
                     "updates_shape"
                 }
                 ScatterError::UpdatesRank { .. } => "updates_rank",
+            },
+            Reason::Value(error) => match error {
+                ValueError::DType { .. } => "dtype",
+                ValueError::DTypeMismatch { .. } => "dtype_mismatch",
+                ValueError::DestMismatch { .. } => "dest_mismatch",
+                ValueError::DeviceMismatch { .. } => "device_mismatch",
+                ValueError::IndexDType { .. } => "index_dtype",
+                ValueError::UnusedOption { .. } => "unused_option",
             },
             Reason::Texture(error) => match error {
                 TextureError::Channels { .. } => "channels",

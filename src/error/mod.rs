@@ -14,6 +14,7 @@ mod parse;
 mod scatter;
 mod spec;
 mod texture;
+mod value;
 mod view;
 
 pub use argument::ArgumentError;
@@ -25,4 +26,5 @@ pub use parse::ParseError;
 pub(crate) use scatter::ScatterError;
 pub(crate) use spec::SpecError;
 pub(crate) use texture::TextureError;
+pub(crate) use value::ValueError;
 pub(crate) use view::ViewError;

@@ -10,7 +10,7 @@
 //! | `texture` | copies the texels of a texture, through which rows |
 //! | `ring` | streams a slice through the device, piece by piece |
 
-mod open;
+pub(crate) mod open;
 
 #[cfg(test)]
 mod cache_tests;
@@ -25,6 +25,7 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub(crate) use device::{DeviceBytes, OpenDevice};
+pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};
 pub use record::{Buffers, DeviceIndices, Recorder};
 #[cfg(not(target_arch = "wasm32"))]
@@ -39,22 +40,6 @@ use device::{
 use engine::Engine;
 use std::sync::Arc;
 
-/// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
-///
-/// | to | call |
-/// |---|---|
-/// | use my program's own device | [`Gpu::new`], with [`Gpu::wanted_features`] and [`Gpu::wanted_limits`] |
-/// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
-/// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
-/// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
-/// | run operations on values and tensors | [`Backend`](crate::Backend)`::from(gpu)` |
-///
-/// Cheap to clone; clones share the pipelines.
-#[derive(Clone, Debug)]
-pub struct Gpu {
-    engine: Arc<Engine>,
-}
-
 impl Gpu {
     /// The same device, on which a dispatch writes at most `bytes` bytes of the result, but at least 16; larger results
     /// take several dispatches. This helps with drivers that abort long dispatches particularly early, and lets other
@@ -68,7 +53,7 @@ impl Gpu {
     /// `cache` for the program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not
     /// need `cache`.
     ///
-    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`].
+    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`](crate::Error::Pipeline).
     ///
     /// ```no_run
     /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,12 +1,27 @@
 //! Opens devices.
 
 use super::{
-    Gpu,
     device::{OpenDevice, adapter::AdapterOptions},
     engine::Engine,
 };
 use crate::Error;
 use std::sync::Arc;
+
+/// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
+///
+/// | to | call |
+/// |---|---|
+/// | use my program's own device | [`Gpu::new`], with [`Gpu::wanted_features`] and [`Gpu::wanted_limits`] |
+/// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
+/// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
+/// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
+/// | run operations on values and tensors | [`Backend`](crate::Backend)`::from(gpu)` |
+///
+/// Cheap to clone; clones share the pipelines.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    pub(super) engine: Arc<Engine>,
+}
 
 /// Constructors, and what a device needs. See the table above.
 impl Gpu {

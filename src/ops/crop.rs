@@ -45,7 +45,7 @@ pub struct CropOptions {
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | [`Error::OutOfRange`](crate::Error::OutOfRange) | [`Error::OutOfRange`](crate::Error::OutOfRange) |
     ///
-    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`](crate::Error::Argument).
+    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`].
     pub out_of_range: OutOfRange,
 }
 
@@ -99,7 +99,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn crop(
         x: &[usize],
         boxes: Boxes,
@@ -185,7 +185,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
     pub fn crop<'a, T, I>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -258,7 +258,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
+    /// [`Error::Argument`] for begins, box
     /// indices or flips of another type or device; or an error of the device.
     pub fn crop(
         &self,
@@ -299,10 +299,11 @@ fn join(
 ) -> Result<Tensor, Error> {
     let dtype = begins.dtype();
     if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
-        return Err(Error::IndexDType {
+        return Err(crate::error::ValueError::IndexDType {
             argument: "begins",
             found: dtype,
-        });
+        }
+        .into());
     }
     let (count, dims) = (begins.shape()[0], begins.shape()[1]);
     let (first, bytes) = (usize::from(box_indices.is_some()), dtype.size());

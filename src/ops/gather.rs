@@ -30,11 +30,11 @@ pub struct GatherOptions {
     /// |---|---|
     /// | `gather` | the number in `batch_dims`, as in `tf.gather`; if that is negative, it counts from the end of `params` |
     /// | `gather_elements` | 0, as in ONNX |
-    /// | `gather_nd` | the dimensions that the tuples index; `Some` is an [`Error::UnusedOption`] |
+    /// | `gather_nd` | the dimensions that the tuples index; `Some` is an [`Error::Argument`] |
     pub axis: Option<isize>,
     /// The number of leading dimensions that `params` and `indices` share, one to one. In `gather`, a negative number
     /// stands for itself plus the rank of `indices`. `gather_elements` has none: any number but 0 is an
-    /// [`Error::UnusedOption`].
+    /// [`Error::Argument`].
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
@@ -58,10 +58,11 @@ impl GatherOptions {
     ) -> Result<(), Error> {
         match used {
             true => Ok(()),
-            false => Err(Error::UnusedOption {
+            false => Err(crate::error::ValueError::UnusedOption {
                 operation: operation.name(),
                 option,
-            }),
+            }
+            .into()),
         }
     }
 
@@ -102,7 +103,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather(
         params: &[usize],
         indices: &[usize],

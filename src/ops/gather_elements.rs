@@ -36,7 +36,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_elements(
         params: &[usize],
         indices: &[usize],

@@ -41,7 +41,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
@@ -119,7 +119,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
     pub fn gather_nd<'a, T, I>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
@@ -162,12 +162,12 @@ impl Tensor {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
     /// slices, in the order of the tuples, and the report of tuples that were out of range.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`](crate::options::OutOfRange::Error) and the backend has
     /// no late errors.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
+    /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for
     /// indices on another device; or an error of the device.
     pub fn gather_nd(
         &self,

@@ -80,7 +80,7 @@ impl IndexType {
             DType::I32 => Ok(Self::I32),
             DType::U32 => Ok(Self::U32),
             DType::I64 => Ok(Self::I64),
-            found => Err(Error::IndexDType { argument, found }),
+            found => Err(crate::error::ValueError::IndexDType { argument, found }.into()),
         }
     }
 }

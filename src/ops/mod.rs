@@ -47,7 +47,7 @@ pub mod options {
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
             index::{NegativeIndex, OutOfRange},
-            scatter_nd::{Order, ScatterOptions},
+            scatter_nd::ScatterOptions,
         },
     };
 }

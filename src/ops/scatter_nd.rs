@@ -7,7 +7,7 @@
 //! result  [d0, d1, … d(depth-1), slice…]
 //! ```
 //!
-//! Rows take effect one at a time, in row-major order unless [`Order::Fast`] allows another. If several rows go to one
+//! Rows take effect one at a time, in row-major order unless [`ScatterOptions::any_order`] allows another. If several rows go to one
 //! slice, [`Combine::Update`] keeps the last of these rows. The other combinations add, subtract, multiply or compare
 //! all of them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7, and
 //! may be 0 if there are no rows.
@@ -36,13 +36,9 @@ use crate::{
 
 pub(crate) use crate::combine::Combine;
 
-/// The order in which several rows are combined with one slice.
-///
-/// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. For such
-/// elements the other combinations depend on the order: sums, differences and products are rounded after each row, and
-/// of two zeros with different signs the minimum and the maximum are the first.
+/// The order in which several rows are combined with one slice: see [`ScatterOptions::any_order`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
+pub(crate) enum Order {
     /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run, except for subnormal
     /// numbers, infinities and NaNs.
     #[default]
@@ -56,7 +52,7 @@ pub enum Order {
 pub struct ScatterOptions {
     /// The dimension along which the indices of `scatter_elements` are positions. A negative number counts from the end,
     /// and `None` stands for 0, as in ONNX. In `scatter_nd` and `tensor_scatter_nd` the tuples index the leading
-    /// dimensions, and `Some` is an [`Error::UnusedOption`].
+    /// dimensions, and `Some` is an [`Error::Argument`].
     pub axis: Option<isize>,
     /// How a row is combined with its slice. `None` stands for what the operation of this name does elsewhere:
     ///
@@ -72,8 +68,14 @@ pub struct ScatterOptions {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
-    /// The order in which several rows are combined with one slice.
-    pub order: Order,
+    /// Whether several rows may be combined with one slice in any order, so that results may differ from run to run. A
+    /// GPU then does not sort the rows of each slice. Otherwise they are combined row by row, as in TensorFlow's CPU
+    /// kernels: the same bits on every device and in every run, except for subnormal numbers, infinities and NaNs.
+    ///
+    /// This has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]: sums, differences
+    /// and products are rounded after each row, and of two zeros with different signs the minimum and the maximum are
+    /// the first.
+    pub any_order: bool,
     /// The caller's promise that no two rows go to the same slice. A GPU then moves or combines each row at once, in
     /// one dispatch, and spends neither memory nor time on finding the rows of a slice: an update of a cache takes as
     /// long as copying the rows. Only updates by many rows that are not whole words of 4 bytes take the ordinary steps,
@@ -97,7 +99,10 @@ impl ScatterOptions {
                 combine,
                 out_of_range: self.out_of_range,
                 negative: self.negative,
-                order: self.order,
+                order: match self.any_order {
+                    true => Order::Fast,
+                    false => Order::Deterministic,
+                },
                 unique: self.unique,
             }),
             false => Err(ScatterError::Undefined { combine, dtype }),
@@ -143,7 +148,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -171,7 +176,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn tensor_scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -255,7 +260,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
+    /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
     pub fn scatter_nd<'a, T, I>(
         &self,
@@ -370,7 +375,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
+    /// [`Error::Argument`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
     pub fn tensor_scatter_nd(

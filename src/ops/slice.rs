@@ -26,7 +26,7 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Argument`](crate::Error::Argument) or [`Error::Argument`](crate::Error::Argument), whichever TensorFlow raises
+    /// [`Error::Argument`], whichever TensorFlow raises
     /// first.
     pub fn block(shape: &[usize], begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         let rank = shape.len();

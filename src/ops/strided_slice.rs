@@ -15,7 +15,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) as TensorFlow raises it; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] as TensorFlow raises it; [`Error::ShapeTooLarge`].
     pub fn slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
         Ok(Self::of_view(spec.view(shape)?, dtype))
     }
@@ -59,7 +59,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
     pub fn slice<'a, T: Element>(
         &self,
         input: impl Into<ArrayRef<'a, T>>,

@@ -30,7 +30,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument): those that TensorFlow raises for the slice, then [`Error::Argument`](crate::Error::Argument);
+    /// [`Error::Argument`]: what TensorFlow raises for the slice, then `dy_shape`;
     /// [`Error::ShapeTooLarge`].
     pub fn slice_grad(
         shape: &[usize],

@@ -33,7 +33,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) as TensorFlow raises it; [`Error::Argument`](crate::Error::Argument);
+    /// [`Error::Argument`] as TensorFlow raises it, then `broadcast`;
     /// [`Error::ShapeTooLarge`].
     pub fn slice_update(
         shape: &[usize],
@@ -125,7 +125,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Plan::slice_update`]; [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for a value that does not match
+    /// As [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match
     /// this tensor; or an error of the device. An error leaves the tensor unchanged.
     pub fn slice_update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
         self.check_goes_with("value", value)?;

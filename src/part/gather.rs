@@ -17,8 +17,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) if the ranges do not lie in the result;
-    /// [`Error::Argument`](crate::Error::Argument) for a plan that is not a gather, such as a crop.
+    /// [`Error::Argument`] if the ranges do not lie in the result;
+    /// [`Error::Argument`] for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let indices = self.index_tensor()?;

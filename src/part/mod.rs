@@ -48,7 +48,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) if the ranges do not lie in the result; [`Error::Argument`](crate::Error::Argument) for a plan that is neither a
+    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan that is neither a
     /// slice nor a view.
     pub fn part(&self, result: &[Range<usize>]) -> Result<Part, Error> {
         self.check_box(result)?;

@@ -63,7 +63,7 @@ impl TfStridedSlice {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), with the name `mask`, if `value` does not fit in 32 bits.
+    /// [`Error::Argument`], with the name `mask`, if `value` does not fit in 32 bits.
     pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
         i32::try_from(value).map_err(|_| SpecError::Mask { mask, value }.into())
     }

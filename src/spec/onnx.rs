@@ -31,9 +31,9 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) if the vectors differ in length; [`Error::Argument`](crate::Error::Argument) if there are more entries
-    /// than dimensions, without `axes`; [`Error::Argument`](crate::Error::Argument) if an axis does not exist; [`Error::Argument`](crate::Error::Argument) if two
-    /// entries name one axis; [`Error::Argument`](crate::Error::Argument) if a step is 0.
+    /// [`Error::Argument`] if the vectors differ in length, or if there are more entries
+    /// than dimensions, without `axes`, or if an axis does not exist, or if two
+    /// entries name one axis, or if a step is 0.
     pub fn onnx(
         shape: &[usize],
         starts: &[i64],

@@ -105,7 +105,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`], [`Error::ShapeTooLarge`].
     pub fn stream(
         &self,
         shape: &[usize],

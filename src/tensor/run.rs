@@ -135,7 +135,7 @@ impl Tensor {
     ) -> Result<(), Error> {
         match other.backend.device == self.backend.device {
             true => Ok(()),
-            false => Err(Error::DeviceMismatch { argument }),
+            false => Err(crate::error::ValueError::DeviceMismatch { argument }.into()),
         }
     }
 
@@ -148,11 +148,12 @@ impl Tensor {
         self.check_same_device(argument, other)?;
         let (found, needed) = (other.dtype, self.dtype);
         if found != needed {
-            return Err(Error::DTypeMismatch {
+            return Err(crate::error::ValueError::DTypeMismatch {
                 argument,
                 found,
                 needed,
-            });
+            }
+            .into());
         }
         Ok(())
     }

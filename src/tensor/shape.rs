@@ -23,7 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
             let (from, to) = (self.shape.clone(), shape.to_vec());
@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument), or an error of the device.
+    /// [`Error::Argument`], or an error of the device.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         self.view().transpose(permutation)?.to_tensor()
     }

@@ -24,7 +24,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
+    /// [`Error::Argument`]; as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
     /// device.
     pub fn from_texture(backend: &Backend, texels: &Texels) -> Result<Self, Error> {
         let Device::Gpu(gpu) = &backend.device else {
@@ -43,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument) for texels of another shape; [`Error::DTypeMismatch`] for
+    /// [`Error::Argument`] for texels of another shape, or for
     /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
     /// device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
@@ -67,11 +67,12 @@ impl TensorView {
         };
         let (found, needed) = (self.dtype(), texels.dtype());
         if found != needed {
-            return Err(Error::DTypeMismatch {
+            return Err(crate::error::ValueError::DTypeMismatch {
                 argument: "the tensor",
                 found,
                 needed,
-            });
+            }
+            .into());
         }
         gpu.write_texture(source, &self.view, texels)
     }

@@ -57,7 +57,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument).
+    /// [`Error::Argument`].
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         self.selecting(self.view.slice(spec)?)
     }
@@ -66,7 +66,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument).
+    /// [`Error::Argument`].
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.transpose(permutation)?)
     }
@@ -75,7 +75,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.broadcast_to(shape)?)
     }

@@ -131,7 +131,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) unless `permutation` names each dimension exactly once.
+    /// [`Error::Argument`] unless `permutation` names each dimension exactly once.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -165,7 +165,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) if a dimension that is not 1 would change or `shape` has fewer dimensions than the
+    /// [`Error::Argument`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;

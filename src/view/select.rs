@@ -11,7 +11,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// The [`Error::Argument`](crate::Error::Argument) that TensorFlow raises first for an array of the view's shape.
+    /// The [`Error::Argument`] that TensorFlow raises first for an array of the view's shape.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         self.clone().narrowed(spec)
     }
@@ -66,7 +66,7 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// The [`Error::Argument`](crate::Error::Argument) that TensorFlow raises first; [`Error::ShapeTooLarge`].
+    /// The [`Error::Argument`] that TensorFlow raises first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
         View::new(shape)?.narrowed(self)
     }

@@ -270,7 +270,7 @@ pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
         return;
     }
     assert_eq!((texels.dtype(), dtype.size()), (dtype, size), "{what}");
-    let mut expected = vec![0; texels.bytes()];
+    let mut expected = vec![0; texels.shape().iter().product::<usize>() * dtype.size()];
     case.each(shape, |to, from| {
         expected[to * size..][..size].copy_from_slice(&image.levels[level][from * size..][..size]);
     });

@@ -33,7 +33,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument); as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
+    /// [`Error::Argument`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
     /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,

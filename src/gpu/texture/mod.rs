@@ -61,7 +61,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument); [`Error::Argument`](crate::Error::Argument).
+    /// [`Error::Argument`].
     pub fn new(texture: &wgpu::Texture) -> Result<Self, Error> {
         Self::of_level(texture, 0)
     }
@@ -70,7 +70,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// As [`Texels::new`]; [`Error::Argument`](crate::Error::Argument).
+    /// As [`Texels::new`]; [`Error::Argument`].
     pub fn of_level(texture: &wgpu::Texture, mip_level: u32) -> Result<Self, Error> {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
@@ -110,8 +110,8 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) for a channel that the selection does not have, or that is named twice;
-    /// [`Error::Argument`](crate::Error::Argument) if the texels were already sliced or transposed.
+    /// [`Error::Argument`] for a channel that the selection does not have, or that is named twice;
+    /// [`Error::Argument`] if the texels were already sliced or transposed.
     pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
         let source = self.view.source_shape();
         if self.view != View::new(source)? {
@@ -142,7 +142,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument).
+    /// [`Error::Argument`].
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         Ok(self.selecting(self.view.slice(spec)?))
     }
@@ -151,7 +151,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument).
+    /// [`Error::Argument`].
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         Ok(self.selecting(self.view.transpose(permutation)?))
     }
@@ -168,13 +168,8 @@ impl Texels {
     }
 
     /// The size of the tensor in bytes.
-    pub fn bytes(&self) -> usize {
+    pub(in crate::gpu) fn bytes(&self) -> usize {
         self.view.len() * self.dtype.size()
-    }
-
-    /// The texture.
-    pub fn texture(&self) -> &wgpu::Texture {
-        &self.texture
     }
 
     fn selecting(&self, view: View) -> Self {

@@ -5,7 +5,7 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     DType, Error, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, Order, OutOfRange,
+        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange,
         ScatterOptions,
     },
 };
@@ -203,7 +203,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
-                order: Order::Deterministic,
+                any_order: false,
                 ..ScatterOptions::default()
             };
             let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
@@ -215,7 +215,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
-                order: Order::Deterministic,
+                any_order: false,
                 ..ScatterOptions::default()
             };
             let plan = match u.arbitrary::<bool>()? {

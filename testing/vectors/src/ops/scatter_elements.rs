@@ -72,7 +72,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             combine: Some(combine),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
-            order: policies.order,
+            any_order: policies.any_order,
             unique: policies.unique,
         };
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
