@@ -4,7 +4,10 @@ use crate::text::Shape;
 
 /// A texture, or a selection of its texels, that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "no texture without a GPU"))]
+#[cfg_attr(
+    not(feature = "gpu"),
+    expect(dead_code, reason = "no texture without a GPU")
+)]
 pub(crate) enum TextureError {
     /// A format whose texels are not one, two or four numbers of the same element type.
     #[error(
