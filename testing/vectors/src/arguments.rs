@@ -3,7 +3,7 @@
 use crate::reference::Indexing;
 use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
-use wgslice::spec::TfStridedSlice;
+use wgslice::{options::Combine, spec::TfStridedSlice};
 
 /// The arguments of a case, and the line number for error messages about them.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +133,25 @@ impl Arguments<'_> {
             Some(value) if value == word => Ok(true),
             Some(value) => Err(self.not(name, value, &format!("{word:?}, or left out"))),
         }
+    }
+
+    /// Returns the combination that the optional argument `name` names: an update without it.
+    pub(crate) fn combine(&self, name: &str) -> Result<Combine, BadLine> {
+        let all = [
+            Combine::Update,
+            Combine::Add,
+            Combine::Sub,
+            Combine::Mul,
+            Combine::Min,
+            Combine::Max,
+        ];
+        let Some(value) = self.args.get(name) else {
+            return Ok(Combine::Update);
+        };
+        let named = all
+            .into_iter()
+            .find(|combine| *value == combine.to_string());
+        named.ok_or_else(|| self.not(name, value, "add, sub, mul, min or max, or left out"))
     }
 
     fn mask(&self, name: &str) -> Result<i32, BadLine> {

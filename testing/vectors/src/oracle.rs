@@ -73,10 +73,6 @@ pub(crate) fn put(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-pub(crate) fn add(sum: &mut i64, value: &i64) {
-    *sum = sum.wrapping_add(*value);
-}
-
 /// Returns the answer for a result without out-of-range tuples.
 pub(crate) fn good(tensor: impl Into<Tensor>) -> Answer {
     Answer::Tensor {

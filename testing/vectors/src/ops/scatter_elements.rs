@@ -2,7 +2,8 @@ use super::{Op, Operation, scatter_nd::differ};
 use crate::reference::{self, Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
-    oracle::{Answer, add, put, scattered},
+    combine::combine,
+    oracle::{Answer, scattered},
     random::{
         Rng,
         draw::{disturb, policy, shape, tensor, tuples},
@@ -24,8 +25,8 @@ pub struct ScatterElements<'a> {
     pub updates: &'a Tensor,
     /// The indexed dimension of `tensor`. A negative value counts from the end.
     pub axis: i64,
-    /// Whether updates are added rather than written.
-    pub adds: bool,
+    /// How an update is combined with its element.
+    pub combine: Combine,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
     pub indexing: Indexing,
 }
@@ -39,7 +40,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             indices: case.tensor("indices")?,
             updates: case.tensor("updates")?,
             axis: case.arguments().integer("axis")?,
-            adds: case.arguments().says("combine", "add")?,
+            combine: case.arguments().combine("combine")?,
             indexing: case.arguments().indexing()?,
         })
     }
@@ -55,21 +56,16 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             &self.updates.shape,
             self.axis,
             self.indexing,
-            if self.adds { add } else { put },
+            |old, new| *old = combine(self.combine, None, *old, *new),
         )?;
         Ok(scattered(scattered_elements, &tensor.shape))
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let combine = if self.adds {
-            Combine::Add
-        } else {
-            Combine::Update
-        };
-        let policies = run.scatter(combine, self.indexing);
+        let policies = run.scatter(self.combine, self.indexing);
         let options = wgslice::options::ScatterOptions {
             axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
-            combine: Some(combine),
+            combine: Some(self.combine),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
             any_order: policies.any_order,
@@ -105,14 +101,23 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let mut updates_shape = sizes.clone();
         disturb(rng, &mut updates_shape);
         let mut updates = tensor(rng, &updates_shape);
-        // Small values, so that the sum of a few updates fits in the smallest elements.
-        updates.data.iter_mut().for_each(|value| *value %= 8);
+        let combine = match rng.u8(..12) {
+            0..4 => "add",
+            4 => "sub",
+            5 => "mul",
+            6 => "min",
+            7 => "max",
+            _ => "update",
+        };
+        // Small values, so that the result of a few updates fits in the smallest elements.
+        let most = if combine == "mul" { 2 } else { 8 };
+        updates.data.iter_mut().for_each(|value| *value %= most);
         indices.shape = sizes;
         let mut args = Map::new();
         let from_end = if rng.bool() { shape.len() as i64 } else { 0 };
         args.insert("axis".into(), (axis as i64 - from_end).into());
-        if rng.bool() {
-            args.insert("combine".into(), "add".into());
+        if combine != "update" {
+            args.insert("combine".into(), combine.into());
         }
         policy(rng, &mut args);
         let tensor = tensor(rng, &shape);
@@ -144,6 +149,6 @@ impl<'a> Op<'a> for ScatterElements<'a> {
     }
 
     fn computes(&self) -> bool {
-        self.adds
+        self.combine != Combine::Update
     }
 }

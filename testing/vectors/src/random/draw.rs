@@ -146,8 +146,8 @@ pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
 pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     let dtype = match rng.u8(..16) {
         0 | 1 => DType::F32,
-        2 => DType::F16,
-        3 => DType::BF16,
+        2 | 3 => DType::F16,
+        4 => DType::BF16,
         _ => return case,
     };
     dtype.name().clone_into(&mut case.dtype);
@@ -155,8 +155,13 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
+    // The sum of two subnormal f16 is a normal f32, in which devices do not differ.
+    let is_small = dtype == DType::F16 && rng.bool();
     for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
-        let scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
+        let mut scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
+        if is_small {
+            scale /= f64::from(1 << 22);
+        }
         *value = bits(dtype, *value as f64 * scale);
     }
     case
