@@ -69,10 +69,6 @@ pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, Referenc
     viewed.map(Tensor::from)
 }
 
-pub(crate) fn put(old: &mut i64, new: &i64) {
-    *old = *new;
-}
-
 /// Returns the answer for a result without out-of-range tuples.
 pub(crate) fn good(tensor: impl Into<Tensor>) -> Answer {
     Answer::Tensor {
