@@ -80,8 +80,12 @@ fn stat(mut times: Vec<Duration>) -> String {
     )
 }
 
+/// Each token has a place of its own.
 fn update() -> ScatterOptions {
-    ScatterOptions::default()
+    ScatterOptions {
+        unique: true,
+        ..ScatterOptions::default()
+    }
 }
 
 fn along(axis: isize) -> GatherOptions {
