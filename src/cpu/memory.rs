@@ -1,6 +1,8 @@
 //! Hints to the processor about memory, and stores that go around its caches. All code of this crate that is not safe is
 //! in this file.
 
+use std::marker::PhantomData;
+
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
@@ -8,74 +10,99 @@ pub(super) const LINE: usize = 64;
 /// have for a core. Of such a result, whoever reads it next finds at most the end in a cache.
 pub(super) const STREAMED: usize = 32 << 20;
 
-/// Tells the processor that byte `at` will soon be read or written. Does nothing if it lies outside of `bytes`.
+/// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on other
+/// processors than x86-64.
 #[inline(always)]
 pub(super) fn prefetch(bytes: &[u8], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has this instruction, which does not fault at any address.
-        #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
+    instructions::prefetch(bytes, at);
 }
 
 /// Writes cache lines of the bytes that are borrowed for `'d`. [`streaming`] makes it.
 pub(super) struct Lines<'d> {
     streams: bool,
     /// A line that was written must not be seen before the fence, so it stays borrowed.
-    written: std::marker::PhantomData<&'d mut [u8]>,
+    written: PhantomData<&'d mut [u8]>,
 }
 
 /// Calls `write`. If `streams` is true, the lines that it writes go around the caches: an ordinary store reads a line
-/// before it changes it, a streaming store does not.
+/// before it changes it, a streaming store does not. Other processors than x86-64 store as usual.
 pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
     /// Fences also if `write` panics.
-    struct Fence(bool);
+    struct Fence;
     impl Drop for Fence {
         fn drop(&mut self) {
-            #[cfg(target_arch = "x86_64")]
-            if self.0 {
-                // SAFETY: every x86-64 processor has SSE.
-                #[expect(unsafe_code, reason = "the intrinsic names a target feature")]
-                unsafe {
-                    std::arch::x86_64::_mm_sfence();
-                }
-            }
+            instructions::fence();
         }
     }
-    let _fence = Fence(streams);
+    let _fence = streams.then_some(Fence);
     write(&mut Lines {
         streams,
-        written: std::marker::PhantomData,
+        written: PhantomData,
     });
 }
 
 impl<'d> Lines<'d> {
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
-        #[cfg(target_arch = "x86_64")]
-        if self.streams && to.as_ptr().addr().is_multiple_of(LINE) {
-            use std::arch::x86_64::{__m128i, _mm_stream_si128};
-            let vectors: &[[u64; 2]; LINE / 16] = &bytemuck::cast(*from);
-            for (at, &vector) in (0..LINE).step_by(16).zip(vectors) {
-                // SAFETY: every x86-64 processor has SSE2. The 16 bytes lie in `to`, at a multiple of 16. Rust requires a
-                // fence between this store and any other access to its bytes. `to` is borrowed for `'d`, which is longer
-                // than the call of `write` in `streaming`, so nobody else can access it before the fence there.
-                #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-                unsafe {
-                    let to = to.as_mut_ptr().add(at).cast::<__m128i>();
-                    _mm_stream_si128(to, bytemuck::cast(vector));
-                }
-            }
-            return;
+        match self.streams && to.as_ptr().addr().is_multiple_of(LINE) {
+            // The line stays borrowed for `'d`, which is longer than the call of `write` in `streaming`, so that nobody
+            // accesses it before the fence there.
+            true => instructions::stream(to, from),
+            false => *to = *from,
         }
+    }
+}
+
+/// Every x86-64 processor has SSE2, which these instructions belong to.
+#[cfg(target_arch = "x86_64")]
+mod instructions {
+    use super::LINE;
+    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
+
+    #[inline(always)]
+    pub(super) fn prefetch(bytes: &[u8], at: usize) {
+        // SAFETY: a prefetch does not fault at any address.
+        #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
+        }
+    }
+
+    /// Writes a line that begins at a multiple of its size. Only [`fence`] makes it visible: until then nothing else may
+    /// access the line.
+    #[inline(always)]
+    pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
+        assert!(to.as_ptr().addr().is_multiple_of(LINE));
+        let vectors: [u128; LINE / 16] = bytemuck::cast(*from);
+        for (to, vector) in to.chunks_exact_mut(16).zip(vectors) {
+            // SAFETY: `to` has 16 bytes and begins at a multiple of 16.
+            #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+            unsafe {
+                _mm_stream_si128(to.as_mut_ptr().cast::<__m128i>(), bytemuck::cast(vector));
+            }
+        }
+    }
+
+    pub(super) fn fence() {
+        // SAFETY: the instruction has no operands.
+        #[expect(unsafe_code, reason = "the intrinsic names a target feature")]
+        unsafe {
+            _mm_sfence();
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod instructions {
+    use super::LINE;
+
+    pub(super) fn prefetch(_: &[u8], _: usize) {}
+
+    pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
         *to = *from;
     }
+
+    pub(super) fn fence() {}
 }
 
 #[cfg(test)]

@@ -21,10 +21,13 @@ pub(super) mod slots;
 mod transfer;
 mod upload;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use failure::device_error;
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use fill::fill;
 pub(super) use scope::scoped;
 pub(crate) use transfer::DeviceBytes;
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use transfer::PADDING;
 
 use pool::Pool;
