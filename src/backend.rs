@@ -10,7 +10,9 @@ mod upload;
 
 pub(crate) use run::Inputs;
 
-use crate::{Error, Plan, cpu::Threads, host_pool::HostPool, lock::lock};
+#[cfg(any(feature = "gpu", not(target_arch = "wasm32")))]
+use crate::Plan;
+use crate::{Error, cpu::Threads, host_pool::HostPool, lock::lock};
 use std::{
     fmt,
     sync::{Arc, Mutex},
@@ -187,6 +189,7 @@ impl Backend {
 
     /// Chooses the device that runs a plan on host values: the backend's device, unless the backend's costs say that
     /// the CPU is faster.
+    #[cfg(any(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self

@@ -33,10 +33,7 @@ pub(crate) use ring::Ring;
 pub use texture::Texels;
 
 use crate::Plan;
-use device::{
-    adapter,
-    caps::{Tuning, VECTOR},
-};
+use device::{adapter, caps::VECTOR};
 use engine::Engine;
 use std::sync::Arc;
 
@@ -95,7 +92,7 @@ impl Gpu {
     #[must_use]
     pub fn as_hardware(&self) -> Self {
         self.with(|engine| {
-            engine.reach.tuning = Tuning::of(false, &engine.device.shared.limits);
+            engine.reach.tuning = device::caps::Tuning::of(false, &engine.device.shared.limits);
         })
     }
 
