@@ -11,12 +11,19 @@
 //! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
 //! out when the program runs. Without them, other loops move the rows.
 
-use super::rows::{Axis, PieceRows, along};
+use super::{
+    memory::{self, LINE},
+    rows::{Axis, PieceRows, along},
+};
 use fearless_simd::{Level, prelude::*, u8x16};
 pub(super) use instructions::Shuffles;
 use std::{array, sync::LazyLock};
 
 pub(super) const VECTOR: usize = 16;
+
+/// The size in bytes of the longest row that is fetched before it is written downwards. Processors follow the writes of
+/// longer rows by themselves.
+const SHORT: usize = 4 << 10;
 
 /// The most vectors of the source that a vector of the result comes from.
 const MOST: usize = 4;
@@ -187,6 +194,12 @@ impl Near {
             #[inline(always)]
             |mut at, mut dest| {
                 if pitch < 0 {
+                    // A short row is written downwards, but fetched upwards, as the rows follow each other.
+                    if dest.len() <= SHORT {
+                        for line in (0..dest.len()).step_by(LINE) {
+                            memory::prefetch(dest, line);
+                        }
+                    }
                     let mut from = along(at, pitch, bytes / unit - 1) - below;
                     if tiles {
                         let (vectors, _) = source[from..].as_chunks().0.as_chunks();

@@ -78,7 +78,11 @@ impl TensorFunction for Crop {
         };
         let view = batch.view(0).map_err(failed)?;
         let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
-        let report = plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(Indices::I64(&tuples)), result);
+        let report = plan.run_cpu_bytes(
+            &batch.columns[0].bytes(),
+            Some(Indices::I64(&tuples)),
+            result,
+        );
         let report = report.map_err(failed)?;
         Ok(Outside::of(
             report,

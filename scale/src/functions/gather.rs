@@ -56,7 +56,8 @@ impl TensorFunction for Gather {
             .gather(&shape, options, params.dtype())
             .map_err(failed)?;
         let integers = batch.integers(1, !shared)?;
-        let report = plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
+        let report =
+            plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
         let report = report.map_err(failed)?;
         Ok(Outside::of(
             report,
@@ -85,7 +86,7 @@ fn options(call: &Call) -> Result<GatherOptions> {
         &["axis", "batch_dims", "negative", "out_of_range"],
     )?;
     Ok(GatherOptions {
-        axis: Some(given.integer("axis")?),
+        axis: given.integer("axis")?,
         batch_dims: given.integer("batch_dims")?.unwrap_or(0),
         out_of_range: given.out_of_range()?,
         negative: given.negative()?,

@@ -47,7 +47,8 @@ impl TensorFunction for GatherNd {
             .gather_nd(&batch.shape(1), options, params.dtype())
             .map_err(failed)?;
         let integers = batch.integers(1, true)?;
-        let report = plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
+        let report =
+            plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
         let report = report.map_err(failed)?;
         let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];
         Ok(Outside::of(report, given.out_of_range, indexed, |first| {

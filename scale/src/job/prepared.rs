@@ -56,7 +56,7 @@ impl Kind {
             } => {
                 let indices = IndexArray::open(indices)?;
                 let options = options::GatherOptions {
-                    axis: Some(*axis),
+                    axis: *axis,
                     batch_dims: *batch_dims,
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
