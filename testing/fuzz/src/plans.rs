@@ -5,8 +5,7 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     DType, Error, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange,
-        ScatterOptions,
+        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
     },
 };
 
@@ -42,7 +41,8 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let source = vec![7; plan.source_bytes()];
     let mut dest = vec![9; plan.result_bytes()];
     if indices.is_none() {
-        plan.run_cpu_bytes(&source, None, &mut dest).expect("buffers that fit");
+        plan.run_cpu_bytes(&source, None, &mut dest)
+            .expect("buffers that fit");
         return Ok(());
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
