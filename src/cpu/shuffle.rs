@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
-//! out when the program runs. Without them, other loops move the rows.
+//! out when the program runs. Without them, pieces are copied one by one.
 
 use super::{
     memory::{self, LINE},
@@ -47,7 +47,7 @@ mod instructions {
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_wasm_simd128;
 }
 
-/// None: the loops of other files are faster than shuffles without instructions.
+/// None: copies of single pieces are faster than shuffles without instructions.
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",

@@ -102,7 +102,7 @@ impl<'a> LoopNest<'a> {
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
         // If long rows are read against the direction of their group, every row ends the stream, whichever way the
-        // outer axes are walked. The outer axes are then walked in the order of the result. Strided loops read towards
+        // outer axes are walked. The outer axes are then walked in the order of the result. Shuffles read towards
         // higher addresses for either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
@@ -151,8 +151,8 @@ impl<'a> LoopNest<'a> {
         threads::explain(self.threads(bytes, threads), how)
     }
 
-    /// The number of pieces in `bytes` bytes of the result, if the pieces are copied one by one. 0 if a strided loop
-    /// moves them.
+    /// The number of pieces in `bytes` bytes of the result, if the pieces are copied one by one. 0 if shuffles
+    /// move them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Near(_) | Kernel::Woven(_) => 0,

@@ -1,4 +1,4 @@
-//! Loops that store contiguous units a small, fixed step apart: the counterpart of `strided_load`.
+//! Loops that store contiguous units a small, fixed step apart.
 //!
 //! A unit and the gap after it form one word or one array, whose size is a compile-time constant. The loop that stores
 //! the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into vector
