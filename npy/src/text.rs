@@ -52,8 +52,9 @@ pub(super) fn write(dtype: DType, shape: &[usize]) -> Result<String, Error> {
         DType::Complex64 | DType::Complex128 => 'c',
         _ => {
             return Err(Error::invalid(format!(
-                "{dtype} has no name in .npy; convert the array to float32, or store the same bits \
-                 as uint16, before it is read"
+                "{} has no name in .npy; convert the array to float32, or store the same bits as \
+                 uint16, before it is read",
+                dtype.name()
             )));
         }
     };
