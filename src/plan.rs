@@ -9,7 +9,7 @@ use crate::{
     cpu::Threads,
     ops::{
         index::{IndexType, NegativeIndex, OutOfRange, Policy},
-        scatter_nd::{Combine, Order},
+        scatter_nd::Combine,
     },
     text::{Shape, counted},
     walk::{Dim, Walk},
@@ -48,7 +48,7 @@ pub(crate) struct Combining {
     pub(crate) combine: Combine,
     pub(crate) out_of_range: OutOfRange,
     pub(crate) negative: NegativeIndex,
-    pub(crate) order: Order,
+    pub(crate) any_order: bool,
     pub(crate) unique: bool,
 }
 
@@ -177,8 +177,6 @@ impl Plan {
     ///
     /// [`Error::Argument`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
     /// `dest` does not have the length that the plan needs;
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange),
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) or
     /// [`Error::OutOfRange`](crate::Error::OutOfRange) if a tuple is out of range and the plan's
     /// policy makes that an error.
     pub fn run_cpu<T: Element>(

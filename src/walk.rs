@@ -5,10 +5,11 @@
 //! dimension. Coordinates are numbers that a dispatch or a loop looks up in index tuples:
 //!
 //! ```text
-//! number of the tuple = tuple + Σ digit · dim.tuple from                = walk.from + Σ digit · dim.from + Σ position
-//! · coordinate.stride      (tuples point into the source) to                  = walk.to   + Σ digit · dim.to position
-//! = the tuple's number in the coordinate's column                       + in a crop: (digit along the coordinate's
-//! dimension) · step
+//! tuple's number = tuple + Σ digit · dim.tuple
+//! from           = walk.from + Σ digit · dim.from + Σ position · coordinate.stride
+//! to             = walk.to + Σ digit · dim.to
+//! position       = the number in the coordinate's column of the tuple
+//!                  + in a crop: (digit along the coordinate's dimension) · step
 //! ```
 //!
 //! In a scatter, tuples point into the destination, and coordinates add to `to`.

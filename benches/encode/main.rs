@@ -45,19 +45,9 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
     let recorded = "it fits";
     let pair = rig.pair();
-    let (source, dest) = (pair.source.slice(..), pair.dest.slice(..));
     let slices = |pass: &mut ComputePass<'_>| {
         for _ in 0..OPERATIONS {
-            gpu.encode(
-                pass,
-                &plan,
-                Buffers {
-                    source,
-                    indices: None,
-                    dest,
-                },
-            )
-            .expect(recorded);
+            gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
         }
     };
     let bare_dispatches = |pass: &mut ComputePass<'_>| {
@@ -71,16 +61,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         let plan = gpu.prepare(&plan).expect(recorded);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                gpu.encode(
-                    pass,
-                    &plan,
-                    Buffers {
-                        source,
-                        indices: None,
-                        dest,
-                    },
-                )
-                .expect(recorded);
+                gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
             }
         });
     });
@@ -94,16 +75,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(
-                        encoder,
-                        &plan,
-                        Buffers {
-                            source,
-                            indices: None,
-                            dest,
-                        },
-                    )
-                    .expect(recorded);
+                    gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
                 }
             },
         );
@@ -128,16 +100,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(
-                        encoder,
-                        &rows,
-                        Buffers {
-                            source,
-                            indices: None,
-                            dest,
-                        },
-                    )
-                    .expect(recorded);
+                    gpu.encode(encoder, &rows, pair.buffers()).expect(recorded);
                 }
             },
         );
@@ -162,16 +125,12 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode(
-                    pass,
-                    &gather,
-                    Buffers {
-                        source,
-                        indices: Some(tuples),
-                        dest,
-                    },
-                )
-                .expect(recorded);
+                let indices = Some(tuples);
+                let buffers = Buffers {
+                    indices,
+                    ..pair.buffers()
+                };
+                gpu.encode(pass, &gather, buffers).expect(recorded);
             }
         });
     });
@@ -180,16 +139,12 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
-                gpu.encode(
-                    pass,
-                    &gather,
-                    Buffers {
-                        source,
-                        indices: Some(tuples),
-                        dest,
-                    },
-                )
-                .expect(recorded);
+                let indices = Some(tuples);
+                let buffers = Buffers {
+                    indices,
+                    ..pair.buffers()
+                };
+                gpu.encode(pass, &gather, buffers).expect(recorded);
             }
         });
     });
@@ -205,17 +160,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
 
     let pairs: Vec<_> = (0..OPERATIONS).map(|_| rig.pair()).collect();
     let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
-        for Pair { source, dest, .. } in pairs {
-            gpu.encode(
-                pass,
-                &plan,
-                Buffers {
-                    source: source.slice(..),
-                    indices: None,
-                    dest: dest.slice(..),
-                },
-            )
-            .expect(recorded);
+        for pair in pairs {
+            gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
         }
     };
     bench.bench_function("slices of 1000 pairs of buffers", |b| {
@@ -275,16 +221,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("slices submitted one by one, one wait", |b| {
         b.iter(|| {
             queued(&|encoder| {
-                gpu.encode(
-                    encoder,
-                    &plan,
-                    Buffers {
-                        source,
-                        indices: None,
-                        dest,
-                    },
-                )
-                .expect(recorded);
+                gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
             });
         });
     });
@@ -304,16 +241,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("slices in one submission, one wait", |b| {
         b.iter(|| {
             together(&|encoder| {
-                gpu.encode(
-                    encoder,
-                    &plan,
-                    Buffers {
-                        source,
-                        indices: None,
-                        dest,
-                    },
-                )
-                .expect(recorded);
+                gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
             });
         });
     });

@@ -4,7 +4,7 @@ use crate::bare::{Bare, buffer};
 use criterion::Bencher;
 use std::time::{Duration, Instant};
 use wgpu::{BufferUsages, CommandEncoder, ComputePass};
-use wgslice::Gpu;
+use wgslice::{Gpu, gpu::Buffers};
 
 /// The size of each buffer in bytes: 32 x 32 elements of 4 bytes.
 const BYTES: u64 = 32 * 32 * 4;
@@ -21,6 +21,17 @@ pub(crate) struct Pair {
     pub(crate) source: wgpu::Buffer,
     pub(crate) dest: wgpu::Buffer,
     pub(crate) group: wgpu::BindGroup,
+}
+
+impl Pair {
+    /// The buffers of a plan without indices.
+    pub(crate) fn buffers(&self) -> Buffers<'_> {
+        Buffers {
+            source: self.source.slice(..),
+            indices: None,
+            dest: self.dest.slice(..),
+        }
+    }
 }
 
 impl Rig {

@@ -6,6 +6,7 @@
 //! | `small` | slices of 512 bytes to 64 KiB |
 //! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
 //! | `crop` | 64 random crops of images |
+//! | `sum` | transposes, and a sum of their results right after them |
 //!
 //! Without an argument it times all of them. `README.md` says how to run it.
 
@@ -87,6 +88,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             .num_threads(threads)
             .build()?;
         pool.install(|| large(threads)).expect("large results");
+    }
+    if wanted("sum") {
+        sum()?;
     }
     if wanted("crop") {
         crop()?;
@@ -702,4 +706,28 @@ fn by_hand(src: &[f32], out: &mut [f32], ids: &[u32]) {
             }
         }
     });
+}
+
+/// Whether results that go around the caches pay for readers, who find less of them in a cache.
+fn sum() -> Result<(), Box<dyn Error>> {
+    println!("-- transposes of f32, reused output, ms");
+    for n in [512, 2048, 4096, 6000] {
+        let plan = View::new(&[n, n])?.transpose(&[1, 0])?.plan(DType::F32);
+        let (src, mut out) = (vec![1f32; n * n], vec![0f32; n * n]);
+        let alone = best(20, || {
+            plan.run_cpu(&src, None, &mut out).expect("a transpose")
+        });
+        let summed = best(20, || {
+            plan.run_cpu(&src, None, &mut out).expect("a transpose");
+            let bits = out.iter().map(|value| value.to_bits());
+            bits.fold(0u32, u32::wrapping_add)
+        });
+        let mib = (n * n * 4) >> 20;
+        println!(
+            "{n} x {n} ({mib} MiB): {:.2}, with a sum {:.2}",
+            ms(alone),
+            ms(summed)
+        );
+    }
+    Ok(())
 }

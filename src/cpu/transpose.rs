@@ -56,27 +56,22 @@ pub(super) trait MoveTile {
     fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>);
 }
 
-/// Moves rows lane by lane.
-struct Rows;
+/// Moves rows lane by lane, with this kernel.
+struct Rows(Kernel);
 
-/// The number of bytes of the source from which the pieces of each lane are taken before others, if the pieces of a row lie
-/// a few bytes apart: they stay in the first-level cache until all lanes have theirs.
+/// How many bytes of the source are spread over the lanes at a time, if the pieces of a row lie a few bytes apart: few
+/// enough to stay in the first-level cache until every lane has its pieces of them.
 const NEAR_PART: usize = 8 << 10;
 
 impl MoveTile for Rows {
     fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, _: &mut Lines<'d>) {
         let Tile { tiles, source, .. } = tile;
-        let some = match tiles.is_near() {
-            true => NEAR_PART / tiles.row.stride.unsigned_abs(),
-            false => tiles.width() / tiles.piece,
+        let Self(kernel) = self;
+        let some = match kernel {
+            Kernel::Copy { .. } => tiles.width() / tiles.piece,
+            _ => NEAR_PART / tiles.row.stride.unsigned_abs(),
         };
-        let kernel = Kernel::of(
-            tiles.piece,
-            Axis {
-                size: some.min(tile.count),
-                ..tiles.row
-            },
-        );
+        let some = some.max(1);
         let mut begin = tile.at;
         for lanes in tile.lanes.chunks_mut(tiles.columns()) {
             for first in (0..tile.count).step_by(some) {
@@ -277,8 +272,10 @@ impl<'a> Tiles<'a> {
         if band.lanes.is_empty() {
             return;
         }
-        let Some(shuffles) = (*SHUFFLES).filter(|_| !self.is_near()) else {
-            return self.lanes(source, band, Rows);
+        let kernel = Kernel::of(self.piece, self.row);
+        let is_far = matches!(kernel, Kernel::Copy { .. });
+        let Some(shuffles) = (*SHUFFLES).filter(|_| is_far) else {
+            return self.lanes(source, band, Rows(kernel));
         };
         match self.piece {
             1 => self.lanes(source, band, Squares::<1, 16, 64, 256>::new(shuffles)),
@@ -286,13 +283,8 @@ impl<'a> Tiles<'a> {
             4 => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(shuffles)),
             8 => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(shuffles)),
             16 => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(shuffles)),
-            _ => self.lanes(source, band, Rows),
+            _ => self.lanes(source, band, Rows(kernel)),
         }
-    }
-
-    /// Whether shuffles move the pieces of a row, because they lie a few bytes apart.
-    fn is_near(&self) -> bool {
-        !matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. })
     }
 
     fn lanes(&self, source: &[u8], band: Band<'_>, mut kernel: impl MoveTile) {

@@ -49,23 +49,6 @@ impl GatherOptions {
             negative: self.negative,
         }
     }
-
-    /// Fails if `used` is false, because `operation` has no such option.
-    pub(super) fn check_used(
-        used: bool,
-        operation: Operation,
-        option: &'static str,
-    ) -> Result<(), Error> {
-        match used {
-            true => Ok(()),
-            false => Err(crate::error::ValueError::UnusedOption {
-                operation: operation.name(),
-                option,
-            }
-            .into()),
-        }
-    }
-
     /// The options of `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
     /// are batch dimensions, and the dimension of `params` after them is indexed. An index beyond its batch is out of
     /// range, whereas TensorFlow reads from the neighbouring batch.

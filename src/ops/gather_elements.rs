@@ -61,7 +61,7 @@ impl View {
     ) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let own = options.batch_dims == 0;
-        GatherOptions::check_used(own, Operation::GatherElements, "batch_dims")?;
+        super::check_used(own, Operation::GatherElements, "batch_dims")?;
         let axis = check(&self.shape, indices, options.axis.unwrap_or(0))?;
         let dims = indices.iter().zip(&self.strides).enumerate();
         let dims = dims.map(|(d, (&size, &stride))| match d == axis {

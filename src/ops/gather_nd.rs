@@ -70,7 +70,7 @@ impl View {
         options: GatherOptions,
         dtype: DType,
     ) -> Result<Plan, Error> {
-        GatherOptions::check_used(options.axis.is_none(), Operation::GatherNd, "axis")?;
+        super::check_used(options.axis.is_none(), Operation::GatherNd, "axis")?;
         shape::elements(indices)?;
         let (batch_dims, depth, tuple_dims) = check(&self.shape, indices, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;

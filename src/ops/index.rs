@@ -18,9 +18,7 @@ pub enum OutOfRange {
     /// of x. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`Error::OutOfRange`](crate::Error::OutOfRange),
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) or
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) and has no result. This is TensorFlow's
+    /// The operation fails with [`Error::OutOfRange`](crate::Error::OutOfRange) and has no result. This is TensorFlow's
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by

@@ -5,13 +5,15 @@
 //! | `strided_slice` | strided_slice |
 //! | `slice` | slice by begin and size, planned as a strided_slice |
 //! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
-//! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements |
+//! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather; gather_elements |
 //! | `crop` | crop |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
+
+use crate::{Error, error::ValueError, plan::Operation};
 
 pub(crate) mod crop;
 pub(crate) mod gather;
@@ -50,4 +52,16 @@ pub mod options {
             scatter_nd::ScatterOptions,
         },
     };
+}
+
+/// Fails if `used` is false, because `operation` has no such option.
+fn check_used(used: bool, operation: Operation, option: &'static str) -> Result<(), Error> {
+    match used {
+        true => Ok(()),
+        false => Err(ValueError::UnusedOption {
+            operation: operation.name(),
+            option,
+        }
+        .into()),
+    }
 }

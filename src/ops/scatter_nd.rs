@@ -27,7 +27,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    ops::{gather::GatherOptions, index::IndexType},
+    ops::{check_used, index::IndexType},
     options::{NegativeIndex, OutOfRange},
     plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     shape,
@@ -35,17 +35,6 @@ use crate::{
 };
 
 pub(crate) use crate::combine::Combine;
-
-/// The order in which several rows are combined with one slice: see [`ScatterOptions::any_order`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Order {
-    /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run, except for subnormal
-    /// numbers, infinities and NaNs.
-    #[default]
-    Deterministic,
-    /// In any order, so that results may differ from run to run. A GPU then does not sort the rows of each slice.
-    Fast,
-}
 
 /// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -99,10 +88,7 @@ impl ScatterOptions {
                 combine,
                 out_of_range: self.out_of_range,
                 negative: self.negative,
-                order: match self.any_order {
-                    true => Order::Fast,
-                    false => Order::Deterministic,
-                },
+                any_order: self.any_order,
                 unique: self.unique,
             }),
             false => Err(ScatterError::Undefined { combine, dtype }),
@@ -199,7 +185,7 @@ impl Plan {
             true => (Operation::ScatterNd, Combine::Add),
             false => (Operation::TensorScatterNd, Combine::Update),
         };
-        GatherOptions::check_used(options.axis.is_none(), operation, "axis")?;
+        check_used(options.axis.is_none(), operation, "axis")?;
         let depth = check(shape, indices, updates, fresh)?;
         let options = options.combining(default, dtype)?;
         let (indexed, slice) = shape.split_at(depth);

@@ -33,10 +33,7 @@ use super::{
 use crate::{
     Error,
     layout::middle,
-    ops::{
-        index::{IndexType, OutOfRange, Policy},
-        scatter_nd::Order,
-    },
+    ops::index::{IndexType, OutOfRange, Policy},
     plan::Scatter,
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},
@@ -138,7 +135,7 @@ pub(super) fn steps(
         None => Way::Update,
         Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
         Some((rule, _)) => Way::Lists {
-            ordered: rule.depends_on_order() && options.order == Order::Deterministic,
+            ordered: rule.depends_on_order() && !options.any_order,
         },
     };
     let scatterer = Scatterer {
