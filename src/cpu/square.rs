@@ -51,32 +51,37 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         }
     }
 
-    /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source.
+    /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source. `kernel` moves rows
+    /// along `near` whose pieces are not contiguous.
     #[inline(always)]
-    fn read(source: &[u8], mut at: usize, near: Axis, pitch: isize, rows: &mut [[u8; WIDTH]]) {
+    fn read(
+        kernel: Kernel,
+        source: &[u8],
+        mut at: usize,
+        near: Axis,
+        pitch: isize,
+        rows: &mut [[u8; WIDTH]],
+    ) {
         let width = near.size * N;
-        if near.stride != N.cast_signed() {
-            let kernel = Kernel::of(N, near);
-            for row in rows {
-                kernel.rows(source, at, near, 0, &mut row[..width]);
-                at = at.wrapping_add_signed(pitch);
+        let together = near.stride == N.cast_signed();
+        let below = along(0, pitch, R);
+        let reach = near.size * near.stride.unsigned_abs();
+        let low = if near.stride < 0 { reach - N } else { 0 };
+        for row in rows {
+            // The row of the next square.
+            let next = at.wrapping_add(below).wrapping_sub(low);
+            for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
+                memory::prefetch(source, next.wrapping_add(line));
             }
-        } else if width == WIDTH {
-            let below = along(0, pitch, R);
-            for row in rows {
-                // The row of the next square.
-                for line in (0..WIDTH).step_by(LINE) {
-                    memory::prefetch(source, at.wrapping_add(below).wrapping_add(line));
-                }
+            if !together {
+                kernel.rows(source, at, near, 0, &mut row[..width]);
+            } else if width == WIDTH {
                 let from = source[at..].first_chunk();
                 *row = *from.expect("a plan's pieces lie within its source");
-                at = at.wrapping_add_signed(pitch);
-            }
-        } else {
-            for row in rows {
+            } else {
                 row[..width].copy_from_slice(&source[at..][..width]);
-                at = at.wrapping_add_signed(pitch);
             }
+            at = at.wrapping_add_signed(pitch);
         }
     }
 
@@ -108,6 +113,8 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> MoveTile
         // that the next one begins at a cache line.
         let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let ahead = if ahead == 0 { R } else { ahead };
+        let size = C.min(tile.lanes.len());
+        let kernel = Kernel::of(N, Axis { size, ..near });
         let mut first = 0;
         while first < count {
             let end = match first {
@@ -125,7 +132,8 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> MoveTile
                 let mut next = first;
                 while next < end {
                     let count = if next == 0 { ahead } else { R }.min(end - next);
-                    Self::read(source, from, near, row.stride, &mut self.rows.0[..count]);
+                    let rows = &mut self.rows.0[..count];
+                    Self::read(kernel, source, from, near, row.stride, rows);
                     let rows = count.div_ceil(M) * M;
                     let shuffles = self.shuffles;
                     let (rows, columns) = (&self.rows.0[..rows], &mut self.columns.0);
