@@ -4,7 +4,7 @@
 //
 // - `walk.lists` heads of each of the `walk.slices` slices. Few slices have several lists each, so that lists stay
 //   short; then the rows r with the same r >> list_shift share a list. A head is a row's number or 0.
-// - for each of the `walk.rows` rows, its slice or NONE
+// - for each of the `walk.rows` rows, its slice or NONE. If there are no lists, only the first row of a slice has it.
 // - for each row two links: to the next row of its list, if it is in one, and to that of its slice. If slices have one
 //   list each, a row's links are neighbours, so that a sector has both. Otherwise all links of a kind are.
 //
@@ -28,7 +28,7 @@ fn slice_at(row: u32) -> u32 {
 fn led_by(row: u32, speaks: bool) -> u32 {
     if UNIQUE { return slice_of(row, speaks); }
     let slice = slice_at(row);
-    if slice == NONE { return NONE; }
+    if slice == NONE || walk.lists == 0u { return slice; }
     return select(NONE, slice, first_after(slice, 0u, 0u) == walk.first_row + row + 1u);
 }
 

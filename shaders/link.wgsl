@@ -5,6 +5,9 @@
 // order: a head names one of them, and each of them another. To find the next row in its run, a row looks at all rows
 // of the chunk whose slices have the same hash. `order.wgsl` then links the runs of a slice.
 //
+// If one chunk has all rows, there are no heads and lists (`walk.lists` is 0), and of the rows of a slice only the first
+// names the slice; in updates (LASTS) only the last, so that what rows name are index tuples.
+//
 // If the order does not matter, each row of a slice names the one that came before it here, in any order, and the head
 // the one that came last.
 //
@@ -12,6 +15,7 @@
 #import chain.wgsl
 
 override ORDERED: bool = true;
+override LASTS: bool = false;
 // At most 1,024, which takes 12 KiB of workgroup memory.
 override CHUNK: u32 = 4u * WORKGROUP;
 
@@ -49,7 +53,7 @@ fn link_in_order(first: u32, local: u32) {
     workgroupBarrier();
     for (var i = local; i < CHUNK && first + i < walk.rows; i += WORKGROUP) {
         let row = first + i;
-        let slice = of_chunk[i];
+        var slice = of_chunk[i];
         var is_first = true;
         var next = NONE;
         var other = 0u;
@@ -62,7 +66,11 @@ fn link_in_order(first: u32, local: u32) {
             }
             let number = walk.first_row + row + 1u;
             let list = slice * walk.lists + (row >> walk.list_shift);
-            if is_first { other = atomicExchange(&lists[list], number); }
+            if walk.lists == 0u {
+                if !select(is_first, next == NONE, LASTS) { slice = NONE; }
+            } else if is_first {
+                other = atomicExchange(&lists[list], number);
+            }
         }
         // `next` counts the rows of the chunk from 1.
         store(row, slice, other, select(walk.first_row + first + next, 0u, next == NONE));

@@ -95,7 +95,7 @@ struct Walk {
     first_row: u32,
     slices: u32,
     first_slice: u32,
-    // The lists of a slice, and the logarithm of the number of rows that share a list: see `link.wgsl`.
+    // The lists of a slice, of which there are none if one workgroup links all rows, and the logarithm of the number of rows that share a list: see `link.wgsl`.
     lists: u32,
     list_shift: u32,
     // The distance between rows in the updates and between slices, and where the first row begins in the updates.

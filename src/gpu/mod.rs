@@ -96,6 +96,15 @@ impl Gpu {
         })
     }
 
+    /// The same device, which compiles pipelines for the numbers of each walk, however few units it has, so that tests
+    /// with small data run what moves large data.
+    #[cfg(feature = "test-seams")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_shared_pipelines(&self) -> Self {
+        self.with(|engine| engine.reach.tuning.few_units = 0)
+    }
+
     /// The same device on which no call may wait, so that tests see what programs in a browser do.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]

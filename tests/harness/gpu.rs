@@ -55,7 +55,7 @@ impl Kind {
             Self::Full => request_device(adapter, all, adapters),
             Self::Default => {
                 let gpu = request_device(adapter, none, defaults)?;
-                Ok(gpu.as_hardware())
+                Ok(gpu.as_hardware().without_shared_pipelines())
             }
             Self::Tiny => {
                 let limits = wgpu::Limits {
@@ -64,7 +64,8 @@ impl Kind {
                     ..adapters
                 };
                 let gpu = request_device(adapter, all, limits)?;
-                Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(4095))
+                let gpu = gpu.with_dispatch_bytes(2048).with_offset_limit(4095);
+                Ok(gpu.without_shared_pipelines())
             }
             Self::Parts => {
                 let limits = wgpu::Limits {

@@ -51,12 +51,17 @@ pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failur
     };
     Ok([
         open(options("as software", seed))?,
-        open(plain("as a GPU"))?.as_hardware(),
+        open(plain("as a GPU"))?
+            .as_hardware()
+            .without_shared_pipelines(),
         open(tiny)?
             .with_dispatch_bytes(16 << 10)
-            .with_offset_limit(4095),
+            .with_offset_limit(4095)
+            .without_shared_pipelines(),
         open(parts)?.as_hardware(),
-        open(of(Outside::Clamp, "clamping"))?.as_hardware(),
+        open(of(Outside::Clamp, "clamping"))?
+            .as_hardware()
+            .without_shared_pipelines(),
         open(of(Outside::Drop, "dropping"))?.as_hardware(),
     ]
     .map(Backend::from)

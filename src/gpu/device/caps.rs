@@ -9,6 +9,10 @@ pub(crate) const VECTOR: usize = 16;
 /// four rows. Workgroups of 256 use 12 KiB; WebGPU guarantees 16 KiB.
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
+/// On lavapipe a pipeline takes about 20 ms to compile, and looking a row up takes twice as long without constants. A GPU
+/// looks up this many rows at once.
+const FEW_UNITS: usize = 1 << 16;
+
 /// The numbers in which adapters differ. None of them changes which kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuning {
@@ -16,6 +20,9 @@ pub(crate) struct Tuning {
     pub(crate) workgroup: u32,
     /// Whether one invocation moves a whole tile in a loop, because invocations cost more than loops.
     pub(crate) loops: bool,
+    /// Dispatches of fewer units than this share pipelines in which numbers of the walk are read when they run, where
+    /// others have pipelines for these numbers.
+    pub(crate) few_units: usize,
     /// Buffer copies move contiguous rows, if there are at most this many of them, or if they have at least this many
     /// bytes each.
     pub(crate) few_rows: usize,
@@ -28,6 +35,7 @@ impl Tuning {
     const HARDWARE: Self = Self {
         workgroup: 256,
         loops: false,
+        few_units: FEW_UNITS,
         few_rows: 1,
         long_row: 1 << 20,
     };
@@ -36,6 +44,7 @@ impl Tuning {
     const SOFTWARE: Self = Self {
         workgroup: 64,
         loops: true,
+        few_units: FEW_UNITS,
         few_rows: 16,
         long_row: 16 << 10,
     };

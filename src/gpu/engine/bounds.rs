@@ -331,8 +331,17 @@ fn lists(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     }
     let ordered = kernel != Kernel::Link || constant(dispatch, "ORDERED") == 1;
     let list = (rows - 1) >> walk.list_shift;
-    require(if ordered { list < lists } else { lists == 1 }, || {
-        format!("list {list} of {lists}")
+    let chunk = 4 * i128::from(dispatch.program.workgroup);
+    let is_listed = match lists {
+        0 => {
+            let by_rows = kernel == Kernel::Link || constant(dispatch, "BY_ROWS") == 1;
+            ordered && rows <= chunk && by_rows
+        }
+        _ if ordered => list < lists,
+        _ => lists == 1,
+    };
+    require(is_listed, || {
+        format!("list {list} of {lists} for {rows} rows")
     })?;
     Ok(vec![words(binding, 0, slices * lists + 3 * rows)])
 }

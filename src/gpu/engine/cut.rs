@@ -152,6 +152,7 @@ impl Cutter<'_> {
             .bind(self.places.dest, dest, of_plan)
             .ok_or(TooMuch::Dest)?;
         walk.to += begin;
+        let of_walk = self.tuples.filter(|_| walk.columns > 0);
         let site = Site {
             reach: self.reach,
             spans: [from_span, to_span],
@@ -161,9 +162,10 @@ impl Cutter<'_> {
             } else {
                 VECTOR
             },
+            plain: of_walk.is_some_and(|of| is_plain(&walk, of)),
         };
         let Launch {
-            mut program,
+            program,
             mut uniforms,
             height,
             spans: [from_span, to_span],
@@ -174,14 +176,13 @@ impl Cutter<'_> {
         };
         // A walk without tuples binds its source in their place, and reads none.
         let mut tuples = source;
-        if let Some(of) = self.tuples.filter(|_| walk.columns > 0) {
+        if let Some(of) = of_walk {
             let (span, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
             tuples = Bound {
                 argument: of.argument,
                 span,
             };
             set_tuples(&mut uniforms, &walk, of, begin);
-            program = program.with(&plain(&walk, of));
         }
         Ok(Dispatch {
             program,
@@ -256,9 +257,8 @@ pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
     Ok(())
 }
 
-/// The constant that says whether shaders compare one word of each number with the size of its dimension, and nothing
-/// else: see `PLAIN` in `walk.wgsl`.
-pub(super) fn plain(walk: &Walk, of: Tuples) -> [(&'static str, usize); 1] {
+/// Whether the tuples of a walk are `PLAIN`: see `walk.wgsl`.
+pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         matches!(coordinate.begin, Begin::Column(_))
@@ -267,8 +267,7 @@ pub(super) fn plain(walk: &Walk, of: Tuples) -> [(&'static str, usize); 1] {
             && window.count == size
     };
     let moves = of.policy.wraps() || of.policy.clamps();
-    let plain = !moves && walk.coordinates.iter().all(is_plain);
-    [("PLAIN", plain.into())]
+    !moves && walk.coordinates.iter().all(is_plain)
 }
 
 /// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.

@@ -53,9 +53,6 @@ const MOST_CROPPED: usize = 1 << 30;
 /// invocations at once.
 const ABREAST: usize = 8;
 
-/// From this many rows on, all adapters compile loops over dimensions for their number.
-const MANY_ROWS: usize = 1 << 16;
-
 /// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
 /// kernel then takes its walks: `bash tests/run-hardware --leave-one-out` measures so what each is worth.
 #[cfg(feature = "test-seams")]
@@ -92,7 +89,8 @@ pub(super) struct Launch {
     pub(super) spans: [Span; 2],
 }
 
-/// What a launch must know of a walk beside the walk: its bindings, and whether they may be extended to whole vectors.
+/// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and
+/// whether its tuples are plain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
@@ -100,6 +98,8 @@ pub(super) struct Site<'a> {
     pub(super) whole: bool,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
+    /// See [`of_walk`].
+    pub(super) plain: bool,
 }
 
 impl Site<'_> {
@@ -215,7 +215,9 @@ impl Site<'_> {
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
+        let is_few = is_few(count * run.size, &self.reach.tuning);
         let is_square = element == 1
+            && !is_few
             && !is_short
             && head == 0
             && run.size.is_multiple_of(4)
@@ -247,7 +249,7 @@ impl Site<'_> {
             false => self.tiles(count, groups),
         };
         let order = match rows.source_step() {
-            _ if is_short => 0,
+            _ if is_short || is_few => 0,
             _ if is_square => SQUARE,
             Some(step) if step == size && element < 3 => FORWARD,
             Some(-1) if element == 1 => BACKWARD,
@@ -293,8 +295,9 @@ impl Site<'_> {
         // A row of these bytes may begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tiles(rows.walk.units(), words);
+        let is_few = is_few(rows.walk.units() * rows.run.size, &self.reach.tuning);
         let known = if to <= 4 { to } else { 0 };
-        let forward = element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
+        let forward = !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
             ("ELEMENT", element),
             ("RUN_TO", known),
@@ -356,7 +359,12 @@ impl Site<'_> {
         Some(Launch {
             program: Program::new(kernel, prelude, tuning.workgroup)
                 .with(constants)
-                .with(&of_walk(&rows.walk, tuning)),
+                .with(&of_walk(
+                    &rows.walk,
+                    rows.walk.units() * rows.run.size,
+                    tuning,
+                    self.plain,
+                )),
             uniforms: Uniforms {
                 lanes_log2: grid.lanes.trailing_zeros(),
                 segments: u32::try_from(grid.segments).ok()?,
@@ -370,10 +378,21 @@ impl Site<'_> {
     }
 }
 
-/// The constants that the walk's dimensions and coordinates set. Loops over few of them unroll. On adapters on which loops
-/// cost little they unroll only for many rows: on lavapipe a pipeline takes about 20 ms to compile, and looking a row up
-/// takes half as long unrolled.
-pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 5] {
+/// Whether a dispatch of `units` shares its pipelines: see [`Tuning::few_units`].
+fn is_few(units: usize, tuning: &Tuning) -> bool {
+    units < tuning.few_units
+}
+
+/// The constants that the dimensions and coordinates of a walk set, for a dispatch of `units`. Loops over few dimensions
+/// and coordinates unroll, unless the units are few. `plain` says whether shaders compare one word of each number of a
+/// tuple with the size of its dimension, and nothing else: see `PLAIN` in `walk.wgsl`.
+pub(super) fn of_walk(
+    walk: &Walk,
+    units: usize,
+    tuning: &Tuning,
+    plain: bool,
+) -> [(&'static str, usize); 6] {
+    let is_few = is_few(units, tuning);
     let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
     };
@@ -386,9 +405,10 @@ pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 5
             && size < MOST_CROPPED
             && window.count == size
     };
-    let fixed = !walk.coordinates.is_empty() && walk.coordinates.iter().all(is_fixed);
+    let some = !is_few && !walk.coordinates.is_empty();
+    let fixed = some && walk.coordinates.iter().all(is_fixed);
     let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
-        true if !tuning.loops || walk.units() >= MANY_ROWS => count,
+        true if !is_few => count,
         _ => many,
     };
     let coordinates = match walk.coordinates.len() {
@@ -401,6 +421,7 @@ pub(super) fn of_walk(walk: &Walk, tuning: &Tuning) -> [(&'static str, usize); 5
         ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
         ("SCATTERS", usize::from(walk.points == Side::Dest)),
         ("FIXED", usize::from(fixed)),
+        ("PLAIN", usize::from(some && plain)),
     ]
 }
 

@@ -92,7 +92,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "ABREAST" => vec![1],
         "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
         "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "FORWARD" | "SHORT" | "STRADDLES" => vec![0, 1],
-        "CHOOSES" | "ORDERED" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
+        "CHOOSES" | "ORDERED" | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
 }
@@ -110,6 +110,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
         || is("CROPS", 1) && is("PLAIN", 1)
         || is("ROWS", 4) && is("ABREAST", 8)
         || is("CROPS", 0) && is("FIXED", 1)
+        || is("ORDERED", 0) && is("LASTS", 1)
         || is("UNIQUE", 1) && (is("BY_ROWS", 0) || is("FRESH", 1))
         || match kernel {
             Kernel::CopyWords => {

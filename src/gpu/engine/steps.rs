@@ -3,16 +3,17 @@
 //!
 //! | combination | steps |
 //! |---|---|
-//! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice and then a copy of the last rows |
+//! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice or, if one workgroup can, `link`, and then a copy of the last rows |
 //! | integers of one word | `atomic` |
-//! | others | `link`, `order` if the order of rows matters, and `combine` or `combine_parts` |
+//! | others | `link`, `order` if the order of rows matters and several workgroups link them, and `combine` or `combine_parts` |
 //! | update, no two tuples equal | a copy of the rows to where their tuples point, unless they are many and no whole words |
 //! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
 //! Under `OutOfRange::Error`, `last` first checks all tuples.
 //!
-//! Scratch memory has one number for each slice, or a few, and is cleared before. So even a scatter of few rows writes 4
-//! bytes for each slice of the destination, unless the caller says that tuples are unique.
+//! Scratch memory has one number for each slice, or a few, and is cleared before. So a scatter writes 4 bytes for each
+//! slice of the destination, unless one workgroup can link all rows (1,024 on a GPU) or the caller says that tuples are
+//! unique.
 //!
 //! What exceeds the device's limits is halved until it fits: the rows, the slices or, if a row or a slice alone is too
 //! long, the run of units of each. Such a block finishes all its steps before the next block begins, and blocks with the
@@ -21,8 +22,8 @@
 use super::{
     caps::{Parts, Reach, Span},
     cut::{
-        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates, plain,
-        set_tuples,
+        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates,
+        is_plain, set_tuples,
     },
     launch::{RunWalk, fold, of_walk},
     program::{Kernel, Prelude, Program},
@@ -331,15 +332,20 @@ impl Scatterer<'_> {
     /// Pushes the pass of a block.
     fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
         let (rows, slices) = (block.numbers(), block.slices.len());
-        let (lists, list_shift) = self.lists(rows.len(), slices);
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
-        let by_rows = self.is_direct() || !fresh && rows.len() * FEW < slices;
+        let alone = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
+        let by_rows = self.is_direct() || alone || !fresh && rows.len() * FEW < slices;
+        let (lists, list_shift) = match alone {
+            true => (0, 31),
+            false => self.lists(rows.len(), slices),
+        };
         let heads = if self.is_direct() { 0 } else { slices * lists };
         let links = match self.way {
-            Way::Update if by_rows => rows.len(),
-            Way::Lists { .. } => 3 * rows.len(),
-            Way::Update | Way::Atomic | Way::Unique => 0,
+            Way::Atomic | Way::Unique => 0,
+            Way::Update if !by_rows => 0,
+            Way::Update if !alone => rows.len(),
+            Way::Update | Way::Lists { .. } => 3 * rows.len(),
         };
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.reach.binding || scratch / 4 > self.reach.units {
@@ -354,6 +360,10 @@ impl Scatterer<'_> {
             run: block.run.clone(),
             lists,
         };
+        if alone {
+            // Links take the place of numbers.
+            steps.numbers = None;
+        }
         let first_row = steps.first_row(&numbers, &rows);
         let mut site = self
             .site(block, first_row, scratch.max(LEAST))
@@ -366,9 +376,13 @@ impl Scatterer<'_> {
         let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
         match self.way {
             Way::Update => {
-                dispatches.push(of_rows(Kernel::Last, &[])?);
-                if by_rows {
-                    dispatches.push(of_rows(Kernel::Last, &[("CHOOSES", 1)])?);
+                if alone {
+                    dispatches.push(of_rows(Kernel::Link, &[("ORDERED", 1), ("LASTS", 1)])?);
+                } else {
+                    dispatches.push(of_rows(Kernel::Last, &[])?);
+                    if by_rows {
+                        dispatches.push(of_rows(Kernel::Last, &[("CHOOSES", 1)])?);
+                    }
                 }
                 site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
             }
@@ -377,8 +391,9 @@ impl Scatterer<'_> {
                 if rows.len() > self.most_rows() {
                     return Err(Stop::Rows);
                 }
-                dispatches.push(of_rows(Kernel::Link, &[("ORDERED", usize::from(ordered))])?);
-                if ordered {
+                let in_order = usize::from(ordered || alone);
+                dispatches.push(of_rows(Kernel::Link, &[("ORDERED", in_order)])?);
+                if ordered && !alone {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }
                 dispatches.push(site.combine()?);
@@ -453,8 +468,12 @@ impl Scatterer<'_> {
             block,
             uniforms: words,
             first_tuple: block.numbers().start - first_row,
-            of_walk: of_walk(&rows.walk, &self.reach.tuning),
-            plain: plain(&rows.walk, self.tuples),
+            of_walk: of_walk(
+                &rows.walk,
+                rows.walk.units() * block.run.len(),
+                &self.reach.tuning,
+                is_plain(&rows.walk, self.tuples),
+            ),
             indices: Bound {
                 argument: INDICES,
                 span,
@@ -492,8 +511,7 @@ struct Site<'a> {
     uniforms: Uniforms,
     first_tuple: usize,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 5],
-    plain: [(&'static str, usize); 1],
+    of_walk: [(&'static str, usize); 6],
     indices: Bound,
     scratch: Bound,
     /// Whether rows are few, so that the last step takes rows rather than slices.
@@ -527,7 +545,7 @@ impl Site<'_> {
         match kernel {
             Kernel::Order => program,
             Kernel::Combine | Kernel::CombineParts if self.scatterer.way != Way::Unique => program,
-            _ => program.with(&self.of_walk).with(&self.plain),
+            _ => program.with(&self.of_walk),
         }
     }
 
@@ -579,7 +597,7 @@ impl Site<'_> {
         walk.columns = 1;
         if self.by_rows {
             walk.points = Side::Dest;
-            walk.tuple = slices.len();
+            walk.tuple = slices.len() * self.uniforms.lists as usize;
         }
         let tuples = Tuples {
             argument: SCRATCH,

@@ -36,6 +36,12 @@ impl Device {
         let gpu = Gpu::new(&strict.device(), &strict.queue());
         Self { strict, gpu }
     }
+
+    /// The device, which runs what moves large data for small data, too.
+    pub(crate) fn without_shared_pipelines(mut self) -> Self {
+        self.gpu = self.gpu.without_shared_pipelines();
+        self
+    }
 }
 
 /// Returns the pipelines that a case requests, without running them.

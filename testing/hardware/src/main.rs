@@ -37,6 +37,7 @@ mod vectors;
 use amd::{FAMILIES, Family, Report};
 use cases::Case;
 use count::Counts;
+use device::Device;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     process::{Command, ExitCode},
@@ -61,7 +62,10 @@ fn main() -> ExitCode {
         // The program starts itself with these arguments, and environment variables of RADV or of the engine.
         ["compile", "cases", ref names @ ..] => compile_cases(names),
         [what @ ("kernels" | "times"), ref names @ ..] => leave_one_out::print(what, names),
-        ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
+        ["compile", "vectors"] => {
+            let device = Device::new(None).without_shared_pipelines();
+            vectors::pipelines(&device).and_then(amd::compile_here)
+        }
         _ => Err(
             "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …] \
              | pipelines | leave-one-out FILE"
@@ -96,7 +100,7 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
     amd::compile_here(pipelines)
 }
 
-/// Prints how many different pipelines W1 to W16 and all golden vectors make, and how many of each kernel.
+/// Prints how many different pipelines W1 to W16 and all golden vectors make on a GPU, and how many of each kernel.
 fn count_pipelines() -> Result<(), String> {
     let is_workload = |case: &&Case| {
         let number = case.name.strip_prefix('W').map(str::parse::<u32>);
@@ -116,7 +120,7 @@ fn count_pipelines() -> Result<(), String> {
     for case in cases::library().iter().filter(is_workload) {
         of_workloads.extend(device::pipelines(case).map_err(|error| named(case, &error))?);
     }
-    let of_vectors = vectors::pipelines()?
+    let of_vectors = vectors::pipelines(&Device::new(None))?
         .into_iter()
         .map(|(_, pipeline)| pipeline);
     let counts = [add(of_workloads), add(of_vectors.collect())];

@@ -16,13 +16,12 @@ pub(crate) fn key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
     (pipeline.source.clone(), constants.collect())
 }
 
-/// Returns the different pipelines that the vectors need, each with the line that first needs it.
+/// Returns the different pipelines that the vectors need on a device, each with the line that first needs it.
 ///
 /// # Errors
 ///
 /// The error names the line that cannot be read.
-pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
-    let device = Device::new(None);
+pub(crate) fn pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)>, String> {
     let backend = Backend::from(device.gpu.clone());
     let mut seen = HashSet::new();
     let mut pipelines = Vec::new();

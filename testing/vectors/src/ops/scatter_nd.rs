@@ -134,10 +134,11 @@ pub(super) fn random_rows(
         disturb(rng, &mut updates);
         return (tuples(rng, &[], &[]), tensor(rng, &updates));
     }
-    let depth = 1 + rng.usize(..shape.len());
-    let lead = match rng.bool() {
-        true => vec![rng.usize(..40)],
-        false => few(rng, 3),
+    // Some cases have more rows than a workgroup of 64 invocations links (256), of one element each.
+    let (depth, lead) = match rng.u8(..8) {
+        0 => (shape.len(), vec![rng.usize(257..700)]),
+        1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
+        _ => (1 + rng.usize(..shape.len()), few(rng, 3)),
     };
     let mut updates = [&lead, &shape[depth..]].concat();
     if updates.iter().product::<usize>() > MOST {
