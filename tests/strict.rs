@@ -131,18 +131,26 @@ fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// Adds few rows to slices of a large array.
+/// Adds few rows to slices of a large array: rows that one workgroup links, and rows of several chunks.
 fn few_added(backend: &Backend) -> Result<Vec<u8>, Error> {
+    added_to_many(backend, 40)
+}
+
+fn more_added(backend: &Backend) -> Result<Vec<u8>, Error> {
+    added_to_many(backend, 1100)
+}
+
+fn added_to_many(backend: &Backend, count: u16) -> Result<Vec<u8>, Error> {
     let options = ScatterOptions {
         combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
-    let rows: Vec<i32> = (0..40).map(|n| n % 9 * 100).collect();
-    let updates: Vec<f32> = (0..40u8).map(f32::from).collect();
+    let rows: Vec<i32> = (0..count).map(|n| i32::from(n % 9 * 100)).collect();
+    let updates: Vec<f32> = (0..count).map(f32::from).collect();
     let (result, _) = backend.tensor_scatter_nd(
-        (&[1.5f32; 1000], &[1000]),
-        (&rows[..], &[40, 1]),
-        (&updates, &[40]),
+        (&[1.5f32; 9000], &[9000]),
+        (&rows[..], &[rows.len(), 1]),
+        (&updates, &[rows.len()]),
         options,
     )?;
     Ok(bytemuck::cast_slice(&result.data).to_vec())
@@ -170,7 +178,7 @@ const BEHIND_THE_LAST: Edits = &[
     ),
 ];
 
-const BUGS: [Bug; 13] = [
+const BUGS: [Bug; 14] = [
     Bug {
         name: "what lies behind the last row is written",
         work: reversed,
@@ -305,8 +313,22 @@ const BUGS: [Bug; 13] = [
         wrong: outside(Access::Read),
     },
     Bug {
-        name: "every row combines all of its slice",
+        name: "every row of a chunk combines all of its slice",
         work: few_added,
+        hardware: true,
+        edits: &[(
+            "if !select(is_first, next == NONE, LASTS) { slice = NONE; }",
+            "",
+        )],
+        wrong: Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+    Bug {
+        name: "every row combines all of its slice",
+        work: more_added,
         hardware: true,
         edits: &[(
             "first_after(slice, 0u, 0u) == walk.first_row + row + 1u",
