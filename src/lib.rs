@@ -69,7 +69,7 @@ pub use element::Element;
 pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
-pub use ops::options;
+pub use ops::{assembly::Assembly, options};
 pub use part::Part;
 pub use pending::Pending;
 pub use plan::Plan;

@@ -74,6 +74,12 @@ pub(crate) enum Operation {
     ScatterNd,
     TensorScatterNd,
     ScatterElements,
+    Concat,
+    Stack,
+    Pad,
+    Roll,
+    Tile,
+    Repeat,
 }
 
 impl Operation {
@@ -89,6 +95,12 @@ impl Operation {
             Self::ScatterNd => "scatter_nd",
             Self::TensorScatterNd => "tensor_scatter_nd",
             Self::ScatterElements => "scatter_elements",
+            Self::Concat => "concat",
+            Self::Stack => "stack",
+            Self::Pad => "pad",
+            Self::Roll => "roll",
+            Self::Tile => "tile",
+            Self::Repeat => "repeat",
         }
     }
 }

@@ -34,9 +34,9 @@
 //! in ascending order, and its two halves write to disjoint parts of the destination.
 
 use crate::{View, shape::common_power_of_two, text::joined};
-use std::fmt;
 #[cfg(any(feature = "gpu", test))]
 use std::ops::Range;
+use std::{cmp::Reverse, fmt};
 
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
 /// or stores at once (`vec4<u32>`) both have this size.
@@ -265,7 +265,7 @@ impl Walk {
     }
 
     /// The walk from the elements of one view to those of another. The views have the same shape and are not empty, and
-    /// `dest` is a slice of a row-major array. An element has `element` bytes, and a unit at most `most`.
+    /// `dest` selects no element twice. An element has `element` bytes, and a unit at most `most`.
     pub(crate) fn between(source: &View, dest: &View, element: usize, most: usize) -> Self {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
@@ -273,8 +273,11 @@ impl Walk {
             to,
             ..Dim::shared(size, from)
         });
+        // The destination is written in its own order, even if the views are transposed.
+        let mut dims: Vec<Dim> = dims.collect();
+        dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
         let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
-        let mut walk = Self::strided(element, from, to, dims.collect());
+        let mut walk = Self::strided(element, from, to, dims);
         walk.reduce(most);
         walk
     }

@@ -31,6 +31,14 @@ fn every_vector_on_every_device() {
     assert!(checked.into_iter().eq(expected));
 }
 
+/// Every device puts arrays together as TensorFlow and NumPy do.
+#[test]
+fn every_assembly_on_every_device() {
+    for case in parse(include_str!("vectors/assembly.jsonl")) {
+        check_case(&case.unwrap());
+    }
+}
+
 /// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
 #[test]
 fn every_scatter_of_floats_on_every_device() {

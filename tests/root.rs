@@ -3,6 +3,7 @@
 
 #[cfg(feature = "gpu")]
 mod browser;
+mod concat;
 #[cfg(all(feature = "gpu", feature = "half"))]
 mod conversions;
 mod cpu;
@@ -25,12 +26,14 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+mod pad;
 mod part;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;
 mod public_api;
 mod reference;
+mod roll;
 mod scatter_elements;
 mod scatter_nd;
 mod slice;
@@ -46,4 +49,5 @@ mod strided_slice_update;
 #[cfg(feature = "gpu")]
 mod texture;
 mod threads;
+mod tile;
 mod view;

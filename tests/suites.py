@@ -11,17 +11,20 @@ SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
 # ON_DEVICES: tests that run on each device of the harness. ON_GPUS: these and the tests of the library's interface to
 # GPUs. SOME: a part of ON_GPUS in which every kind of shader stores something.
 ON_DEVICES = [
+    "concat::",
     "crop::",
     "devices::",
     "gather::",
     "gather_elements::",
     "gather_nd::",
+    "pad::",
     "property::",
     "scatter_elements::",
     "scatter_nd::",
     "slice::",
     "strided_slice_grad::",
     "strided_slice_update::",
+    "tile::",
     "view::",
 ]
 ON_GPUS = [*ON_DEVICES, "browser::", "encode::", "failures::", "gpu::", "prepare::", "texture::"]

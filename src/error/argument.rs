@@ -1,7 +1,8 @@
 //! [`ArgumentError`], which hides how many ways there are to be wrong.
 
 use super::{
-    CropError, Error, GatherError, ScatterError, SpecError, TextureError, ValueError, ViewError,
+    AssemblyError, CropError, Error, GatherError, ScatterError, SpecError, TextureError,
+    ValueError, ViewError,
 };
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
@@ -16,6 +17,7 @@ enum Reason {
     Spec(#[from] SpecError),
     View(#[from] ViewError),
     Gather(#[from] GatherError),
+    Assembly(#[from] AssemblyError),
     Crop(#[from] CropError),
     Scatter(#[from] ScatterError),
     Texture(#[from] TextureError),
@@ -32,7 +34,7 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError GatherError CropError ScatterError TextureError ValueError }
+from! { SpecError ViewError AssemblyError GatherError CropError ScatterError TextureError ValueError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
@@ -41,7 +43,8 @@ impl ArgumentError {
     /// |---|---|
     /// | all | `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
-    /// | views and parts | `box`, `broadcast`, `no_parts`, `permutation`, `reshape` |
+    /// | views and parts | `box`, `broadcast`, `no_parts`, `permutation`, `repeats`, `reshape` |
+    /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `shifts`, `sources`, `split_sizes` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
@@ -77,6 +80,7 @@ impl ArgumentError {
                 ViewError::Broadcast { .. } => "broadcast",
                 ViewError::NoParts { .. } => "no_parts",
                 ViewError::Permutation { .. } => "permutation",
+                ViewError::Repeats { .. } => "repeats",
                 ViewError::Reshape { .. } => "reshape",
             },
             Reason::Gather(error) => match error {
@@ -88,6 +92,17 @@ impl ArgumentError {
                 GatherError::IndexDepth { .. } => "index_depth",
                 GatherError::IndicesRank => "indices_rank",
                 GatherError::ParamsRank => "params_rank",
+            },
+            Reason::Assembly(error) => match error {
+                AssemblyError::ArrayShape { .. } => "array_shape",
+                AssemblyError::Axis { .. } => "axis",
+                AssemblyError::Constant { .. } => "constant",
+                AssemblyError::Entries { .. } => "entries",
+                AssemblyError::NoArrays => "no_arrays",
+                AssemblyError::Padding { .. } => "padding",
+                AssemblyError::Shifts { .. } => "shifts",
+                AssemblyError::Sources { .. } => "sources",
+                AssemblyError::SplitSizes { .. } => "split_sizes",
             },
             Reason::Crop(error) => match error {
                 CropError::BoxSize { .. } => "crop_box_size",

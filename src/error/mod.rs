@@ -5,6 +5,7 @@ use any::Error;
 
 pub(crate) mod any;
 mod argument;
+mod assembly;
 mod axes;
 mod cause;
 mod crop;
@@ -18,6 +19,7 @@ mod value;
 mod view;
 
 pub use argument::ArgumentError;
+pub(crate) use assembly::AssemblyError;
 pub use cause::Cause;
 pub(crate) use crop::CropError;
 pub(crate) use gather::GatherError;

@@ -29,6 +29,15 @@ pub(crate) enum ViewError {
         /// The requested shape.
         to: Vec<usize>,
     },
+    /// A destination that was broadcast.
+    #[error(
+        "the destination, a view of shape {}, selects elements several times: write to a view that was not broadcast",
+        Shape(shape)
+    )]
+    Repeats {
+        /// The shape of the destination.
+        shape: Vec<usize>,
+    },
     /// A shape whose number of elements is not that of the tensor.
     #[error(
         "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",

@@ -29,6 +29,26 @@ impl Gpu {
         self.change(plan, source, None, dest, true).map(drop)
     }
 
+    /// Runs plans without indices, each with its source, that all write to `dest`, in one submission named `doing`.
+    pub(crate) fn write_all<'a>(
+        &self,
+        doing: &'static str,
+        plans: impl Iterator<Item = (&'a DeviceBytes, &'a Plan)>,
+        dest: &DeviceBytes,
+    ) -> Result<(), Error> {
+        let to = Argument::tensor("dest", dest);
+        let (mut plans, engine) = (plans, &self.engine);
+        let submitted = self.opened().submit(doing, |encoder| {
+            plans.try_for_each(|(source, plan)| {
+                let from = Argument::tensor("source", source);
+                engine
+                    .record(Target::Encoder(encoder), plan, from, None, to)
+                    .map(drop)
+            })
+        });
+        submitted.map(drop)
+    }
+
     /// Runs a plan that writes to `dest` if `in_place`, otherwise to a copy of `dest`. Returns the changed tensor.
     pub(crate) fn change(
         &self,

@@ -7,6 +7,8 @@
 //! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather; gather_elements |
 //! | `crop` | crop |
+//! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
+//! | `assembly` | none: what these have in common |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `index` | none: says how negative and out-of-range indices are treated |
@@ -15,18 +17,23 @@
 
 use crate::{Error, error::ValueError, plan::Operation};
 
+pub(crate) mod assembly;
+mod concat;
 pub(crate) mod crop;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
 pub(crate) mod indexed;
+pub(crate) mod pad;
+mod roll;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
 pub(crate) mod slice;
 pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
 pub(crate) mod strided_slice_update;
+mod tile;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 ///
@@ -49,6 +56,7 @@ pub mod options {
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
             index::{NegativeIndex, OutOfRange},
+            pad::Pad,
             scatter_nd::ScatterOptions,
         },
     };

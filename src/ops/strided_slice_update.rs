@@ -53,8 +53,8 @@ impl Plan {
         })
     }
 
-    /// Plans writing the elements of the view `source` to those of the view `dest`, a slice of an array and not a
-    /// transposed view. The views have the same shape, unless `dest` is empty.
+    /// Plans writing the elements of the view `source` to those of the view `dest`, which selects no element twice. The
+    /// views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: &View, dtype: DType) -> Self {
         let walk = match dest.is_empty() {
             true => None,

@@ -2,7 +2,8 @@
 
 use super::{Storage, Tensor};
 use crate::{
-    Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType, plan::Operation,
+    Assembly, Backend, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType,
+    plan::Operation,
 };
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, options::OutOfRange};
@@ -77,6 +78,40 @@ impl Tensor {
         let report =
             source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?, threads)?;
         Ok(Pending::done(report))
+    }
+
+    /// Runs an assembly with these tensors as its sources. All have its element type and are on the device of `backend`.
+    pub(crate) fn assemble(
+        backend: &Backend,
+        assembly: &Assembly,
+        sources: &[&Self],
+    ) -> Result<Self, Error> {
+        #[cfg(feature = "gpu")]
+        if let Device::Gpu(gpu) = &backend.device {
+            let bytes: Vec<_> = sources
+                .iter()
+                .filter_map(|tensor| tensor.device_bytes())
+                .collect();
+            let storage = Storage::Device(gpu.assemble(assembly, &bytes)?);
+            return Ok(Self::new(
+                backend,
+                assembly.dtype(),
+                assembly.shape(),
+                storage,
+            ));
+        }
+        let bytes = assembly.shape().iter().product::<usize>() * assembly.dtype().size();
+        let mut dest = backend.host_pool.take(bytes)?;
+        for (source, plan) in assembly.pieces() {
+            sources[source].run_on_cpu(plan, None, dest.as_mut(), backend.threads)?;
+        }
+        let storage = Storage::Pooled(dest.into());
+        Ok(Self::new(
+            backend,
+            assembly.dtype(),
+            assembly.shape(),
+            storage,
+        ))
     }
 
     /// Whether a call waits for the device before it returns, so that the call itself can fail if a tuple is out of

@@ -99,8 +99,18 @@ impl TensorView {
         self.tensor.make(plan, Some(indices))
     }
 
-    fn selecting(&self, view: View) -> Result<Self, Error> {
+    /// The tensor of whose elements this is a selection.
+    pub(crate) fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    /// Another selection of the same tensor.
+    pub(crate) fn of_tensor(&self, view: View) -> Self {
         let tensor = self.tensor.clone();
-        Ok(Self { tensor, view })
+        Self { tensor, view }
+    }
+
+    fn selecting(&self, view: View) -> Result<Self, Error> {
+        Ok(self.of_tensor(view))
     }
 }

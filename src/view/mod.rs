@@ -192,7 +192,7 @@ impl View {
     }
 
     /// Sets the offset and the strides of an empty view to 0, so that empty views of one shape are equal.
-    fn normal(mut self) -> Self {
+    pub(crate) fn normal(mut self) -> Self {
         if self.shape.contains(&0) {
             self.offset = 0;
             self.strides.fill(0);

@@ -13,7 +13,6 @@ use crate::{
     shape,
     walk::{Dim, Side, Walk},
 };
-use std::cmp::Reverse;
 
 /// wgpu requires the size of a row in bytes to be a multiple of this.
 const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
@@ -177,15 +176,8 @@ impl Rows {
     }
 
     /// The plans that copy a view of a tensor to the selected elements of the rows.
-    pub(super) fn of_tensor(&self, tensor: &View) -> Result<Vec<Plan>, Error> {
-        let plan = |piece: Piece| {
-            // The dimensions are reordered so that the rows are written in their own order, not in that of the tensor.
-            let mut order: Vec<usize> = (0..tensor.shape.len()).collect();
-            order.sort_by_key(|&dimension| Reverse(piece.rows.strides[dimension].unsigned_abs()));
-            let from = piece.of(tensor).transpose(&order)?;
-            let to = piece.rows.transpose(&order)?;
-            Ok(Plan::of_update(&from, &to, self.dtype))
-        };
+    pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Plan> {
+        let plan = |piece: Piece| Plan::of_update(&piece.of(tensor), &piece.rows, self.dtype);
         self.pieces().into_iter().map(plan).collect()
     }
 

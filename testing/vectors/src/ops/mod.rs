@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters and `crop` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers and `crop` | `view` | the params are the tensor `params` after these steps |
+//! | gathers, `crop`, `pad`, `roll`, `tile`, `repeat`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
 //! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
@@ -15,11 +15,14 @@
 //! elements.
 
 mod batch_gather;
+mod concat;
 mod crop;
 mod gather;
 mod gather_elements;
 mod gather_nd;
+mod pad;
 mod params;
+mod roll;
 mod scatter_elements;
 mod scatter_nd;
 mod slice;
@@ -27,13 +30,16 @@ mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
 mod tensor_scatter_nd;
+mod tile;
 mod view;
 
 pub use {
-    batch_gather::BatchGather, crop::Crop, gather::Gather, gather_elements::GatherElements,
-    gather_nd::GatherNd, params::Params, scatter_elements::ScatterElements, scatter_nd::ScatterNd,
-    slice::Slice, strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
-    strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, view::View,
+    batch_gather::BatchGather, concat::Concat, crop::Crop, gather::Gather,
+    gather_elements::GatherElements, gather_nd::GatherNd, pad::Pad, params::Params, roll::Roll,
+    scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
+    strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
+    strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, tile::Tile,
+    view::View,
 };
 
 use crate::reference::{Indexing, ReferenceError};
@@ -215,6 +221,12 @@ operations! {
     TensorScatterNdSub(TensorScatterNd) = "tensor_scatter_nd_sub",
     TensorScatterNdMin(TensorScatterNd) = "tensor_scatter_nd_min",
     TensorScatterNdMax(TensorScatterNd) = "tensor_scatter_nd_max",
+    Concat(Concat) = "concat",
+    Stack(Concat) = "stack",
+    Pad(Pad) = "pad",
+    Roll(Roll) = "roll",
+    Tile(Tile) = "tile",
+    Repeat(Tile) = "repeat",
 }
 
 impl Operation {

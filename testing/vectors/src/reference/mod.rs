@@ -21,31 +21,39 @@
 //! ```
 
 mod broadcast_to;
+mod concat;
 mod crop;
 mod gather;
 mod gather_elements;
 mod gather_nd;
 mod indexing;
+mod pad;
+mod roll;
 mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+mod tile;
 mod transpose;
 
 pub use broadcast_to::broadcast_to;
+pub use concat::{concat, stack};
 pub use crop::{Boxes, crop};
 pub use gather::{batch_gather, gather};
 pub use gather_elements::gather_elements;
 pub use gather_nd::{Gathered, gather_nd};
 pub use indexing::Indexing;
+pub use pad::{PadMode, pad};
+pub use roll::roll;
 pub use scatter_elements::scatter_elements;
 pub use scatter_nd::{Scattered, scatter_nd, tensor_scatter_nd};
 pub use slice::slice;
 pub use strided_slice::{Spec, strided_slice};
 pub use strided_slice_grad::strided_slice_grad;
 pub use strided_slice_update::strided_slice_update;
+pub use tile::{repeat, tile};
 pub use transpose::transpose;
 
 use std::{error, fmt, iter};
@@ -72,7 +80,11 @@ use std::{error, fmt, iter};
 /// | `slice_begin` | a block begins inside its dimension, or at its end |
 /// | `slice_size` | a block ends inside its dimension |
 /// | `permutation` | every axis is named once |
-/// | `axis` | `axis` is a dimension of params, or of the array of a scatter |
+/// | `axis` | `axis` is a dimension of the array |
+/// | `no_arrays`, `array_shape` | there is an array; all have the shape of the first, but along the axis of `concat` |
+/// | `entries` | paddings and multiples have an entry for each dimension |
+/// | `padding` | no end is padded by more than the mode can mirror or repeat |
+/// | `shifts` | there is a shift for each axis |
 /// | `batch_dims` | `batch_dims` is less than both ranks; in `gather`, at most the rank of indices and the axis |
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |

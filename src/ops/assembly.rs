@@ -1,0 +1,253 @@
+//! What `concat`, `stack`, `pad`, `roll`, `tile` and `repeat` have in common: an array that is put together of pieces.
+//!
+//! A piece is a view of a source, and the view of the result that it is written to. Each piece is a plan of its own, a
+//! walk between the two views, which changes no other byte of the result. All pieces together cover the result, and no
+//! two of them overlap, so they may be written in any order.
+
+use crate::{
+    Array, Backend, DType, Element, Error, Indices, Plan, View,
+    error::{AssemblyError, ViewError},
+    plan::Operation,
+};
+#[cfg(feature = "gpu")]
+use crate::{Gpu, Tensor, backend::Device};
+
+/// An array that is put together of pieces of other arrays: what concat, stack, pad, roll, tile and repeat make, on
+/// known shapes and independent of any device.
+///
+/// Each piece is a [`Plan`] that writes a part of one source to its place in the result. To record an assembly into
+/// your own encoder, record each piece with the buffer of its source:
+///
+/// ```no_run
+/// # fn example(gpu: &wgslice::Gpu, caches: [&wgpu::Buffer; 2], joined: &wgpu::Buffer) -> Result<(), wgslice::Error> {
+/// use wgslice::{gpu::Buffers, Assembly, DType, View};
+///
+/// // Keys of 8 heads: 500 old tokens and 12 new ones.
+/// let (old, new) = (View::new(&[8, 500, 64])?, View::new(&[8, 12, 64])?);
+/// let keys = Assembly::concat(&[old, new], 1, DType::F16)?;
+/// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+/// for (number, plan) in keys.pieces() {
+///     let buffers = Buffers { source: caches[number].slice(..), indices: None, dest: joined.slice(..) };
+///     gpu.encode(&mut encoder, plan, buffers)?;
+/// }
+/// gpu.queue().submit([encoder.finish()]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Host values and tensors need no assembly: [`Backend::concat`], [`Tensor::concat`](crate::Tensor::concat) and their
+/// like make one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Assembly {
+    operation: Operation,
+    shape: Vec<usize>,
+    dtype: DType,
+    pieces: Vec<(usize, Plan)>,
+}
+
+/// Positions of a dimension of a source, `step` apart from `first` on, and where they go: to `count` neighbouring
+/// positions of a dimension of the result. A step of 0 repeats a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) first: usize,
+    pub(super) step: isize,
+    pub(super) to: usize,
+    pub(super) count: usize,
+}
+
+impl Assembly {
+    /// An assembly without pieces. `shape` must have passed [`shape::elements`](crate::shape::elements).
+    pub(super) fn new(operation: Operation, shape: Vec<usize>, dtype: DType) -> Self {
+        Self {
+            operation,
+            shape,
+            dtype,
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Adds the piece that goes from a view of source number `source` to a view of the result, which has the same
+    /// shape. An empty piece is left out.
+    pub(super) fn put(&mut self, source: usize, from: &View, to: &View) {
+        if !from.is_empty() {
+            let plan = Plan {
+                operation: self.operation,
+                shape: self.shape.clone(),
+                ..Plan::of_update(from, to, self.dtype)
+            };
+            self.pieces.push((source, plan));
+        }
+    }
+
+    /// Adds a piece of source 0 for each combination of runs, of which each dimension has some.
+    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) {
+        let mut pieces = vec![(x.clone(), View::whole(&self.shape))];
+        for (axis, runs) in runs.iter().enumerate() {
+            let cut = |(from, to): &(View, View)| {
+                let piece = |run: &Run| {
+                    (
+                        from.along(axis, run.first, run.step, run.count),
+                        to.along(axis, run.to, 1, run.count),
+                    )
+                };
+                runs.iter().map(piece).collect::<Vec<_>>()
+            };
+            pieces = pieces.iter().flat_map(cut).collect();
+        }
+        for (from, to) in &pieces {
+            self.put(0, from, to);
+        }
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The pieces that are not empty: the number of the source that each reads, and its plan, whose destination is the
+    /// result. They may run in any order, and together write all of the result.
+    pub fn pieces(&self) -> impl Iterator<Item = (usize, &Plan)> {
+        self.pieces.iter().map(|(source, plan)| (*source, plan))
+    }
+
+    /// Runs all pieces on the CPU. `sources` holds the values of the sources, and `dest` receives the result.
+    ///
+    /// ```
+    /// use wgslice::{Assembly, DType, View};
+    ///
+    /// let rows = Assembly::concat(&[View::new(&[1, 2])?, View::new(&[2, 2])?], 0, DType::I32)?;
+    /// let mut result = [0; 6];
+    /// rows.run_cpu(&[&[1, 2], &[3, 4, 5, 6]], &mut result)?;
+    /// assert_eq!(result, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for too few sources, or for elements of another type; [`Error::Length`].
+    pub fn run_cpu<T: Element>(&self, sources: &[&[T]], dest: &mut [T]) -> Result<(), Error> {
+        for (source, plan) in self.pieces() {
+            let Some(values) = sources.get(source) else {
+                let (found, needed) = (sources.len(), source + 1);
+                return Err(AssemblyError::Sources { found, needed }.into());
+            };
+            plan.run_cpu(values, None, dest)?;
+        }
+        Ok(())
+    }
+}
+
+impl View {
+    /// `count` positions of dimension `axis` from `first` on, `step` apart.
+    pub(super) fn along(&self, axis: usize, first: usize, step: isize, count: usize) -> Self {
+        let mut view = self.clone();
+        let stride = view.strides[axis];
+        view.shape[axis] = count;
+        view.strides[axis] = if count > 1 { stride * step } else { 0 };
+        if count > 0 {
+            view.offset = crate::layout::along(view.offset, stride, first);
+        }
+        view.normal()
+    }
+
+    /// The plan that writes the selected elements, broadcast to the shape of `dest`, to those that the view `dest`
+    /// selects from another array. All other elements of that array keep their values. So several results go straight
+    /// to their places in a larger one.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, View};
+    ///
+    /// // The second of three planes becomes the transpose of a matrix.
+    /// let plane = View::new(&[3, 2, 2])?.slice(&slice![1])?;
+    /// let plan = View::new(&[2, 2])?.transpose(&[1, 0])?.plan_into(&plane, DType::I32)?;
+    /// let mut planes = [0; 12];
+    /// plan.run_cpu(&[1, 2, 3, 4], None, &mut planes)?;
+    /// assert_eq!(planes, [0, 0, 0, 0, 1, 3, 2, 4, 0, 0, 0, 0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if the view cannot be broadcast to the shape of `dest`, or if `dest` selects an element
+    /// several times because it was broadcast.
+    pub fn plan_into(&self, dest: &Self, dtype: DType) -> Result<Plan, Error> {
+        let mut dims = dest.shape.iter().zip(&dest.strides);
+        if !dest.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
+            return Err(ViewError::Repeats {
+                shape: dest.shape.clone(),
+            }
+            .into());
+        }
+        Ok(Plan::of_update(
+            &self.broadcast_to(&dest.shape)?,
+            dest,
+            dtype,
+        ))
+    }
+}
+
+impl Backend {
+    /// Runs an assembly on host values.
+    pub(super) fn assemble<T: Element>(
+        &self,
+        assembly: &Assembly,
+        sources: &[&[T]],
+    ) -> Result<Array<T>, Error> {
+        let made = Array::collect(&assembly.shape, |result| {
+            #[cfg(feature = "gpu")]
+            if let Device::Gpu(_) = self.device
+                && assembly
+                    .pieces()
+                    .all(|(_, plan)| *self.device_for(plan) != Device::Cpu)
+            {
+                match self.assemble_on_device(assembly, sources, result) {
+                    Err(error) if self.may_fall_back(&error) => {}
+                    outcome => return outcome,
+                }
+            }
+            for (source, plan) in assembly.pieces() {
+                let source = T::as_bytes(sources[source]);
+                plan.run_on_threads(source, Indices::I32(&[]), result, self.threads)?;
+            }
+            Ok(())
+        });
+        made.map(|(array, ())| array)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn assemble_on_device<T: Element>(
+        &self,
+        assembly: &Assembly,
+        sources: &[&[T]],
+        result: &mut [u8],
+    ) -> Result<(), Error> {
+        let upload = |source: &&[T]| self.upload((*source, &[source.len()]));
+        let sources: Vec<Tensor> = sources.iter().map(upload).collect::<Result<_, _>>()?;
+        let sources: Vec<_> = sources.iter().collect();
+        Tensor::assemble(self, assembly, &sources)?.read(result)
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Gpu {
+    /// Runs an assembly on tensors.
+    pub(crate) fn assemble(
+        &self,
+        assembly: &Assembly,
+        sources: &[&crate::gpu::DeviceBytes],
+    ) -> Result<crate::gpu::DeviceBytes, Error> {
+        let dest = self
+            .opened()
+            .allocate(&assembly.shape, assembly.dtype.size())?;
+        let plans = assembly
+            .pieces()
+            .map(|(source, plan)| (sources[source], plan));
+        self.write_all(assembly.operation.name(), plans, &dest)?;
+        Ok(dest)
+    }
+}

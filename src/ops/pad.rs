@@ -1,0 +1,247 @@
+//! pad: an array with further positions at both ends of each dimension, filled with a constant, or with the elements
+//! near the ends. The semantics are those of TensorFlow 2.21's `tf.pad`, and of `numpy.pad` where TensorFlow has no such
+//! mode.
+
+use super::assembly::Run;
+use crate::{
+    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View,
+    error::AssemblyError, plan::Operation, shape,
+};
+
+/// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
+///
+/// | mode | result | `tf.pad`, `numpy.pad` |
+/// |---|---|---|
+/// | `Constant(0)` | `0 0 0 a b c d 0 0 0` | `CONSTANT`, `constant` |
+/// | `Edge` | `a a a a b c d d d d` | -, `edge` |
+/// | `Reflect` | `d c b a b c d c b a` | `REFLECT`, `reflect` |
+/// | `Symmetric` | `c b a a b c d d c b` | `SYMMETRIC`, `symmetric` |
+/// | `Wrap` | `b c d a b c d a b c` | -, `wrap` |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pad<T> {
+    /// A constant: a value for host values, a tensor of shape `[]` for tensors, and `()` for an [`Assembly`], where it
+    /// is source number 1.
+    Constant(T),
+    /// The nearest element of the array.
+    Edge,
+    /// The array, mirrored at its first and its last element. At most one position fewer than the dimension has is added
+    /// at an end, as in TensorFlow.
+    Reflect,
+    /// The array, mirrored before its first and after its last element. At most as many positions as the dimension has
+    /// are added at an end, as in TensorFlow.
+    Symmetric,
+    /// The array, repeated. At most as many positions as the dimension has are added at an end.
+    Wrap,
+}
+
+impl<T> Pad<T> {
+    fn mode(&self) -> Pad<()> {
+        match self {
+            Self::Constant(_) => Pad::Constant(()),
+            Self::Edge => Pad::Edge,
+            Self::Reflect => Pad::Reflect,
+            Self::Symmetric => Pad::Symmetric,
+            Self::Wrap => Pad::Wrap,
+        }
+    }
+}
+
+impl Pad<()> {
+    /// The positions of a dimension of `size` positions that lie at `to` to `to + count` of the result, before the
+    /// array or behind it.
+    fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<Run> {
+        let last = size.saturating_sub(1);
+        let (first, step) = match (self, before) {
+            (Self::Constant(()), _) => return None,
+            (Self::Edge, true) => (0, 0),
+            (Self::Edge, false) => (last, 0),
+            (Self::Reflect, true) => (count, -1),
+            (Self::Reflect, false) => (last.saturating_sub(1), -1),
+            (Self::Symmetric, true) => (count.saturating_sub(1), -1),
+            (Self::Symmetric, false) => (last, -1),
+            (Self::Wrap, true) => (size - count, 1),
+            (Self::Wrap, false) => (0, 1),
+        };
+        (count > 0).then_some(Run {
+            first,
+            step,
+            to,
+            count,
+        })
+    }
+
+    /// The most positions that are added at an end of a dimension of `size` positions, and what is done with them.
+    /// `None` if that is no number of positions.
+    fn most(self, size: usize) -> (Option<usize>, &'static str) {
+        match self {
+            Self::Constant(()) => (Some(usize::MAX), "filled"),
+            Self::Edge if size > 0 => (Some(usize::MAX), "repeated"),
+            Self::Edge => (Some(0), "repeated"),
+            Self::Reflect => (size.checked_sub(1), "reflected"),
+            Self::Symmetric => (Some(size), "mirrored"),
+            Self::Wrap => (Some(size), "wrapped"),
+        }
+    }
+}
+
+impl Assembly {
+    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` behind it. Source 0 is `x`, and
+    /// source 1 the constant, if there is one.
+    ///
+    /// ```
+    /// use wgslice::{options::Pad, Assembly, DType, View};
+    ///
+    /// let padded = Assembly::pad(&View::new(&[3])?, &[[2, 1]], Pad::Reflect, DType::I32)?;
+    /// let mut result = [0; 6];
+    /// padded.run_cpu(&[&[1, 2, 3]], &mut result)?;
+    /// assert_eq!(result, [3, 2, 1, 2, 3, 2]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`entries` if there is not a pair for each dimension, then `padding` if one is longer than
+    /// the mode allows); [`Error::ShapeTooLarge`].
+    pub fn pad(
+        x: &View,
+        paddings: &[[usize; 2]],
+        mode: Pad<()>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let rank = x.shape.len();
+        if paddings.len() != rank {
+            return Err(AssemblyError::Entries {
+                argument: "paddings",
+                found: paddings.len(),
+                rank,
+            }
+            .into());
+        }
+        for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
+            let (most, done) = mode.most(size);
+            let padding = padding[0].max(padding[1]);
+            // TensorFlow reflects no empty dimension, not even by nothing.
+            if most.is_none_or(|most| padding > most) {
+                return Err(AssemblyError::Padding {
+                    dimension,
+                    size,
+                    padding,
+                    most: most.unwrap_or(0),
+                    mode: done,
+                }
+                .into());
+            }
+        }
+        let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {
+            size.saturating_add(*before).saturating_add(*after)
+        };
+        let shape: Vec<usize> = x.shape.iter().zip(paddings).map(padded).collect();
+        shape::elements(&shape)?;
+        let mut assembly = Self::new(Operation::Pad, shape, dtype);
+        let runs = x
+            .shape
+            .iter()
+            .zip(paddings)
+            .map(|(&size, &[before, after])| {
+                let inside = Run {
+                    first: 0,
+                    step: 1,
+                    to: before,
+                    count: size,
+                };
+                let ends = [
+                    mode.run(size, before, 0, true),
+                    Some(inside),
+                    mode.run(size, after, before + size, false),
+                ];
+                ends.into_iter().flatten().collect()
+            });
+        assembly.put_runs(x, &runs.collect::<Vec<_>>());
+        if mode == Pad::Constant(()) {
+            assembly.put_borders(x, paddings);
+        }
+        Ok(assembly)
+    }
+
+    /// Adds the pieces around `x`, which are filled with the one element of source 1: two slabs for each dimension,
+    /// between those of the dimensions before it.
+    fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
+        let mut left = View::whole(self.shape());
+        for (d, (&size, &[before, after])) in x.shape.iter().zip(paddings).enumerate() {
+            for (first, count) in [(0, before), (before + size, after)] {
+                let slab = left.along(d, first, 1, count);
+                let constant = View {
+                    source: Vec::new(),
+                    offset: 0,
+                    strides: vec![0; slab.shape.len()],
+                    shape: slab.shape.clone(),
+                };
+                self.put(1, &constant, &slab);
+            }
+            left = left.along(d, before, 1, size);
+        }
+    }
+}
+
+impl Backend {
+    /// Pads host values: see [`Assembly::pad`].
+    ///
+    /// ```
+    /// use wgslice::{options::Pad, Backend};
+    ///
+    /// let padded = Backend::cpu().pad((&[1, 2], &[1, 2]), &[[0, 1], [1, 0]], Pad::Constant(9))?;
+    /// assert_eq!((padded.shape, padded.data), (vec![2, 3], vec![9, 1, 2, 9, 9, 9]));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Assembly::pad`]; [`Error::Length`]; or an error of the device.
+    pub fn pad<'a, T: Element>(
+        &self,
+        x: impl Into<ArrayRef<'a, T>>,
+        paddings: &[[usize; 2]],
+        mode: Pad<T>,
+    ) -> Result<Array<T>, Error> {
+        let (values, view) = x.into().memory("x")?;
+        let assembly = Assembly::pad(&view, paddings, mode.mode(), T::DTYPE)?;
+        match mode {
+            Pad::Constant(constant) => self.assemble(&assembly, &[&values, &[constant]]),
+            _ => self.assemble(&assembly, &[&values]),
+        }
+    }
+}
+
+impl Tensor {
+    /// Pads this tensor, in one submission: see [`Assembly::pad`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Assembly::pad`]; [`Error::Argument`] for a constant that is no scalar of this tensor's element type and
+    /// device; or an error of the device.
+    pub fn pad(&self, paddings: &[[usize; 2]], mode: Pad<&Self>) -> Result<Self, Error> {
+        self.view().pad(paddings, mode)
+    }
+}
+
+impl TensorView {
+    /// Pads the selection, as [`Tensor::pad`] does, without copying it first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::pad`].
+    pub fn pad(&self, paddings: &[[usize; 2]], mode: Pad<&Tensor>) -> Result<Tensor, Error> {
+        let x = self.tensor();
+        let mut sources = vec![x];
+        if let Pad::Constant(constant) = mode {
+            x.check_goes_with("constant", constant)?;
+            if !constant.shape().is_empty() {
+                let shape = constant.shape().to_vec();
+                return Err(AssemblyError::Constant { shape }.into());
+            }
+            sources.push(constant);
+        }
+        let assembly = Assembly::pad(self.view(), paddings, mode.mode(), self.dtype())?;
+        Tensor::assemble(&x.backend, &assembly, &sources)
+    }
+}

@@ -1,0 +1,97 @@
+use super::{Op, Operation, params::random_view};
+use crate::reference::{self, ReferenceError};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good, viewed},
+    random::{
+        Rng,
+        draw::{disturb, shape, tensor},
+    },
+    step::Step,
+    variant::{Run, Started},
+};
+use serde_json::Map;
+use wgslice::{Error, TensorView};
+
+/// Arrays one after the other along an axis, or stacked along a new one.
+#[derive(Clone, Debug)]
+pub struct Concat<'a> {
+    /// The tensors `x0`, `x1`, ...
+    pub arrays: Vec<&'a Tensor>,
+    /// The steps of the view of the first array, which is the whole array if they are empty.
+    pub view: Vec<Step>,
+    /// The axis.
+    pub axis: i64,
+    /// Whether the arrays are stacked.
+    pub stacks: bool,
+}
+
+impl<'a> Op<'a> for Concat<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let names = (0..case.tensors.len()).map(|number| format!("x{number}"));
+        let arrays = names.map(|name| case.tensor(&name));
+        Ok(Self {
+            arrays: arrays.collect::<Result<_, _>>()?,
+            view: case.arguments().steps("view")?,
+            axis: case.arguments().integer("axis")?,
+            stacks: case.op == Operation::Stack,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (first, rest) = self.arrays.split_first().unzip();
+        let first = first.map(|first| viewed(first, &self.view)).transpose()?;
+        let all = first.iter().chain(rest.into_iter().flatten().copied());
+        let all: Vec<_> = all.map(|x| (&x.shape[..], &x.data[..])).collect();
+        let joined = match self.stacks {
+            true => reference::stack(&all, self.axis),
+            false => reference::concat(&all, self.axis),
+        };
+        joined.map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let of = |(number, tensor): (usize, &&Tensor)| match number {
+            0 => run.view(tensor, &self.view),
+            _ => run.view(tensor, &[]),
+        };
+        let views: Vec<TensorView> = self
+            .arrays
+            .iter()
+            .enumerate()
+            .map(of)
+            .collect::<Result<_, _>>()?;
+        let views: Vec<_> = views.iter().collect();
+        let axis = isize::try_from(self.axis).unwrap_or(isize::MAX);
+        let joined = match self.stacks {
+            true => TensorView::stack(&views, axis),
+            false => TensorView::concat(&views, axis),
+        };
+        Ok(joined?.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let stacks = operation == Operation::Stack;
+        let source = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let first = random_view(rng, &source, &mut args);
+        let rank = first.len() + usize::from(stacks);
+        let axis = rng.usize(..rank);
+        let mut tensors = vec![tensor(rng, &source)];
+        for _ in 1..rng.usize(1..5) {
+            let mut sizes = first.clone();
+            if !stacks {
+                sizes[axis] = rng.usize(..8);
+            }
+            disturb(rng, &mut sizes);
+            tensors.push(tensor(rng, &sizes));
+        }
+        let from_end = if rng.bool() { rank as i64 } else { 0 };
+        let beyond = if rng.u8(..40) == 0 { 9 } else { 0 };
+        args.insert("axis".into(), (axis as i64 - from_end + beyond).into());
+        let mut case = Case::new(operation, [], args);
+        let named = tensors.into_iter().enumerate();
+        case.tensors = named.map(|(n, tensor)| (format!("x{n}"), tensor)).collect();
+        case
+    }
+}

@@ -1,0 +1,105 @@
+use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, PadMode, ReferenceError};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good},
+    random::{
+        Rng,
+        draw::{shape, tensor},
+    },
+    variant::{Run, Started},
+};
+use serde_json::{Map, json};
+use wgslice::{Error, options};
+
+/// An array with further positions around it.
+#[derive(Clone, Debug)]
+pub struct Pad<'a> {
+    /// The array.
+    pub params: Params<'a>,
+    /// The positions before and behind each dimension, in one list.
+    pub paddings: Vec<usize>,
+    /// What they hold.
+    pub mode: PadMode,
+    /// The constant of the mode `Constant`, a scalar.
+    pub constant: &'a Tensor,
+}
+
+const MODES: [(&str, PadMode); 5] = [
+    ("constant", PadMode::Constant),
+    ("edge", PadMode::Edge),
+    ("reflect", PadMode::Reflect),
+    ("symmetric", PadMode::Symmetric),
+    ("wrap", PadMode::Wrap),
+];
+
+impl Pad<'_> {
+    fn pairs(&self) -> Vec<[usize; 2]> {
+        self.paddings
+            .chunks(2)
+            .map(|pair| [pair[0], pair[1]])
+            .collect()
+    }
+}
+
+impl<'a> Op<'a> for Pad<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let arguments = case.arguments();
+        let mode = case.args.get("mode").and_then(|mode| mode.as_str());
+        let found = MODES.iter().find(|(name, _)| Some(*name) == mode);
+        Ok(Self {
+            params: Params::of(case)?,
+            paddings: arguments.sizes("paddings")?,
+            mode: found.map_or(PadMode::Constant, |(_, mode)| *mode),
+            constant: case.tensor("constant")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        let constant = self.constant.data.first().copied().unwrap_or_default();
+        let (values, shape) = (&params.data, &params.shape);
+        reference::pad(values, shape, &self.pairs(), self.mode, &constant).map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let constant = run.tensor(self.constant)?;
+        let mode = match self.mode {
+            PadMode::Constant => options::Pad::Constant(&constant),
+            PadMode::Edge => options::Pad::Edge,
+            PadMode::Reflect => options::Pad::Reflect,
+            PadMode::Symmetric => options::Pad::Symmetric,
+            PadMode::Wrap => options::Pad::Wrap,
+        };
+        Ok(self.params.on(run)?.pad(&self.pairs(), mode)?.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let params = random_view(rng, &source, &mut args);
+        let mode = MODES[rng.usize(..MODES.len())].0;
+        let mut paddings = Vec::new();
+        for &size in &params {
+            for _ in 0..2 {
+                paddings.push(match rng.u8(..30) {
+                    0 => size + 1,
+                    1..12 => 0,
+                    _ => rng
+                        .usize(..=size.min(4))
+                        .min(size.saturating_sub(usize::from(mode == "reflect"))),
+                });
+            }
+        }
+        if rng.u8(..40) == 0 {
+            paddings.extend([0, 0]);
+        }
+        args.insert("mode".into(), mode.into());
+        args.insert("paddings".into(), json!(paddings));
+        let tensors = [
+            ("params", tensor(rng, &source)),
+            ("constant", tensor(rng, &[])),
+        ];
+        Case::new(operation, tensors, args)
+    }
+}

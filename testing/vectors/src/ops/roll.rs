@@ -1,0 +1,73 @@
+use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, ReferenceError};
+use crate::{
+    case::{BadLine, Case},
+    oracle::{Answer, good},
+    random::{
+        Rng,
+        draw::{shape, tensor},
+    },
+    variant::{Run, Started},
+};
+use serde_json::{Map, json};
+use wgslice::Error;
+
+/// An array whose elements are moved along axes, and around the ends.
+#[derive(Clone, Debug)]
+pub struct Roll<'a> {
+    /// The array.
+    pub params: Params<'a>,
+    /// The positions by which elements move, for each axis.
+    pub shifts: Vec<i64>,
+    /// The axes.
+    pub axes: Vec<i64>,
+}
+
+impl<'a> Op<'a> for Roll<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            params: Params::of(case)?,
+            shifts: case.arguments().integers("shifts")?,
+            axes: case.arguments().integers("axes")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        let rolled = reference::roll(&params.data, &params.shape, &self.shifts, &self.axes)?;
+        Ok(good((params.shape, rolled)))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let axes = self
+            .axes
+            .iter()
+            .map(|&axis| isize::try_from(axis).unwrap_or(isize::MAX));
+        let axes: Vec<isize> = axes.collect();
+        Ok(self.params.on(run)?.roll(&self.shifts, &axes)?.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let rank = random_view(rng, &source, &mut args).len() as i64;
+        let beyond = i64::from(rng.u8(..30) == 0);
+        let count = rng.usize(..4);
+        let axes: Vec<i64> = (0..count)
+            .map(|_| rng.i64(-rank - beyond..rank + beyond))
+            .collect();
+        let mut shifts: Vec<i64> = (0..count)
+            .map(|_| match rng.u8(..30) {
+                0 => i64::MIN,
+                1 => i64::MAX,
+                _ => rng.i64(-20..20),
+            })
+            .collect();
+        if rng.u8(..40) == 0 {
+            shifts.push(1);
+        }
+        args.insert("shifts".into(), json!(shifts));
+        args.insert("axes".into(), json!(axes));
+        Case::new(operation, [("params", tensor(rng, &source))], args)
+    }
+}

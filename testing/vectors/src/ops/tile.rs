@@ -1,0 +1,80 @@
+use super::{Op, Operation, Params, params::random_view};
+use crate::reference::{self, ReferenceError};
+use crate::{
+    case::{BadLine, Case},
+    oracle::{Answer, good},
+    random::{
+        Rng,
+        draw::{shape, tensor},
+    },
+    variant::{Run, Started},
+};
+use serde_json::{Map, json};
+use wgslice::Error;
+
+/// Copies of an array, or of each of its positions along an axis.
+#[derive(Clone, Debug)]
+pub struct Tile<'a> {
+    /// The array.
+    pub params: Params<'a>,
+    /// The copies along each dimension or, with an axis, along that.
+    pub multiples: Vec<usize>,
+    /// The axis of `repeat`. `None` in `tile`.
+    pub axis: Option<i64>,
+}
+
+impl<'a> Op<'a> for Tile<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let repeats = case.op == Operation::Repeat;
+        Ok(Self {
+            params: Params::of(case)?,
+            multiples: case.arguments().sizes("multiples")?,
+            axis: repeats
+                .then(|| case.arguments().integer("axis"))
+                .transpose()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        let (values, shape) = (&params.data, &params.shape);
+        let tiled = match self.axis {
+            Some(axis) => reference::repeat(values, shape, self.multiples[0], axis),
+            None => reference::tile(values, shape, &self.multiples),
+        };
+        tiled.map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let params = self.params.on(run)?;
+        let tiled = match self.axis {
+            Some(axis) => params.repeat(
+                self.multiples[0],
+                isize::try_from(axis).unwrap_or(isize::MAX),
+            ),
+            None => params.tile(&self.multiples),
+        };
+        Ok(tiled?.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let params = random_view(rng, &source, &mut args);
+        let rank = params.len() as i64;
+        let count = if operation == Operation::Repeat {
+            1
+        } else {
+            params.len()
+        };
+        let mut multiples: Vec<usize> = (0..count).map(|_| rng.usize(..4)).collect();
+        if operation == Operation::Repeat {
+            let beyond = i64::from(rng.u8(..30) == 0);
+            args.insert("axis".into(), rng.i64(-rank - beyond..rank + beyond).into());
+        } else if rng.u8(..40) == 0 {
+            multiples.push(1);
+        }
+        args.insert("multiples".into(), json!(multiples));
+        Case::new(operation, [("params", tensor(rng, &source))], args)
+    }
+}

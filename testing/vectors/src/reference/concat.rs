@@ -1,0 +1,89 @@
+//! `concat` and `stack`: arrays one after the other along an axis.
+
+use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room};
+
+/// The shape and the values of arrays one after the other along `axis`. Each array is a shape and its values.
+///
+/// ```
+/// use wgslice_vectors::reference::concat;
+///
+/// let (shape, values) = concat(&[(&[2, 1], &["a", "b"]), (&[2, 2], &["c", "d", "e", "f"])], 1)?;
+/// assert_eq!((shape, values.concat()), (vec![2, 3], "acdbef".into()));
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
+pub fn concat<T: Clone>(
+    arrays: &[(&[usize], &[T])],
+    axis: i64,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    let first = first_of(arrays)?;
+    let axis = axis_of(axis, first.len())?;
+    for (shape, _) in arrays {
+        let differs = |d: usize| d != axis && shape[d] != first[d];
+        if shape.len() != first.len() || (0..first.len()).any(differs) {
+            return fail("array_shape", "arrays differ in more than the axis");
+        }
+    }
+    let mut shape = first.to_vec();
+    shape[axis] = arrays.iter().map(|(shape, _)| shape[axis]).sum();
+    let mut values = room(&shape)?;
+    for mut element in coordinates(&shape) {
+        for (shape, data) in arrays {
+            if element[axis] < shape[axis] {
+                values.push(at(data, shape, &element).clone());
+                break;
+            }
+            element[axis] -= shape[axis];
+        }
+    }
+    Ok((shape, values))
+}
+
+/// The shape and the values of arrays whose numbers are the positions of a new `axis`.
+///
+/// # Errors
+///
+/// `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
+pub fn stack<T: Clone>(
+    arrays: &[(&[usize], &[T])],
+    axis: i64,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    let first = first_of(arrays)?;
+    let axis = axis_of(axis, first.len() + 1)?;
+    if arrays.iter().any(|(shape, _)| *shape != first) {
+        return fail("array_shape", "arrays differ in shape");
+    }
+    let mut shape = first.to_vec();
+    shape.insert(axis, arrays.len());
+    let mut values = room(&shape)?;
+    for mut element in coordinates(&shape) {
+        let number = element.remove(axis);
+        values.push(at(arrays[number].1, first, &element).clone());
+    }
+    Ok((shape, values))
+}
+
+fn first_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], ReferenceError> {
+    for (shape, data) in arrays {
+        check_length("an array", data.len(), shape)?;
+    }
+    match arrays {
+        [] => fail("no_arrays", "there are no arrays"),
+        [(shape, _), ..] => Ok(shape),
+    }
+}
+
+/// The dimension that `axis` names in an array of this rank.
+pub(super) fn axis_of(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
+    let from_end = Indexing {
+        wrap: true,
+        clamp: false,
+    };
+    match from_end.resolve(axis, rank) {
+        Some(axis) => Ok(axis),
+        None => fail("axis", format!("axis {axis} of {rank} dimensions")),
+    }
+}

@@ -1,0 +1,90 @@
+//! `pad`: an array with further positions around it.
+
+use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+
+/// What `pad` adds: see `wgslice::options::Pad`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are TensorFlow's and NumPy's")]
+pub enum PadMode {
+    Constant,
+    Edge,
+    Reflect,
+    Symmetric,
+    Wrap,
+}
+
+/// The shape and the values of an array with `paddings[d][0]` positions before dimension d and `paddings[d][1]` behind
+/// it. In the mode `Constant` they hold `constant`.
+///
+/// ```
+/// use wgslice_vectors::reference::{PadMode, pad};
+///
+/// let letters = ["a", "b", "c"];
+/// let (_, values) = pad(&letters, &[3], &[[2, 2]], PadMode::Reflect, &"-")?;
+/// assert_eq!(values.concat(), "cbabcba");
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `entries`, `padding` or `too_large`.
+pub fn pad<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    paddings: &[[usize; 2]],
+    mode: PadMode,
+    constant: &T,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    if paddings.len() != shape.len() {
+        return fail(
+            "entries",
+            format!("{} paddings of {}", paddings.len(), show(shape)),
+        );
+    }
+    let mut padded = Vec::new();
+    for (&size, &[before, after]) in shape.iter().zip(paddings) {
+        let longest = before.max(after);
+        let allowed = match mode {
+            PadMode::Constant => true,
+            PadMode::Edge => size > 0 || longest == 0,
+            PadMode::Reflect => longest < size,
+            PadMode::Symmetric | PadMode::Wrap => longest <= size,
+        };
+        if !allowed {
+            return fail(
+                "padding",
+                format!("{size} positions are padded by {longest}"),
+            );
+        }
+        padded.push(before + size + after);
+    }
+    let mut result = room(&padded)?;
+    for element in coordinates(&padded) {
+        let mut place = Vec::new();
+        for ((&at, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
+            let (at, size) = (at as i64 - before as i64, size as i64);
+            let inside = (0..size).contains(&at);
+            place.push(match mode {
+                PadMode::Constant => Some(at).filter(|_| inside),
+                PadMode::Edge => Some(at.clamp(0, size - 1)),
+                PadMode::Reflect if at < 0 => Some(-at),
+                PadMode::Reflect if !inside => Some(2 * size - 2 - at),
+                PadMode::Symmetric if at < 0 => Some(-at - 1),
+                PadMode::Symmetric if !inside => Some(2 * size - 1 - at),
+                PadMode::Wrap => Some(at.rem_euclid(size)),
+                PadMode::Reflect | PadMode::Symmetric => Some(at),
+            });
+        }
+        let place: Option<Vec<usize>> = place
+            .into_iter()
+            .map(|at| at.map(|at| at as usize))
+            .collect();
+        result.push(
+            place
+                .map_or(constant, |place| at(values, shape, &place))
+                .clone(),
+        );
+    }
+    Ok((padded, result))
+}

@@ -1,0 +1,41 @@
+//! `roll`: moves elements along axes, and around the ends.
+
+use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
+
+/// The values of an array whose elements are moved by `shifts[i]` positions along each `axes[i]`.
+///
+/// ```
+/// use wgslice_vectors::reference::roll;
+///
+/// assert_eq!(roll(&["a", "b", "c"], &[3], &[1], &[0])?.concat(), "cab");
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `axis`, `shifts` or `too_large`.
+pub fn roll<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    shifts: &[i64],
+    axes: &[i64],
+) -> Result<Vec<T>, ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    if shape.is_empty() {
+        return fail("axis", "a scalar has no axis");
+    }
+    if shifts.len() != axes.len() {
+        return fail("shifts", "shift and axis must have the same size");
+    }
+    let axes = axes.iter().map(|&axis| axis_of(axis, shape.len()));
+    let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
+    let mut rolled = room(shape)?;
+    for mut element in coordinates(shape) {
+        for (&axis, &shift) in axes.iter().zip(shifts) {
+            let from = element[axis] as i128 - i128::from(shift);
+            element[axis] = from.rem_euclid(shape[axis] as i128) as usize;
+        }
+        rolled.push(at(values, shape, &element).clone());
+    }
+    Ok(rolled)
+}

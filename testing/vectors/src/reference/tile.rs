@@ -1,0 +1,65 @@
+//! `tile` and `repeat`: copies of an array, and of its positions.
+
+use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
+
+/// The shape and the values of `multiples[d]` copies of an array along each dimension d.
+///
+/// ```
+/// use wgslice_vectors::reference::tile;
+///
+/// assert_eq!(tile(&["a", "b"], &[2], &[2])?.1.concat(), "abab");
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `entries` or `too_large`.
+pub fn tile<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    multiples: &[usize],
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    if multiples.len() != shape.len() {
+        return fail("entries", "there must be a multiple for each dimension");
+    }
+    let tiled: Vec<usize> = shape
+        .iter()
+        .zip(multiples)
+        .map(|(size, n)| size * n)
+        .collect();
+    let mut result = room(&tiled)?;
+    for element in coordinates(&tiled) {
+        let place: Vec<usize> = element
+            .iter()
+            .zip(shape)
+            .map(|(at, size)| at % size)
+            .collect();
+        result.push(at(values, shape, &place).clone());
+    }
+    Ok((tiled, result))
+}
+
+/// The shape and the values of an array of whose positions along `axis` each comes `times` times.
+///
+/// # Errors
+///
+/// `data_length`, `axis` or `too_large`.
+pub fn repeat<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    times: usize,
+    axis: i64,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    let shape = if shape.is_empty() { &[1] } else { shape };
+    let axis = axis_of(axis, shape.len())?;
+    let mut longer = shape.to_vec();
+    longer[axis] *= times;
+    let mut result = room(&longer)?;
+    for mut element in coordinates(&longer) {
+        element[axis] /= times;
+        result.push(at(values, shape, &element).clone());
+    }
+    Ok((longer, result))
+}

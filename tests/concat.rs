@@ -1,0 +1,126 @@
+//! Edges of `concat`, `stack` and `split`. Golden vectors and random cases compare the first two on every device with the
+//! reference.
+
+use crate::harness::{devices, kind};
+use wgslice::{Assembly, Backend, DType, Tensor, TensorView, View, slice};
+
+fn views(shapes: &[&[usize]]) -> Vec<View> {
+    shapes
+        .iter()
+        .map(|shape| View::new(shape).unwrap())
+        .collect()
+}
+
+#[test]
+fn arrays_that_do_not_match_are_errors() {
+    for (shapes, axis, concat, stack) in [
+        (&[][..], 0, "no_arrays", "no_arrays"),
+        (&[&[][..], &[]], 0, "axis", ""),
+        (&[&[2], &[2]], 2, "axis", "axis"),
+        (&[&[2], &[2]], -3, "axis", "axis"),
+        (&[&[2], &[2]], isize::MIN, "axis", "axis"),
+        (&[&[2], &[3]], 0, "", "array_shape"),
+        (&[&[2, 3], &[2, 4]], 0, "array_shape", "array_shape"),
+        (&[&[2, 3], &[2]], 0, "array_shape", "array_shape"),
+    ] {
+        let made = [
+            (Assembly::concat(&views(shapes), axis, DType::F32), concat),
+            (Assembly::stack(&views(shapes), axis, DType::F32), stack),
+        ];
+        for (made, tag) in made {
+            let found = made.err().map_or("", |error| kind(&error));
+            assert_eq!(found, tag, "{shapes:?} along {axis}");
+        }
+    }
+    let long = views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
+    let error = Assembly::concat(&long, 0, DType::U8).unwrap_err();
+    assert!(error.to_string().contains("too many elements"), "{error}");
+    let error = Assembly::concat(&views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "array 1 has shape [2,4], which must be that of the first, [2,3] but for dimension 0, the axis"
+    );
+}
+
+#[test]
+fn parts_go_together_again() {
+    let values: Vec<u16> = (0..60).collect();
+    for device in devices() {
+        let x = device.backend.upload((&values, &[3, 4, 5])).unwrap();
+        for (axis, sizes) in [(0, &[1, 0, 2][..]), (1, &[3, 1]), (-1, &[2, 2, 1])] {
+            let parts = x.split(sizes, axis).unwrap();
+            let joined = TensorView::concat(&parts.iter().collect::<Vec<_>>(), axis).unwrap();
+            assert_eq!(joined.to_vec::<u16>().unwrap(), values, "{}", device.name);
+        }
+    }
+    let parts = Backend::cpu().split((&values, &[60]), &[59, 1], 0).unwrap();
+    assert_eq!((parts[0].data.len(), &parts[1].data[..]), (59, &[59][..]));
+    for (sizes, axis, tag) in [
+        (&[3, 2][..], 0, "split_sizes"),
+        (&[usize::MAX, 5], 0, "split_sizes"),
+        (&[4], 1, "axis"),
+    ] {
+        let error = View::new(&[4]).unwrap().split(sizes, axis).unwrap_err();
+        assert_eq!(kind(&error), tag, "{error}");
+    }
+}
+
+/// Host values take the same ways as tensors, and booleans, of which not every byte is one, too.
+#[test]
+fn host_values_are_put_together() {
+    for device in devices() {
+        let (a, b) = ((&[true, false], &[2]), (&[false, true], &[2]));
+        let both = device.backend.stack(&[a.into(), b.into()], 1).unwrap();
+        assert_eq!(both.shape, [2, 2]);
+        assert_eq!(both.data, [true, false, false, true], "{}", device.name);
+        let none = device
+            .backend
+            .concat(&[(&[0u8; 0], &[0, 3]).into()], 0)
+            .unwrap();
+        assert_eq!((none.shape, none.data), (vec![0, 3], vec![]));
+    }
+}
+
+#[test]
+fn tensors_of_other_types_and_devices_are_errors() {
+    let cpu = Backend::cpu();
+    let a = cpu.upload((&[1u8], &[1])).unwrap();
+    let b = cpu.upload((&[1u16], &[1])).unwrap();
+    let error = Tensor::concat(&[&a, &b], 0).unwrap_err();
+    assert_eq!(kind(&error), "dtype_mismatch");
+    for device in devices().iter().filter(|device| !device.backend.is_cpu()) {
+        let c = device.backend.upload((&[1u8], &[1])).unwrap();
+        let error = Tensor::stack(&[&a, &c], 0).unwrap_err();
+        assert_eq!(kind(&error), "device_mismatch");
+    }
+    let pair = Assembly::stack(&views(&[&[1], &[1]]), 0, DType::U8).unwrap();
+    let error = pair.run_cpu(&[&[1u8]], &mut [0; 2]).unwrap_err();
+    assert_eq!(kind(&error), "sources", "{error}");
+}
+
+/// A view is written into a view of a larger array, whose other elements keep their values.
+#[test]
+fn a_view_is_written_into_a_view() {
+    let x = View::new(&[3, 4]).unwrap();
+    let turned = x.transpose(&[1, 0]).unwrap();
+    let whole = View::new(&[2, 3, 5]).unwrap();
+    let dest = whole.slice(&slice![1, ..; -1, 1..]).unwrap();
+    let turned_dest = dest.transpose(&[1, 0]).unwrap();
+    let values: Vec<i32> = (1..=12).collect();
+    for (from, dest) in [(&x, &dest), (&turned, &turned_dest)] {
+        let plan = from.plan_into(dest, DType::I32).unwrap();
+        assert!(plan.is_in_place());
+        let mut result = [0; 30];
+        plan.run_cpu(&values, None, &mut result).unwrap();
+        let mut expected = [0; 30];
+        for (n, value) in values.iter().enumerate() {
+            expected[15 + (2 - n / 4) * 5 + 1 + n % 4] = *value;
+        }
+        assert_eq!(result, expected);
+    }
+    let repeated = View::new(&[4]).unwrap().broadcast_to(&[3, 4]).unwrap();
+    let error = x.plan_into(&repeated, DType::I32).unwrap_err();
+    assert_eq!(kind(&error), "repeats", "{error}");
+    let error = turned.plan_into(&dest, DType::I32).unwrap_err();
+    assert_eq!(kind(&error), "broadcast", "{error}");
+}

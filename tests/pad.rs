@@ -1,0 +1,56 @@
+//! Edges of `pad`. Golden vectors and random cases compare it on every device with the reference.
+
+use crate::harness::{devices, kind};
+use wgslice::{Assembly, Backend, DType, View, options::Pad};
+
+#[test]
+fn what_cannot_be_padded_is_an_error() {
+    for (shape, paddings, mode, tag) in [
+        (&[3][..], &[][..], Pad::Edge, "entries"),
+        (&[3], &[[0, 0], [0, 0]], Pad::Constant(()), "entries"),
+        (&[3], &[[2, 3]], Pad::Reflect, "padding"),
+        (&[0, 2], &[[0, 0], [0, 0]], Pad::Reflect, "padding"),
+        (&[3], &[[3, 4]], Pad::Symmetric, "padding"),
+        (&[3], &[[4, 0]], Pad::Wrap, "padding"),
+        (&[0], &[[0, 1]], Pad::Edge, "padding"),
+        (&[3], &[[2, 2]], Pad::Reflect, ""),
+        (&[0], &[[1, 1]], Pad::Constant(()), ""),
+        (&[], &[], Pad::Symmetric, ""),
+    ] {
+        let made = Assembly::pad(&View::new(shape).unwrap(), paddings, mode, DType::F32);
+        let found = made.err().map_or("", |error| kind(&error));
+        assert_eq!(found, tag, "{shape:?} by {paddings:?}, {mode:?}");
+    }
+    let x = View::new(&[3]).unwrap();
+    let error = Assembly::pad(&x, &[[3, 0]], Pad::Reflect, DType::F32).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "dimension 0 of 3 positions is padded by 3, but at most 2 can be reflected: pad less, or pad twice"
+    );
+    let error = Assembly::pad(&x, &[[usize::MAX, 1]], Pad::Edge, DType::F32).unwrap_err();
+    assert!(error.to_string().contains("too many elements"), "{error}");
+    let error = Assembly::pad(&x, &[[usize::MAX, 1]], Pad::Constant(()), DType::F32).unwrap_err();
+    assert!(error.to_string().contains("too many elements"), "{error}");
+}
+
+#[test]
+fn host_values_and_tensors_take_a_constant() {
+    for device in devices() {
+        let backend = &device.backend;
+        let padded = backend
+            .pad((&[1u8, 2], &[2]), &[[1, 2]], Pad::Constant(7))
+            .unwrap();
+        assert_eq!(padded.data, [7, 1, 2, 7, 7], "{}", device.name);
+        let x = backend.upload((&[1u8, 2], &[2])).unwrap();
+        let constant = backend.upload((&[7u8], &[])).unwrap();
+        let padded = x.pad(&[[0, 1]], Pad::Constant(&constant)).unwrap();
+        assert_eq!(padded.to_vec::<u8>().unwrap(), [1, 2, 7], "{}", device.name);
+        let error = x.pad(&[[0, 1]], Pad::Constant(&x)).unwrap_err();
+        assert_eq!(kind(&error), "constant");
+    }
+    let cpu = Backend::cpu();
+    let x = cpu.upload((&[1u8, 2], &[2])).unwrap();
+    let wide = cpu.upload((&[7u16], &[])).unwrap();
+    let error = x.pad(&[[0, 1]], Pad::Constant(&wide)).unwrap_err();
+    assert_eq!(kind(&error), "dtype_mismatch");
+}

@@ -1,0 +1,37 @@
+//! Edges of `roll`. Golden vectors and random cases compare it on every device with the reference.
+
+use crate::harness::kind;
+use wgslice::{Assembly, Backend, DType, View};
+
+#[test]
+fn axes_that_are_none_are_errors() {
+    for (shape, shifts, axes, tag) in [
+        (&[][..], &[][..], &[][..], "axis"),
+        (&[3], &[1, 2], &[0], "shifts"),
+        (&[3], &[1], &[1], "axis"),
+        (&[3], &[1], &[isize::MIN], "axis"),
+        (&[0, 3], &[1], &[0], ""),
+        (&[3], &[], &[], ""),
+    ] {
+        let rolled = Assembly::roll(&View::new(shape).unwrap(), shifts, axes, DType::F32);
+        let found = rolled.err().map_or("", |error| kind(&error));
+        assert_eq!(found, tag, "{shape:?} by {shifts:?} along {axes:?}");
+    }
+}
+
+/// Where TensorFlow takes shifts modulo 2^32.
+#[test]
+fn shifts_are_whole() {
+    let x = (&[1, 2, 3], &[3]);
+    for (shift, expected) in [
+        (1 << 62, [3, 1, 2]),
+        (i64::MIN, [3, 1, 2]),
+        (i64::MAX, [3, 1, 2]),
+        (-3_000_000_001, [2, 3, 1]),
+    ] {
+        let rolled = Backend::cpu().roll(x, &[shift], &[0]).unwrap();
+        let by = usize::try_from(shift.rem_euclid(3)).unwrap();
+        assert_eq!(rolled.data[by], 1);
+        assert_eq!(rolled.data, expected, "by {shift}");
+    }
+}

@@ -1,0 +1,37 @@
+//! Edges of `tile` and `repeat`. Golden vectors and random cases compare them on every device with the reference.
+
+use crate::harness::{devices, kind};
+use wgslice::{Assembly, DType, View};
+
+#[test]
+fn copies_that_do_not_fit_are_errors() {
+    let x = View::new(&[2, 3]).unwrap();
+    let tile = |multiples: &[usize]| Assembly::tile(&x, multiples, DType::F32);
+    assert_eq!(kind(&tile(&[2]).unwrap_err()), "entries");
+    let error = tile(&[usize::MAX, 2]).unwrap_err();
+    assert!(error.to_string().contains("too many elements"), "{error}");
+    let error = Assembly::repeat(&x, 2, 2, DType::F32).unwrap_err();
+    assert_eq!(kind(&error), "axis");
+    let error = Assembly::repeat(&x, usize::MAX, 0, DType::F32).unwrap_err();
+    assert!(error.to_string().contains("too many elements"), "{error}");
+    assert_eq!(tile(&[0, usize::MAX / 1024]).unwrap().pieces().count(), 0);
+}
+
+/// More dimensions than the shaders take at once, of which none can be joined.
+#[test]
+fn many_dimensions_are_tiled() {
+    for device in devices() {
+        let x = device
+            .backend
+            .upload((&[1u8, 2, 3, 4, 5, 6, 7, 8], &[2, 2, 2, 1, 1]))
+            .unwrap();
+        let tiled = x.tile(&[2, 2, 2, 2, 2]).unwrap().to_vec::<u8>().unwrap();
+        let expected = (0..256).map(|n: usize| {
+            let digit = |d: usize| n >> d & 1;
+            // The digits of the result, innermost first: both of ones, then place and copy of each dimension.
+            1 + digit(2) + 2 * digit(4) + 4 * digit(6)
+        });
+        let same = tiled.iter().map(|&value| usize::from(value)).eq(expected);
+        assert!(same, "{}: {tiled:?}", device.name);
+    }
+}
