@@ -21,7 +21,7 @@ use std::{
 #[cfg(feature = "gpu")]
 use crate::Gpu;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::cost::{CostModel, Estimate, Location};
+use crate::cost::{CostModel, Estimate};
 
 /// The device that runs operations: the CPU or one GPU.
 ///
@@ -272,7 +272,7 @@ impl Backend {
     /// on the device. `None` if the backend has no costs, or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
-        Some(costs.estimate(plan, Location::Host, Location::Host))
+        Some(costs.estimate(plan))
     }
 }
 

@@ -36,7 +36,7 @@ impl Combine {
     ];
 
     /// The name, such as `"add"`.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",
             Self::Sub => "sub",

@@ -5,10 +5,10 @@
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
-//! | fetch the data | from a device: bytes of all arguments / `readback` + `submission`; from the host, if an array is changed in place: 2 · its bytes / `cpu.bytes` | from the host: uploaded bytes / `upload` |
+//! | fetch the data | if an array is changed in place: 2 · its bytes / `cpu.bytes` | uploaded bytes / `upload` |
 //! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `cpu.far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `device.far_row` + `submission` |
-//! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
-//! | zero memory for the result | to the host: bytes of the result / `cpu.bytes`, or / `new_memory` for 32 MiB or more | to the host: the same |
+//! | deliver the result | | bytes of the result / `readback` |
+//! | zero memory for the result | bytes of the result / `cpu.bytes`, or / `new_memory` for 32 MiB or more | the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
@@ -26,32 +26,31 @@ use std::{fmt, time::Duration};
 /// machine. A backend [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
 ///
 /// ```
-/// use wgslice::{cost::{CostModel, Location}, slice, DType, Plan};
+/// use wgslice::{cost::CostModel, slice, DType, Plan};
 ///
 /// let costs = CostModel::HARDWARE;
 /// let plan = Plan::slice(&[4096, 4096], &slice![.., ..; -1], DType::F32)?;
 /// // Flipping an array once does not pay for the way to a GPU and back.
-/// assert!(costs.estimate(&plan, Location::Host, Location::Host).prefers_cpu());
-/// assert!(!costs.estimate(&plan, Location::Device, Location::Device).prefers_cpu());
+/// assert!(costs.estimate(&plan).prefers_cpu());
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CostModel {
     /// Rates within the memory of the host, on the CPU.
-    pub cpu: Throughput,
+    pub(crate) cpu: Throughput,
     /// Rates within the memory of the device.
-    pub device: Throughput,
+    pub(crate) device: Throughput,
     /// Bytes per second from the host to the device.
-    pub upload: f64,
+    pub(crate) upload: f64,
     /// Bytes per second from the device to the host.
-    pub readback: f64,
+    pub(crate) readback: f64,
     /// Bytes per second at which the host provides new memory: the system zeroes and maps each page when it is first
     /// written. Applies only to results of at least 32 MiB, because allocators reuse the memory of smaller results that
     /// were dropped.
-    pub new_memory: f64,
+    pub(crate) new_memory: f64,
     /// Seconds that a call on the CPU takes in addition to moving bytes.
-    pub call: f64,
+    pub(crate) call: f64,
     /// Seconds from an empty submission to its completion.
     pub submission: f64,
     /// Seconds to open a device and complete its first submission.
@@ -60,23 +59,13 @@ pub struct CostModel {
 
 /// The rates of moving bytes within one memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Throughput {
+pub(crate) struct Throughput {
     /// Bytes per second, read plus written.
-    pub bytes: f64,
+    bytes: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
-    pub row: f64,
+    row: f64,
     /// Replaces `row` if indices say where rows lie in an array of more than 32 MiB, which caches do not hold.
-    pub far_row: f64,
-}
-
-/// The memory that holds the data, or that is to hold a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Location {
-    /// Memory of the host.
-    Host,
-    /// Memory of the device.
-    Device,
+    far_row: f64,
 }
 
 /// The estimated time of an operation, in seconds.
@@ -168,8 +157,8 @@ impl CostModel {
         }
     }
 
-    /// Estimates the time of a plan whose arguments are in `from` and whose result is wanted in `to`.
-    pub fn estimate(&self, plan: &Plan, from: Location, to: Location) -> Estimate {
+    /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too.
+    pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [
             (self.cpu, plan.starts_on_cpu()),
@@ -185,32 +174,42 @@ impl CostModel {
         });
         cpu += self.call;
         device += self.submission;
-        match from {
-            Location::Host => {
-                device += plan.sent() / self.upload;
-                if plan.is_in_place() {
-                    // The CPU copies the array and changes the copy.
-                    cpu += 2.0 * result / self.cpu.bytes;
-                }
-            }
-            Location::Device => cpu += plan.held() / self.readback + self.submission,
+        device += plan.sent() / self.upload + result / self.readback;
+        if plan.is_in_place() {
+            // The CPU copies the array and changes the copy.
+            cpu += 2.0 * result / self.cpu.bytes;
         }
-        match to {
-            Location::Host => {
-                device += result / self.readback;
-                // A result smaller than [`NEW`] reuses memory of the process, which is zeroed before the operation
-                // writes to it.
-                let rate = if result < NEW {
-                    self.cpu.bytes
-                } else {
-                    self.new_memory
-                };
-                cpu += result / rate;
-                device += result / rate;
-            }
-            Location::Device => cpu += result / self.upload,
+        // A result smaller than [`NEW`] reuses memory of the process, which is zeroed before the operation writes to it.
+        let rate = if result < NEW {
+            self.cpu.bytes
+        } else {
+            self.new_memory
+        };
+        Estimate {
+            cpu: cpu + result / rate,
+            device: device + result / rate,
         }
-        Estimate { cpu, device }
+    }
+}
+
+/// Prints `the CPU moves 25.0 GB/s and takes 3ns for a row, the device 200.0 GB/s and 0ns, …`.
+impl fmt::Display for CostModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = |bytes: f64| bytes / 1e9;
+        let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        write!(
+            f,
+            "the CPU moves {:.1} GB/s and takes {:.1?} for a row, the device {:.1} GB/s and {:.1?}; upload {:.1} GB/s, \
+             readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
+            rate(self.cpu.bytes),
+            time(self.cpu.row),
+            rate(self.device.bytes),
+            time(self.device.row),
+            rate(self.upload),
+            rate(self.readback),
+            time(self.submission),
+            time(self.opening),
+        )
     }
 }
 
@@ -221,7 +220,6 @@ mod tests {
         DType,
         options::{Boxes, CropOptions, GatherOptions},
     };
-    use Location::{Device, Host};
 
     /// Rates for which the expected times are round numbers.
     const ROUND: CostModel = CostModel {
@@ -248,20 +246,11 @@ mod tests {
         // 1000 rows of 1000 bytes.
         let crop = plan(&[1000, 2000], ":, 500:1500");
         let (cpu, device) = (2e-3 + 1e-6 + 1e-6, 0.2e-3 + 1e-3);
-        for (from, to, cpu, device) in [
-            (Device, Device, cpu + 5e-3 + 0.5e-3, device),
-            (Host, Device, cpu + 0.5e-3, device + 0.5e-3),
-            (Device, Host, cpu + 5e-3 + 1e-3, device + 2e-3 + 1e-3),
-            (Host, Host, cpu + 1e-3, device + 0.5e-3 + 2e-3 + 1e-3),
-        ] {
-            let estimate = ROUND.estimate(&crop, from, to);
-            let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-            assert!(close(estimate.cpu, cpu), "{from:?} {to:?} {estimate:?}");
-            assert!(
-                close(estimate.device, device),
-                "{from:?} {to:?} {estimate:?}"
-            );
-        }
+        let estimate = ROUND.estimate(&crop);
+        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        assert!(close(estimate.cpu, cpu + 1e-3), "{estimate:?}");
+        let transferred = 0.5e-3 + 2e-3 + 1e-3;
+        assert!(close(estimate.device, device + transferred), "{estimate:?}");
     }
 
     #[test]
@@ -271,7 +260,7 @@ mod tests {
             let [near, far] = rows.map(|rows| {
                 let options = GatherOptions::default();
                 let gather = Plan::gather_nd(&[rows], &[1000, 1], options, DType::U8).unwrap();
-                ROUND.estimate(&gather, Host, Device).cpu
+                ROUND.estimate(&gather).cpu
             });
             far - near
         };
@@ -291,9 +280,9 @@ mod tests {
         let [lines, pixels] = [1.0, 0.0].map(|row| {
             let mut costs = ROUND;
             (costs.cpu.row, costs.device.row) = (row, 1.0 - row);
-            costs.estimate(&crop, Device, Device)
+            costs.estimate(&crop)
         });
-        let without = ROUND.estimate(&crop, Device, Device);
+        let without = ROUND.estimate(&crop);
         assert!((lines.cpu - without.cpu - 5.0 * 20.0).abs() < 1e-3);
         assert!((pixels.device - without.device - 5.0 * 20.0 * 30.0).abs() < 1e-3);
     }
@@ -302,31 +291,30 @@ mod tests {
     fn only_large_results_on_the_host_are_new_memory() {
         for (bytes, new) in [((32 << 20) - 1, false), (32 << 20, true)] {
             let plan = plan(&[bytes], "::-1");
-            let [host, device] = [Host, Device].map(|to| ROUND.estimate(&plan, Host, to));
-            let memory = if new {
-                ROUND.new_memory
-            } else {
-                ROUND.cpu.bytes
+            let costs = CostModel {
+                new_memory: ROUND.new_memory / 2.0,
+                ..ROUND
             };
-            let [read, new] = [ROUND.readback, memory].map(|rate| bytes as f64 / rate);
-            let sent = bytes as f64 / ROUND.upload;
-            let close = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
-            assert!(close(host.cpu - device.cpu, new - sent), "{bytes}");
-            assert!(close(host.device - device.device, read + new), "{bytes}");
+            let [slow, fast] = [costs, ROUND].map(|costs| costs.estimate(&plan));
+            let more = if new {
+                bytes as f64 / ROUND.new_memory
+            } else {
+                0.0
+            };
+            let close = |found: f64| (found - more).abs() < 1e-9;
+            assert!(close(slow.cpu - fast.cpu), "{bytes}");
+            assert!(close(slow.device - fast.device), "{bytes}");
         }
     }
 
     #[test]
-    fn data_on_a_device_stays_there_and_data_on_the_host_goes_there_if_it_pays() {
-        let prefers_cpu = |costs: &CostModel, plan: &Plan, place| {
-            costs.estimate(plan, place, place).prefers_cpu()
-        };
+    fn data_on_the_host_goes_to_a_device_if_it_pays() {
+        let prefers_cpu = |costs: &CostModel, plan: &Plan| costs.estimate(plan).prefers_cpu();
         let flip = plan(&[4096, 4096], ":, ::-1");
         let tiny = plan(&[16, 16], "1:");
         for plan in [&flip, &tiny] {
             for costs in [CostModel::HARDWARE, CostModel::SOFTWARE] {
-                assert!(prefers_cpu(&costs, plan, Host));
-                assert!(!prefers_cpu(&costs, plan, Device));
+                assert!(prefers_cpu(&costs, plan));
             }
         }
         // Scalars from a table of 4 MiB: few bytes are transferred, and the CPU takes additional time for each scalar.
@@ -344,13 +332,9 @@ mod tests {
             )
             .unwrap()
         };
-        assert!(!prefers_cpu(&costs, &scalars(10_000_000), Host));
-        assert!(prefers_cpu(&costs, &scalars(1000), Host));
-        assert!(prefers_cpu(
-            &CostModel::SOFTWARE,
-            &scalars(10_000_000),
-            Host
-        ));
+        assert!(!prefers_cpu(&costs, &scalars(10_000_000)));
+        assert!(prefers_cpu(&costs, &scalars(1000)));
+        assert!(prefers_cpu(&CostModel::SOFTWARE, &scalars(10_000_000)));
     }
 
     #[test]
@@ -358,7 +342,7 @@ mod tests {
         for upload in [0.0, -0.0, f64::NAN] {
             let costs = CostModel { upload, ..ROUND };
             for shape in [[1000, 1000], [0, 0]] {
-                let estimate = costs.estimate(&plan(&shape, "::-1"), Host, Host);
+                let estimate = costs.estimate(&plan(&shape, "::-1"));
                 assert!(estimate.prefers_cpu(), "{estimate}");
             }
         }

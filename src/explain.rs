@@ -58,7 +58,8 @@ impl Backend {
     /// use wgslice::{slice, Backend, DType, Plan};
     ///
     /// let plan = Plan::slice(&[3, 4], &slice![1..], DType::F32)?;
-    /// println!("{}", Backend::cpu().explain(&plan));
+    /// let explained = Backend::cpu().explain(&plan);
+    /// assert!(explained.ends_with("CPU: 32 bytes on 1 thread, pieces of 32 bytes by fixed moves"), "{explained}");
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain(&self, plan: &Plan) -> String {

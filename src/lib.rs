@@ -63,7 +63,7 @@ mod walk;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;
-pub use cpu::Indices;
+pub use cpu::{IndexElement, Indices};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
@@ -74,7 +74,7 @@ pub use part::Part;
 pub use pending::Pending;
 pub use plan::Plan;
 pub use report::Report;
-pub use spec::SliceSpec;
+pub use spec::items::SliceSpec;
 pub use tensor::{Tensor, TensorView};
 pub use view::View;
 /// The version of wgpu that this crate's interface uses.

@@ -111,7 +111,7 @@ impl Operation {
 ///
 /// | operation | constructor |
 /// |---|---|
-/// | slices | [`Plan::slice`], [`Plan::slice_block`], [`View::plan`](crate::View::plan) |
+/// | slices | [`Plan::slice`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
 /// | boxes of one size, each at its own position | [`Plan::crop`], [`View::crop`](crate::View::crop) |
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
@@ -313,7 +313,7 @@ impl Plan {
 
     /// Whether the plan is a slice or a view whose result is the source, byte for byte. Always false for other
     /// operations.
-    pub fn is_identity(&self) -> bool {
+    pub(crate) fn is_identity(&self) -> bool {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 

@@ -120,13 +120,6 @@ impl Tensor {
         Ok(self.make(&plan, None)?.0)
     }
 
-    /// [`Tensor::slice`] of a block, as in TensorFlow's `tf.slice`: `begin` is its first position, and `size` its size
-    /// in each dimension. The rules and errors are those of [`SliceSpec::block`], and errors of the device are possible
-    /// too.
-    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
-        self.slice(&SliceSpec::block(self.shape(), begin, size)?)
-    }
-
     /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of
     /// the result and live on the same device. If nothing else shares the memory of `dest`, the slice is written there:
     /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the work is submitted,

@@ -297,7 +297,7 @@ fn explanations_name_the_loop() {
     let line = |shape: &[usize], spec: &str, dtype| {
         let spec: SliceSpec = spec.parse().unwrap();
         let plan = Plan::slice(shape, &spec, dtype).unwrap();
-        plan.explain_cpu()
+        Backend::cpu().explain(&plan)
     };
     for (shape, spec, dtype, expected) in [
         (&[4, 6][..], "2:2", DType::U8, "nothing to move"),
@@ -342,10 +342,10 @@ fn explanations_name_the_loop() {
         DType::F32,
     )
     .unwrap();
-    let line = gather.explain_cpu();
+    let line = Backend::cpu().explain(&gather);
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
     let view = View::new(&[60, 50]).unwrap().transpose(&[1, 0]).unwrap();
-    let line = view.plan(DType::F16).explain_cpu();
+    let line = Backend::cpu().explain(&view.plan(DType::F16));
     assert!(
         line.ends_with("transposed pieces of 2 bytes in tiles"),
         "{line}"

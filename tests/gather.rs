@@ -15,6 +15,14 @@ fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
+/// The options of TensorFlow's `batch_gather` with indices of rank 2.
+const BATCH: GatherOptions = GatherOptions {
+    axis: None,
+    batch_dims: 1,
+    out_of_range: OutOfRange::Zero,
+    negative: NegativeIndex::OutOfRange,
+};
+
 fn along(axis: isize, batch_dims: isize) -> GatherOptions {
     GatherOptions {
         axis: Some(axis),
@@ -177,7 +185,7 @@ fn params_are_views() {
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
-    let how = How::Gather(GatherOptions::batch(2));
+    let how = How::Gather(BATCH);
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
@@ -245,24 +253,20 @@ fn batch_gather_stays_in_its_batch() {
     for backend in backends() {
         let params: Vec<i16> = (0..12).collect();
         let (array, report) = backend
-            .gather(
-                (&params, &[3, 4]),
-                (&[0i32, 4, -1][..], &[3, 1]),
-                GatherOptions::batch(2),
-            )
+            .gather((&params, &[3, 4]), (&[0i32, 4, -1][..], &[3, 1]), BATCH)
             .unwrap();
         assert_eq!((array.shape, array.data), (vec![3, 1], vec![0, 0, 0]));
         assert_eq!((report.out_of_range, report.first.unwrap().tuple), (2, 1));
         let table = backend.upload((&params, &[3, 4])).unwrap();
         let ids = backend.upload((&[3u32, 0, 1, 2, 2, 1], &[3, 2])).unwrap();
-        let gathered = table.gather(&ids, GatherOptions::batch(2)).unwrap().0;
+        let gathered = table.gather(&ids, BATCH).unwrap().0;
         assert_eq!(
             gathered.to_array::<i16>().unwrap().data,
             [3, 0, 5, 6, 10, 9]
         );
         let scalar = backend.upload((&[0i32], &[])).unwrap();
         assert_eq!(
-            kind(&table.gather(&scalar, GatherOptions::batch(0)).unwrap_err()),
+            kind(&table.gather(&scalar, BATCH).unwrap_err()),
             "batch_dims"
         );
     }

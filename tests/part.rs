@@ -8,9 +8,8 @@ use wgslice::{
     options::{GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
-use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
-    Call, Case, Expectation, Operation, Params, Tensor,
+    Call, Case, Expectation, Gathering, Operation, Tensor,
     random::{answered, case_of},
 };
 
@@ -33,25 +32,32 @@ struct Known {
     result: Tensor,
 }
 
-fn view(params: &Params<'_>) -> View {
-    let whole = View::new(&params.tensor.shape).unwrap();
+/// Plans a gather from a view. `plan` is given the view, the shape of the indices and the options.
+fn gather(
+    from: &Gathering<'_>,
+    axis: Option<i64>,
+    batch_dims: i64,
+    plan: impl FnOnce(&View, &[usize], GatherOptions) -> Result<Plan, Error>,
+) -> Option<(Plan, Option<Tensor>)> {
+    let whole = View::new(&from.tensor.shape).unwrap();
     let step = |view: View, step: &wgslice_vectors::Step| step.of_view(&view).unwrap();
-    params.view.iter().fold(whole, step)
-}
-
-fn policies(indexing: Indexing) -> (OutOfRange, NegativeIndex) {
-    (
-        if indexing.clamp {
+    let view = from.view.iter().fold(whole, step);
+    let options = GatherOptions {
+        axis: axis.map(|axis| axis.try_into().unwrap()),
+        batch_dims: batch_dims.try_into().unwrap(),
+        out_of_range: if from.indexing.clamp {
             OutOfRange::Clamp
         } else {
             OutOfRange::Zero
         },
-        if indexing.wrap {
+        negative: if from.indexing.wrap {
             NegativeIndex::Wrap
         } else {
             NegativeIndex::OutOfRange
         },
-    )
+    };
+    let plan = plan(&view, &from.indices.shape, options).ok()?;
+    Some((plan, Some(from.indices.clone())))
 }
 
 impl Known {
@@ -84,37 +90,19 @@ impl Known {
                 (view.ok()?.plan(dtype), None)
             }
             Call::GatherNd(call) => {
-                let (out_of_range, negative) = policies(call.indexing);
-                let options = GatherOptions {
-                    batch_dims: call.batch_dims.cast_signed(),
-                    out_of_range,
-                    negative,
-                    ..GatherOptions::default()
-                };
-                let plan = view(&call.params).gather_nd(&call.indices.shape, options, dtype);
-                (plan.ok()?, Some(call.indices.clone()))
+                let plan =
+                    |view: &View, indices: &_, options| view.gather_nd(indices, options, dtype);
+                gather(&call.from, None, call.batch_dims as i64, plan)?
             }
             Call::Gather(call) => {
-                let (out_of_range, negative) = policies(call.indexing);
-                let options = GatherOptions {
-                    axis: Some(call.axis.try_into().unwrap()),
-                    batch_dims: call.batch_dims.try_into().unwrap(),
-                    out_of_range,
-                    negative,
-                };
-                let plan = view(&call.params).gather(&call.indices.shape, options, dtype);
-                (plan.ok()?, Some(call.indices.clone()))
+                let plan = |view: &View, indices: &_, options| view.gather(indices, options, dtype);
+                gather(&call.from, Some(call.axis), call.batch_dims, plan)?
             }
             Call::GatherElements(call) => {
-                let (out_of_range, negative) = policies(call.indexing);
-                let options = GatherOptions {
-                    axis: Some(call.axis.try_into().unwrap()),
-                    out_of_range,
-                    negative,
-                    ..GatherOptions::default()
+                let plan = |view: &View, indices: &_, options| {
+                    view.gather_elements(indices, options, dtype)
                 };
-                let plan = view(&call.params).gather_elements(&call.indices.shape, options, dtype);
-                (plan.ok()?, Some(call.indices.clone()))
+                gather(&call.from, Some(call.axis), 0, plan)?
             }
             _ => panic!("{} has no parts", case.line),
         };
@@ -127,12 +115,10 @@ impl Known {
     }
 
     fn part(&self, ranges: &[Range<usize>]) -> Part {
-        let Some(indices) = &self.indices else {
-            return self.plan.part(ranges).unwrap();
-        };
-        let needed = self.plan.part_of_indices(ranges).unwrap();
-        let indices = cut(indices, &needed).data;
-        self.plan.part_with(ranges, Indices::I64(&indices)).unwrap()
+        let cut = |indices| cut(indices, &self.plan.part_of_indices(ranges).unwrap()).data;
+        let indices = self.indices.as_ref().map(cut);
+        let indices = indices.as_deref().map(Indices::I64);
+        self.plan.part(ranges, indices).unwrap()
     }
 
     /// Checks the part that gives a box of the result.
@@ -274,7 +260,7 @@ fn an_index_out_of_range_names_its_place_in_all_indices() {
     let ranges = [1..3, 2..4, 0..4];
     assert_eq!(plan.part_of_indices(&ranges).unwrap(), [1..3, 2..4]);
     let error = plan
-        .part_with(&ranges, Indices::I32(&[1, 2, 3, 10]))
+        .part(&ranges, Some(Indices::I32(&[1, 2, 3, 10])))
         .unwrap_err();
     let Error::OutOfRange(report) = error else {
         panic!("{error}")
@@ -285,7 +271,7 @@ fn an_index_out_of_range_names_its_place_in_all_indices() {
         (13, &[2, 3][..], &[10][..])
     );
     let part = plan
-        .part_with(&ranges, Indices::I32(&[4, 2, 3, 9]))
+        .part(&ranges, Some(Indices::I32(&[4, 2, 3, 9])))
         .unwrap();
     assert_eq!(
         (&part.source[..], &part.indices[..]),
@@ -303,16 +289,18 @@ fn a_box_outside_of_the_result_and_a_plan_without_parts_are_errors() {
         &[0..3, reversed],
         &[0..1, 0..1, 0..1],
     ] {
-        let error = plan.part(ranges).unwrap_err();
+        let error = plan.part(ranges, None).unwrap_err();
         assert_eq!(kind(&error), "box", "{error}");
     }
     let update = Plan::slice_update(&[4, 4], &slice![1..], &[3, 4], DType::U8).unwrap();
-    let error = update.part(&[0..2, 0..2]).unwrap_err();
+    let error = update.part(&[0..2, 0..2], None).unwrap_err();
     assert_eq!(kind(&error), "no_parts", "{error}");
     let gather = Plan::gather(&[4, 3], &[2], GatherOptions::default(), DType::U8).unwrap();
-    assert!(gather.part(&[0..2, 0..3]).is_err() && plan.part_of_indices(&[0..3, 0..4]).is_err());
+    assert!(
+        gather.part(&[0..2, 0..3], None).is_err() && plan.part_of_indices(&[0..3, 0..4]).is_err()
+    );
     let error = gather
-        .part_with(&[0..2, 0..3], Indices::I32(&[1]))
+        .part(&[0..2, 0..3], Some(Indices::I32(&[1])))
         .unwrap_err();
     assert!(
         matches!(

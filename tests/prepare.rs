@@ -437,8 +437,9 @@ fn buffers_of_the_caller_as_tensors() {
 #[test]
 fn a_device_with_what_is_wanted() {
     for adapter in adapters() {
-        let (features, limits) = (Gpu::wanted_features(&adapter), Gpu::wanted_limits(&adapter));
-        let gpu = request_device(&adapter, features, limits.clone()).unwrap();
+        let wanted = Gpu::wanted(&adapter);
+        let limits = wanted.required_limits.clone();
+        let gpu = request_device(&adapter, wanted.required_features, limits.clone()).unwrap();
         let own = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let plan = Plan::slice(&[1 << 16, 1 << 12], &slice![.., ..; -1], DType::F32).unwrap();
         assert_eq!(gpu.explain(&plan), own.explain(&plan));

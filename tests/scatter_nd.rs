@@ -6,7 +6,7 @@ use crate::harness::{
     scatter_everywhere,
 };
 use wgslice::{
-    Backend, DType, Error, Plan,
+    Backend, DType, Error, Indices, Plan,
     options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
@@ -374,7 +374,7 @@ fn halves_are_added_in_order() {
                 input.clone()
             };
             plan.unwrap()
-                .run_cpu_bytes(&updates, Some(indices[..].into()), &mut sums)
+                .run_cpu_bytes(&updates, Some(Indices::I64(&indices)), &mut sums)
                 .unwrap();
             scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
         }

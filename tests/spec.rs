@@ -210,7 +210,7 @@ fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
         new_axis_mask: 0b0011,
         shrink_axis_mask: 0b0111,
     };
-    let spec = SliceSpec::try_from(all).unwrap();
+    let spec = SliceSpec::try_from(&all).unwrap();
     let index = SliceItem::Index {
         index: 1,
         stride: 1,

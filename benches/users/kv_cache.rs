@@ -19,9 +19,9 @@ use std::{
     time::{Duration, Instant},
 };
 use wgpu::{
-    Adapter, Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor,
-    ComputePassDescriptor, Device, DeviceDescriptor, Features, Instance, InstanceDescriptor,
-    Limits, MapMode, PollType, Queue, RequestAdapterOptions,
+    Buffer, BufferDescriptor, BufferUsages, CommandEncoderDescriptor, ComputePassDescriptor,
+    Device, DeviceDescriptor, Instance, InstanceDescriptor, MapMode, PollType, Queue,
+    RequestAdapterOptions,
 };
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor, View,
@@ -98,26 +98,15 @@ fn along(axis: isize) -> GatherOptions {
 fn main() -> Result<(), Box<dyn Error>> {
     let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
-    for immediates in [false, true] {
-        let (device, queue) = open(&adapter, immediates)?;
-        println!("== immediates {immediates}");
+    for (name, wanted) in [
+        ("WebGPU's default limits", DeviceDescriptor::default()),
+        ("what wgslice wants", Gpu::wanted(&adapter)),
+    ] {
+        let (device, queue) = pollster::block_on(adapter.request_device(&wanted))?;
+        println!("== {name}");
         run(&device, &queue)?;
     }
     Ok(())
-}
-
-fn open(adapter: &Adapter, immediates: bool) -> Result<(Device, Queue), Box<dyn Error>> {
-    let (required_features, required_limits) = match immediates {
-        true => (Gpu::wanted_features(adapter), Gpu::wanted_limits(adapter)),
-        false => (Features::empty(), Limits::default()),
-    };
-    Ok(pollster::block_on(adapter.request_device(
-        &DeviceDescriptor {
-            required_features,
-            required_limits,
-            ..DeviceDescriptor::default()
-        },
-    ))?)
 }
 
 /// The blocks of the sequences, and what the cache should hold.

@@ -19,7 +19,7 @@ use std::{
 };
 use wgpu::{
     BindGroupDescriptor, BindGroupEntry, BindingResource, BufferDescriptor, BufferUsages,
-    ColorTargetState, CommandEncoder, Device, DeviceDescriptor, Extent3d, FragmentState, Instance,
+    ColorTargetState, CommandEncoder, Device, Extent3d, FragmentState, Instance,
     InstanceDescriptor, Operations, PollType, PrimitiveState, RenderPassColorAttachment,
     RenderPassDescriptor, RenderPipelineDescriptor, RequestAdapterOptions, ShaderModuleDescriptor,
     ShaderSource, TexelCopyBufferLayout, Texture, TextureDescriptor, TextureDimension,
@@ -134,11 +134,7 @@ fn middle(mut times: Vec<Duration>) -> (Duration, Duration) {
 fn main() -> Result<(), Box<dyn Error>> {
     let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
-    let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
-        required_features: Gpu::wanted_features(&adapter),
-        required_limits: Gpu::wanted_limits(&adapter),
-        ..DeviceDescriptor::default()
-    }))?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&Gpu::wanted(&adapter)))?;
     let gpu = Gpu::new(&device, &queue);
     let backend = Backend::from(gpu.clone());
     let n = N as usize;

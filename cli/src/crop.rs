@@ -67,8 +67,7 @@ pub(crate) fn run(global: &Global, args: &Crop) -> Result<ExitCode, Failure> {
     let job = Job {
         values: &[&args.input],
         indices: Some(&args.begins),
-        output: args.to.output(),
-        explain: args.to.explain,
+        to: &args.to,
         bad: "became zeros where they lie outside",
     };
     job.run(

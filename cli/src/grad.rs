@@ -32,8 +32,7 @@ pub(crate) fn run(global: &Global, args: &Grad) -> Result<ExitCode, Failure> {
     let job = Job {
         values: &[&args.dy],
         indices: None,
-        output: args.to.output(),
-        explain: args.to.explain,
+        to: &args.to,
         bad: "",
     };
     job.run(

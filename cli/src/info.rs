@@ -165,7 +165,7 @@ impl From<&wgslice::gpu::Candidate> for Adapter {
         use wgpu::DeviceType;
 
         let limits = candidate.adapter.limits();
-        let info = &candidate.info;
+        let info = candidate.adapter.get_info();
         Self {
             name: info.name.clone(),
             kind: match info.device_type {

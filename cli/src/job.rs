@@ -4,7 +4,7 @@
 //! plan, which refuses invalid arguments before a device is opened, and one runs the operation on tensors.
 
 use crate::{
-    args::Global,
+    args::{Global, To},
     device,
     failure::{Failure, Stopped},
     files::{self, Array, Indices, Writer},
@@ -12,7 +12,7 @@ use crate::{
     report::{Described, Run},
     times::{Stage, Times},
 };
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor};
 
 /// The inputs and the output of a command.
@@ -22,9 +22,7 @@ pub(crate) struct Job<'a> {
     /// has too.
     pub(crate) values: &'a [&'a str],
     pub(crate) indices: Option<&'a str>,
-    pub(crate) output: &'a Path,
-    /// Whether to describe the work without doing it.
-    pub(crate) explain: bool,
+    pub(crate) to: &'a To,
     /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
     pub(crate) bad: &'static str,
 }
@@ -80,7 +78,7 @@ impl Tensors {
 
 impl Job<'_> {
     /// Runs the job: `plan` on the shapes, then `work` on the tensors. If the device fails and the user did not choose
-    /// a device, the CPU does the work. With `explain`, the plan is described and no work is done.
+    /// a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
     pub(crate) fn run<M: Into<Made>>(
         self,
         global: &Global,
@@ -96,12 +94,12 @@ impl Job<'_> {
         let plan = plan(&read.shapes).map_err(Failure::refused(&context))?;
 
         let backend = device::open_for(global, &plan)?;
-        if self.explain {
+        if self.to.explain {
             print::line(backend.explain(&plan));
             return Ok(ExitCode::SUCCESS);
         }
         // An output that cannot be written is refused before the work.
-        let mut output = Writer::create(self.output, dtype, plan.shape())?;
+        let mut output = Writer::create(self.to.output(), dtype, plan.shape())?;
         let mut fallback = None;
         let mut made = self.make(read, &backend, &work, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
@@ -115,7 +113,7 @@ impl Job<'_> {
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
         times.measure(Stage::Write, || output.finish())?;
 
-        let mut run = Run::new(inputs, self.output, &shape, dtype, &backend, times);
+        let mut run = Run::new(inputs, self.to.output(), &shape, dtype, &backend, times);
         if let Some(report) = report {
             self.warn(&report);
             run = run.with_report(report);

@@ -5,7 +5,8 @@
 //! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice`, `slice_update`, `grad`, `gather` and the others of their names | one operation each |
+//! | `slice`, `slice_update`, `grad`, `crop` | one operation each |
+//! | `gather`, `scatter` | the operations of these names, also `-nd` and `-elements` |
 //! | `info`, `verify`, `bench` | one subcommand each |
 //! | `job` | the common part of subcommands on whole tensors |
 //! | `report` | the output of a run |
@@ -21,16 +22,13 @@ mod device;
 mod failure;
 mod files;
 mod gather;
-mod gather_elements;
-mod gather_nd;
 mod grad;
 mod info;
 mod job;
 mod print;
 mod progress;
 mod report;
-mod scatter_elements;
-mod scatter_nd;
+mod scatter;
 mod slice;
 mod slice_update;
 mod times;
@@ -44,12 +42,12 @@ use std::{env, path::Path, process::ExitCode};
 #[derive(Debug, Subcommand)]
 enum Command {
     Slice(slice::Slice),
-    GatherNd(gather_nd::GatherNd),
+    GatherNd(gather::GatherNd),
     Gather(gather::Gather),
-    GatherElements(gather_elements::GatherElements),
+    GatherElements(gather::GatherElements),
     Crop(crop::Crop),
-    ScatterNd(scatter_nd::ScatterNd),
-    ScatterElements(scatter_elements::ScatterElements),
+    ScatterNd(scatter::ScatterNd),
+    ScatterElements(scatter::ScatterElements),
     SliceUpdate(slice_update::SliceUpdate),
     Grad(grad::Grad),
     /// Show the adapters of this machine, their limits, and which would be used and why
@@ -67,12 +65,12 @@ impl Command {
     fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, args),
-            Self::GatherNd(args) => gather_nd::run(global, args),
-            Self::Gather(args) => gather::run(global, args),
-            Self::GatherElements(args) => gather_elements::run(global, args),
+            Self::GatherNd(args) => args.run(global),
+            Self::Gather(args) => args.run(global),
+            Self::GatherElements(args) => args.run(global),
             Self::Crop(args) => crop::run(global, args),
-            Self::ScatterNd(args) => scatter_nd::run(global, args),
-            Self::ScatterElements(args) => scatter_elements::run(global, args),
+            Self::ScatterNd(args) => args.run(global),
+            Self::ScatterElements(args) => args.run(global),
             Self::SliceUpdate(args) => slice_update::run(global, args),
             Self::Grad(args) => grad::run(global, args),
             Self::Info => info::run(global),

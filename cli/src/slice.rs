@@ -179,7 +179,7 @@ fn encoded(
     Integers(end): &Integers,
     strides: Option<&Integers>,
 ) -> Result<SliceSpec, Error> {
-    TfStridedSlice {
+    let encoded = TfStridedSlice {
         begin: begin.clone(),
         end: end.clone(),
         strides: strides.map_or_else(|| vec![1; begin.len()], |Integers(strides)| strides.clone()),
@@ -188,6 +188,6 @@ fn encoded(
         ellipsis_mask: TfStridedSlice::mask("ellipsis_mask", args.ellipsis_mask)?,
         new_axis_mask: TfStridedSlice::mask("new_axis_mask", args.new_axis_mask)?,
         shrink_axis_mask: TfStridedSlice::mask("shrink_axis_mask", args.shrink_axis_mask)?,
-    }
-    .try_into()
+    };
+    SliceSpec::try_from(&encoded)
 }

@@ -34,8 +34,7 @@ pub(crate) fn run(global: &Global, args: &SliceUpdate) -> Result<ExitCode, Failu
     let job = Job {
         values: &[&args.input, &args.value],
         indices: None,
-        output: args.to.output(),
-        explain: args.to.explain,
+        to: &args.to,
         bad: "",
     };
     job.run(

@@ -10,10 +10,7 @@ use crate::{
     gpu::{AdapterOptions, SoftwareAdapters},
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::{
-    Plan,
-    cost::{CostModel, Location},
-};
+use crate::{Plan, cost::CostModel};
 
 /// Constructors. See the table above.
 impl Backend {
@@ -126,7 +123,7 @@ impl Backend {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto_for_plan(plan: &Plan, options: &AdapterOptions) -> Self {
         let costs = CostModel::HARDWARE;
-        let mut estimate = costs.estimate(plan, Location::Host, Location::Host);
+        let mut estimate = costs.estimate(plan);
         estimate.device += costs.opening;
         let why = format!("for this work {estimate}, which has to be opened first");
         if estimate.prefers_cpu() {

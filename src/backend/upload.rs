@@ -61,11 +61,11 @@ impl Backend {
     }
 
     /// Uploads the elements that a view selects from host values, in one pass.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`], or an error of the device.
-    pub fn upload_view<T: Element>(&self, values: &[T], view: &View) -> Result<Tensor, Error> {
+    pub(crate) fn upload_view<T: Element>(
+        &self,
+        values: &[T],
+        view: &View,
+    ) -> Result<Tensor, Error> {
         let plan = view.plan(T::DTYPE);
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);

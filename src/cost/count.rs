@@ -61,15 +61,14 @@ impl Plan {
         array > CACHED
     }
 
-    /// The size of the index tuples in bytes. A plan does not know the type of its indices, so each index counts as a
-    /// 64-bit integer, the largest type.
-    fn indices(&self) -> f64 {
-        self.tuples()
-            .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)
-    }
-
-    /// The size in bytes of all arguments: the source, the index tuples, and the array that the plan changes in place.
-    pub(super) fn held(&self) -> f64 {
+    /// The number of bytes that are uploaded if a device runs the plan on host values: what a slice selects, and all
+    /// arguments of other operations. A plan does not know the type of its indices, so each index counts as a 64-bit
+    /// integer, the largest type.
+    pub(super) fn sent(&self) -> f64 {
+        if self.is_slice() {
+            let whole = Piece::whole(self);
+            return whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
+        }
         let changed = match self.is_in_place() {
             true => self.result_bytes(),
             false => 0,
@@ -77,13 +76,9 @@ impl Plan {
         (self.source_bytes() + changed) as f64 + self.indices()
     }
 
-    /// The number of bytes that are uploaded if a device runs the plan on host values.
-    pub(super) fn sent(&self) -> f64 {
-        if !self.is_slice() {
-            return self.held();
-        }
-        let whole = Piece::whole(self);
-        whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64)
+    fn indices(&self) -> f64 {
+        let integers = self.tuples().map_or(0, |tuples| tuples.integers());
+        integers as f64 * 8.0
     }
 }
 

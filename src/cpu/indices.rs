@@ -1,5 +1,7 @@
 //! Index tuples in the caller's memory.
 
+use crate::Element;
+
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Indices<'a> {
@@ -13,17 +15,12 @@ pub enum Indices<'a> {
 
 impl Indices<'_> {
     /// The number of integers: the number of tuples times the number of integers in a tuple.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::I32(indices) => indices.len(),
             Self::I64(indices) => indices.len(),
             Self::U32(indices) => indices.len(),
         }
-    }
-
-    /// Whether there are no indices.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The tuple with this number, if each tuple has `depth` integers.
@@ -37,14 +34,21 @@ impl Indices<'_> {
     }
 }
 
-macro_rules! indices {
+/// An element type of index tuples: `i32`, `i64` or `u32`.
+pub trait IndexElement: Element {
+    /// The tuples of these integers.
+    #[doc(hidden)]
+    fn indices(values: &[Self]) -> Indices<'_>;
+}
+
+macro_rules! index_elements {
     ($($integer:ty => $variant:ident),*) => {$(
-        impl<'a> From<&'a [$integer]> for Indices<'a> {
-            fn from(indices: &'a [$integer]) -> Self {
-                Self::$variant(indices)
+        impl IndexElement for $integer {
+            fn indices(values: &[Self]) -> Indices<'_> {
+                Indices::$variant(values)
             }
         }
     )*};
 }
 
-indices!(i32 => I32, i64 => I64, u32 => U32);
+index_elements!(i32 => I32, i64 => I64, u32 => U32);

@@ -44,7 +44,7 @@ mod strided_store;
 mod threads;
 mod transpose;
 
-pub use indices::Indices;
+pub use indices::{IndexElement, Indices};
 pub(crate) use threads::Threads;
 
 use crate::{
@@ -140,18 +140,6 @@ impl Plan {
     }
 
     /// Describes in one line how [`Plan::run_cpu`] moves the bytes on the CPU.
-    ///
-    /// ```
-    /// use wgslice::{slice, DType, Plan};
-    ///
-    /// let plan = Plan::slice(&[32, 200], &slice![4..20, 8..], DType::F32)?;
-    /// assert_eq!(plan.explain_cpu(), "12288 bytes on 1 thread, pieces of 768 bytes by memcpy");
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn explain_cpu(&self) -> String {
-        self.explain_on_threads(Threads::default())
-    }
-
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
         let zeros = match self.effect {
             Effect::Fill => self.result_bytes(),

@@ -64,7 +64,7 @@ pub(crate) enum ViewError {
     },
     /// A plan that the called method cannot cut into parts.
     #[error(
-        "a {operation} has no such parts: Plan::part takes slices and views, and Plan::part_with gathers"
+        "a {operation} has no such parts: Plan::part takes slices, views, and gathers with their indices"
     )]
     NoParts {
         /// The name of the operation.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 ///
 /// | to | call |
 /// |---|---|
-/// | use my program's own device | [`Gpu::new`], with [`Gpu::wanted_features`] and [`Gpu::wanted_limits`] |
+/// | use my program's own device | [`Gpu::new`], opened with what [`Gpu::wanted`] requests |
 /// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
 /// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
 /// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
@@ -63,10 +63,8 @@ impl Gpu {
     pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
-                label: Some("wgslice"),
-                required_features: Self::wanted_features(adapter),
                 required_limits: adapter.limits(),
-                ..Default::default()
+                ..Self::wanted(adapter)
             })
             .await
             .map_err(|error| Error::Device {
@@ -82,47 +80,33 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// The features of the adapter that this crate can use: pipeline caches. If your program opens the device, request them together with
-    /// [`Gpu::wanted_limits`]:
+    /// What this crate wants of a device that your program opens: the feature for pipeline caches, if the adapter has
+    /// it, and WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of
+    /// bindings, so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the
+    /// limit is the adapter's.
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
     ///
     /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
-    /// let (device, queue) = adapter
-    ///     .request_device(&wgpu::DeviceDescriptor {
-    ///         required_features: Gpu::wanted_features(adapter), // | your own
-    ///         required_limits: Gpu::wanted_limits(adapter),
-    ///         ..Default::default()
-    ///     })
-    ///     .await?;
+    /// let mut wanted = Gpu::wanted(adapter);
+    /// wanted.required_features |= wgpu::Features::TIMESTAMP_QUERY; // what your own program needs
+    /// let (device, queue) = adapter.request_device(&wanted).await?;
     /// let gpu = Gpu::new(&device, &queue);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
-        adapter.features() & wgpu::Features::PIPELINE_CACHE
-    }
-
-    /// WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of bindings,
-    /// so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the limit is the adapter's.
-    ///
-    /// ```no_run
-    /// use wgslice::{wgpu, Gpu};
-    ///
-    /// # fn example(adapter: &wgpu::Adapter) {
-    /// let limits = wgpu::Limits {
-    ///     max_bindings_per_bind_group: 8, // what your own program needs
-    ///     ..Gpu::wanted_limits(adapter)
-    /// };
-    /// # }
-    /// ```
-    pub fn wanted_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+    pub fn wanted(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let allowed = adapter.limits();
-        wgpu::Limits {
-            max_buffer_size: allowed.max_buffer_size,
-            max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
-            ..wgpu::Limits::default().or_worse_values_from(&allowed)
+        wgpu::DeviceDescriptor {
+            label: Some("wgslice"),
+            required_features: adapter.features() & wgpu::Features::PIPELINE_CACHE,
+            required_limits: wgpu::Limits {
+                max_buffer_size: allowed.max_buffer_size,
+                max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
+                ..wgpu::Limits::default().or_worse_values_from(&allowed)
+            },
+            ..Default::default()
         }
     }
 }

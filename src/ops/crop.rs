@@ -14,12 +14,12 @@
 //! for a second index tensor.
 
 use super::{
-    index::{IndexType, OutOfRange, Policy},
+    index::{OutOfRange, Policy},
     indexed::{indexed, kept},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, SliceSpec,
-    Tensor, TensorView, View,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report,
+    SliceSpec, Tensor, TensorView, View,
     backend::Inputs,
     error::CropError,
     plan::{IndexTensor, Operation},
@@ -119,17 +119,13 @@ impl View {
     pub fn crop(&self, boxes: Boxes, options: &CropOptions, dtype: DType) -> Result<Plan, Error> {
         check(&self.shape, boxes, options)?;
         let dims = options.sizes.len();
-        let indices = IndexTensor {
-            shape: vec![boxes.count, boxes.depth(dims)],
-            tuple_dims: 1,
-            index: IndexType::I32,
-            target: Some(self.shape.clone()),
-            policy: Policy {
-                out_of_range: options.out_of_range,
-                ..Policy::default()
-            },
+        let tuples = [boxes.count, boxes.depth(dims)];
+        shape::elements(&tuples)?;
+        let policy = Policy {
+            out_of_range: options.out_of_range,
+            ..Policy::default()
         };
-        shape::elements(&indices.shape)?;
+        let indices = IndexTensor::of(&tuples, 1, policy);
         // Without box indices, box n lies in item n. Otherwise the tuple says where the item begins.
         let (item, first) = match boxes.box_indices {
             true => (0, 1),
@@ -153,14 +149,8 @@ impl View {
             }
         });
         let items = indexed(self, 0..first, 0);
-        Plan::of_gather(
-            Operation::Crop,
-            self,
-            walked.collect(),
-            items.chain(cropped).collect(),
-            indices,
-            dtype,
-        )
+        let coordinates = items.chain(cropped);
+        Plan::of_gather(Operation::Crop, self, walked, coordinates, indices, dtype)
     }
 }
 
@@ -186,19 +176,14 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    pub fn crop<'a, T, I>(
+    pub fn crop<'a, T: Element, I: IndexElement + From<bool>>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
         begins: impl Into<ArrayRef<'a, I>>,
         box_indices: Option<ArrayRef<'a, I>>,
         flips: Option<ArrayRef<'a, bool>>,
         options: &CropOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element + From<bool>,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         let (x, view) = x.into().memory("x")?;
         let (begins, shape) = begins.into().row_major("begins", self)?;
         let items = box_indices.map(|items| items.row_major("box_indices", self));
@@ -228,7 +213,7 @@ impl Backend {
             tuples.extend(flips.map(|&flip| I::from(flip)));
         }
         let inputs = Inputs {
-            indices: Some(Indices::from(&tuples)),
+            indices: Some(I::indices(&tuples)),
             ..Inputs::of(&x)
         };
         self.run(&plan, inputs)

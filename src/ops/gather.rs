@@ -9,11 +9,11 @@
 //! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
 
 use super::{
-    index::{IndexType, NegativeIndex, OutOfRange, Policy},
+    index::{NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     TensorView, View,
     error::GatherError,
     plan::{IndexTensor, Operation},
@@ -47,25 +47,6 @@ impl GatherOptions {
         Policy {
             out_of_range: self.out_of_range,
             negative: self.negative,
-        }
-    }
-    /// The options of `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
-    /// are batch dimensions, and the dimension of `params` after them is indexed. An index beyond its batch is out of
-    /// range, whereas TensorFlow reads from the neighbouring batch.
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, DType, Plan};
-    ///
-    /// let plan = Plan::gather(&[8, 100, 3], &[8, 5], GatherOptions::batch(2), DType::F32)?;
-    /// assert_eq!(plan.shape(), [8, 5, 3]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn batch(indices_rank: usize) -> Self {
-        Self {
-            // No rank exceeds isize::MAX. A scalar has no last dimension: `batch_dims` becomes -1, which planning
-            // refuses.
-            batch_dims: indices_rank.cast_signed().saturating_sub(1),
-            ..Self::default()
         }
     }
 }
@@ -123,21 +104,8 @@ impl View {
             .chain(added(&indices[batch_dims..]))
             .chain(kept(self, axis + 1..self.shape.len()));
         let coordinates = indexed(self, axis..axis + 1, 0);
-        let indices = IndexTensor {
-            shape: indices.to_vec(),
-            tuple_dims: indices.len(),
-            index: IndexType::I32,
-            target: Some(self.shape.clone()),
-            policy: options.policy(),
-        };
-        Plan::of_gather(
-            Operation::Gather,
-            self,
-            dims.collect(),
-            coordinates.collect(),
-            indices,
-            dtype,
-        )
+        let indices = IndexTensor::of(indices, indices.len(), options.policy());
+        Plan::of_gather(Operation::Gather, self, dims, coordinates, indices, dtype)
     }
 }
 
@@ -158,17 +126,12 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`].
-    pub fn gather<'a, T, I>(
+    pub fn gather<'a, T: Element, I: IndexElement>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         self.gather_by(params, indices, |params, indices| {
             params.gather(indices, options, T::DTYPE)
         })

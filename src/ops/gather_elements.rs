@@ -9,9 +9,9 @@
 //! This is ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` for arrays that need no broadcast.
 //! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
-use super::{gather::GatherOptions, index::IndexType, indexed::indexed};
+use super::{gather::GatherOptions, indexed::indexed};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     TensorView, View,
     error::GatherError,
     plan::{IndexTensor, Operation},
@@ -69,18 +69,12 @@ impl View {
             false => Dim::own(size, stride),
         });
         let coordinates = indexed(self, axis..axis + 1, 0);
-        let indices = IndexTensor {
-            shape: indices.to_vec(),
-            tuple_dims: indices.len(),
-            index: IndexType::I32,
-            target: Some(self.shape.clone()),
-            policy: options.policy(),
-        };
+        let indices = IndexTensor::of(indices, indices.len(), options.policy());
         Plan::of_gather(
             Operation::GatherElements,
             self,
-            dims.collect(),
-            coordinates.collect(),
+            dims,
+            coordinates,
             indices,
             dtype,
         )
@@ -106,17 +100,12 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`].
-    pub fn gather_elements<'a, T, I>(
+    pub fn gather_elements<'a, T: Element, I: IndexElement>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         self.gather_by(params, indices, |params, indices| {
             params.gather_elements(indices, options, T::DTYPE)
         })

@@ -13,11 +13,10 @@
 
 use super::{
     gather::GatherOptions,
-    index::IndexType,
     indexed::{added, batch, indexed, kept},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     TensorView, View,
     backend::Inputs,
     error::GatherError,
@@ -83,21 +82,8 @@ impl View {
             .chain(added(&tuple_dims[batch_dims..]))
             .chain(kept(self, end..self.shape.len()));
         let coordinates = indexed(self, batch_dims..end, 0);
-        let indices = IndexTensor {
-            shape: indices.to_vec(),
-            tuple_dims: tuple_dims.len(),
-            index: IndexType::I32,
-            target: Some(self.shape.clone()),
-            policy: options.policy(),
-        };
-        Plan::of_gather(
-            Operation::GatherNd,
-            self,
-            dims.collect(),
-            coordinates.collect(),
-            indices,
-            dtype,
-        )
+        let indices = IndexTensor::of(indices, tuple_dims.len(), options.policy());
+        Plan::of_gather(Operation::GatherNd, self, dims, coordinates, indices, dtype)
     }
 }
 
@@ -120,38 +106,28 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    pub fn gather_nd<'a, T, I>(
+    pub fn gather_nd<'a, T: Element, I: IndexElement>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         self.gather_by(params, indices, |params, indices| {
             params.gather_nd(indices, options, T::DTYPE)
         })
     }
 
     /// Gathers host values. `plan` plans the gather, given the view of params and the shape of the indices.
-    pub(super) fn gather_by<'a, T, I>(
+    pub(super) fn gather_by<'a, T: Element, I: IndexElement>(
         &self,
         params: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         let (params, view) = params.into().memory("params")?;
         let (indices, shape) = indices.into().row_major("indices", self)?;
         let inputs = Inputs {
-            indices: Some(Indices::from(&*indices)),
+            indices: Some(I::indices(&indices)),
             ..Inputs::of(&params)
         };
         self.run(&plan(&view, &shape)?, inputs)

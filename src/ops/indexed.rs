@@ -16,6 +16,7 @@
 
 use crate::{
     DType, Error, Plan, View,
+    ops::index::{IndexType, Policy},
     plan::{Effect, IndexTensor, Operation},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
@@ -52,24 +53,39 @@ fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isi
     sizes.iter().copied().zip(strides.iter().copied())
 }
 
+impl IndexTensor {
+    /// The index tensor of this shape, whose first `tuple_dims` dimensions number the tuples, which point into the
+    /// plan's destination.
+    pub(crate) fn of(shape: &[usize], tuple_dims: usize, policy: Policy) -> Self {
+        Self {
+            shape: shape.to_vec(),
+            tuple_dims,
+            target: None,
+            policy,
+            index: IndexType::I32,
+        }
+    }
+}
+
 impl Plan {
     /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions `dims`,
     /// which are those of the result, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
         params: &View,
-        dims: Vec<Dim>,
-        coordinates: Vec<Coordinate>,
+        dims: impl Iterator<Item = Dim>,
+        coordinates: impl Iterator<Item = Coordinate>,
         indices: IndexTensor,
         dtype: DType,
     ) -> Result<Self, Error> {
+        let dims: Vec<_> = dims.collect();
         let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
         let walk = match shape::elements(&shape)? {
             0 => None,
             _ => {
                 let mut walk = Walk::strided(dtype.size(), params.offset.cast_signed(), 0, dims);
                 walk.in_order();
-                walk.coordinates = coordinates;
+                walk.coordinates = coordinates.collect();
                 walk.columns = indices.shape[indices.tuple_dims..].iter().product();
                 walk.counts = true;
                 walk.reduce(MAX_UNIT);
@@ -83,7 +99,10 @@ impl Plan {
             source: params.source.clone(),
             walk,
             effect: Effect::Make,
-            indices: Some(indices),
+            indices: Some(IndexTensor {
+                target: Some(params.shape.clone()),
+                ..indices
+            }),
         })
     }
 }

@@ -12,11 +12,10 @@
 
 use super::{
     gather_elements::check_axis,
-    index::IndexType,
     scatter_nd::{Combine, ScatterOptions, scattering},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     error::ScatterError,
     plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
@@ -96,13 +95,7 @@ impl Plan {
                 dtype,
                 options,
             }),
-            indices: Some(IndexTensor {
-                shape: indices.to_vec(),
-                tuple_dims: indices.len(),
-                index: IndexType::I32,
-                target: None,
-                policy: options.policy(),
-            }),
+            indices: Some(IndexTensor::of(indices, indices.len(), options.policy())),
         })
     }
 }
@@ -127,18 +120,13 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`].
-    pub fn scatter_elements<'a, T, I>(
+    pub fn scatter_elements<'a, T: Element, I: IndexElement>(
         &self,
         tensor: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         updates: impl Into<ArrayRef<'a, T>>,
         options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
             check_updates(indices, updates)?;
             Plan::scatter_elements(shape, indices, options, T::DTYPE)

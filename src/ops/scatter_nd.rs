@@ -24,10 +24,10 @@
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    ops::{check_used, index::IndexType},
+    ops::check_used,
     options::{NegativeIndex, OutOfRange},
     plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     shape,
@@ -218,13 +218,7 @@ impl Plan {
                 dtype,
                 options,
             }),
-            indices: Some(IndexTensor {
-                shape: indices.to_vec(),
-                tuple_dims,
-                index: IndexType::I32,
-                target: None,
-                policy: options.policy(),
-            }),
+            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy())),
         })
     }
 }
@@ -248,23 +242,18 @@ impl Backend {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
-    pub fn scatter_nd<'a, T, I>(
+    pub fn scatter_nd<'a, T: Element, I: IndexElement>(
         &self,
         shape: &[usize],
         indices: impl Into<ArrayRef<'a, I>>,
         updates: impl Into<ArrayRef<'a, T>>,
         options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         let (indices, indices_shape) = indices.into().row_major("indices", self)?;
         let (updates, updates_shape) = updates.into().row_major("updates", self)?;
         let plan = Plan::scatter_nd(shape, &indices_shape, &updates_shape, options, T::DTYPE)?;
         let inputs = Inputs {
-            indices: Some(Indices::from(&*indices)),
+            indices: Some(I::indices(&indices)),
             ..Inputs::of(&updates)
         };
         self.run(&plan, inputs)
@@ -284,42 +273,32 @@ impl Backend {
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn tensor_scatter_nd<'a, T, I>(
+    pub fn tensor_scatter_nd<'a, T: Element, I: IndexElement>(
         &self,
         tensor: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         updates: impl Into<ArrayRef<'a, T>>,
         options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
             Plan::tensor_scatter_nd(shape, indices, updates, options, T::DTYPE)
         })
     }
 
     /// Scatters into a copy of `tensor`. `plan` plans the scatter, given the shapes of tensor, indices and updates.
-    pub(super) fn scatter_by<'a, T, I>(
+    pub(super) fn scatter_by<'a, T: Element, I: IndexElement>(
         &self,
         tensor: impl Into<ArrayRef<'a, T>>,
         indices: impl Into<ArrayRef<'a, I>>,
         updates: impl Into<ArrayRef<'a, T>>,
         plan: impl FnOnce(&[usize], &[usize], &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(Array<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        for<'b> Indices<'b>: From<&'b [I]>,
-    {
+    ) -> Result<(Array<T>, Report), Error> {
         let (tensor, shape) = tensor.into().row_major("tensor", self)?;
         let (indices, indices_shape) = indices.into().row_major("indices", self)?;
         let (updates, updates_shape) = updates.into().row_major("updates", self)?;
         let inputs = Inputs {
             source: &updates,
-            indices: Some(Indices::from(&*indices)),
+            indices: Some(I::indices(&indices)),
             dest: Some(&tensor),
         };
         self.run(&plan(&shape, &indices_shape, &updates_shape)?, inputs)

@@ -4,10 +4,7 @@
 //! negative size is -1, which reaches to the end of the dimension. A valid block becomes a [`SliceSpec`] and needs no
 //! map or shader of its own.
 
-use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, error::SpecError,
-    spec::SliceItem,
-};
+use crate::{Error, SliceSpec, error::SpecError, spec::SliceItem};
 
 /// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
@@ -17,10 +14,12 @@ impl SliceSpec {
     /// have one entry for each dimension. If an entry of `size` is -1, the block reaches to the end of that dimension.
     ///
     /// ```
-    /// use wgslice::SliceSpec;
+    /// use wgslice::{Backend, SliceSpec};
     ///
-    /// let block = SliceSpec::block(&[4, 6], &[1, 2], &[2, -1])?;
-    /// assert_eq!(block.to_string(), "1:3, 2:6");
+    /// let block = SliceSpec::block(&[2, 3], &[0, 1], &[-1, 2])?;
+    /// assert_eq!(block.to_string(), "0:2, 1:3");
+    /// let array = Backend::cpu().slice((&[1, 2, 3, 4, 5, 6], &[2, 3]), &block)?;
+    /// assert_eq!((array.shape, array.data), (vec![2, 2], vec![2, 3, 5, 6]));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -48,55 +47,6 @@ impl SliceSpec {
             })
         });
         items.collect()
-    }
-}
-
-impl Backend {
-    /// Copies the block of `size` at position `begin`, as TensorFlow's `tf.slice` does: [`Backend::slice`] with the
-    /// rules and errors of [`SliceSpec::block`].
-    ///
-    /// ```
-    /// use wgslice::Backend;
-    ///
-    /// let block = Backend::cpu().slice_block((&[1, 2, 3, 4, 5, 6], &[2, 3]), &[0, 1], &[-1, 2])?;
-    /// assert_eq!((block.shape, block.data), (vec![2, 2], vec![2, 3, 5, 6]));
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn slice_block<'a, T: Element>(
-        &self,
-        input: impl Into<ArrayRef<'a, T>>,
-        begin: &[i64],
-        size: &[i64],
-    ) -> Result<Array<T>, Error> {
-        let input = input.into();
-        let spec = SliceSpec::block(input.shape(), begin, size)?;
-        self.slice(input, &spec)
-    }
-}
-
-impl Plan {
-    /// Plans `tf.slice`: the block of `size` at position `begin` of an input of this shape, as in [`SliceSpec::block`].
-    ///
-    /// ```
-    /// use wgslice::{DType, Plan};
-    ///
-    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::I32)?;
-    /// let mut block = [0; 3];
-    /// plan.run_cpu(&[0, 1, 2, 3, 4], None, &mut block)?;
-    /// assert_eq!(block, [1, 2, 3]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`SliceSpec::block`]; [`Error::ShapeTooLarge`].
-    pub fn slice_block(
-        shape: &[usize],
-        begin: &[i64],
-        size: &[i64],
-        dtype: DType,
-    ) -> Result<Self, Error> {
-        Self::slice(shape, &SliceSpec::block(shape, begin, size)?, dtype)
     }
 }
 

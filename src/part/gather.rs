@@ -40,29 +40,11 @@ impl Plan {
         Ok(ranges.chain(tuple.iter().map(|&size| 0..size)).collect())
     }
 
-    /// Returns the part of a gather that makes a box of its result. `indices` are the indices in the box that
-    /// [`Plan::part_of_indices`] returns, in row-major order. They decide which box of `params` is read.
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
-    ///
-    /// // Rows 700, 650 and 2000 of [1000, 100], of which the last does not exist.
-    /// let plan = Plan::gather(&[1000, 100], &[3], GatherOptions::default(), DType::U8)?;
-    /// let result = [0..3, 20..30];
-    /// assert_eq!(plan.part_of_indices(&result)?, [0..3]);
-    /// let part = plan.part_with(&result, Indices::I32(&[700, 650, 2000]))?;
-    /// assert_eq!(part.source, [650..701, 20..30]);
-    /// assert_eq!(part.indices, [50, 0, -1]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` does not have as many integers as that box;
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if a tuple is out of range and the policy is
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
-    /// tensor.
-    pub fn part_with(&self, result: &[Range<usize>], indices: Indices<'_>) -> Result<Part, Error> {
+    pub(super) fn part_of_gather(
+        &self,
+        result: &[Range<usize>],
+        indices: Indices<'_>,
+    ) -> Result<Part, Error> {
         match indices {
             Indices::I32(indices) => self.part_at(result, indices),
             Indices::U32(indices) => self.part_at(result, indices),
@@ -98,24 +80,22 @@ impl Plan {
             offset: found.offset(),
             ..View::whole(&found.extents())
         };
-        let indices = IndexTensor {
-            shape,
-            tuple_dims: whole.tuple_dims,
-            index: whole.index,
-            target: Some(found.extents()),
-            policy: Policy {
-                out_of_range: match whole.policy.out_of_range {
-                    OutOfRange::Clamp => OutOfRange::Zero,
-                    other => other,
-                },
-                negative: NegativeIndex::OutOfRange,
+        let policy = Policy {
+            out_of_range: match whole.policy.out_of_range {
+                OutOfRange::Clamp => OutOfRange::Zero,
+                other => other,
             },
+            negative: NegativeIndex::OutOfRange,
+        };
+        let indices = IndexTensor {
+            index: whole.index,
+            ..IndexTensor::of(&shape, whole.tuple_dims, policy)
         };
         let plan = Self::of_gather(
             self.operation,
             &view,
-            dims.collect(),
-            coordinates.collect(),
+            dims,
+            coordinates,
             indices,
             self.dtype,
         )?;

@@ -4,10 +4,10 @@
 mod gather;
 mod source_box;
 
-use crate::{Error, Plan, View, error::ViewError};
+use crate::{Error, Indices, Plan, View, error::ViewError};
 use std::ops::Range;
 
-/// A part of a slice or a gather, as [`Plan::part`] and [`Plan::part_with`] return it.
+/// A part of a slice or a gather, as [`Plan::part`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
@@ -23,8 +23,9 @@ pub struct Part {
 }
 
 impl Plan {
-    /// Returns the part of a slice or a view that makes a box of its result. The box is given as a range for each
-    /// dimension.
+    /// Returns the part of a slice, a view or a gather that makes a box of its result. The box is given as a range for
+    /// each dimension. `indices` are those of a gather in the box that [`Plan::part_of_indices`] returns, in row-major
+    /// order. They decide which box of `params` is read.
     ///
     /// The box of the source is the smallest that suffices. So an array that does not fit in memory, such as one in a
     /// store of chunks, can be sliced box by box, in any order and on several machines.
@@ -34,7 +35,7 @@ impl Plan {
     ///
     /// // x[::2, ::-1] of [100, 100], and of that rows 10 to 20 of the first 5 columns.
     /// let plan = Plan::slice(&[100, 100], &slice![..; 2, ..; -1], DType::U8)?;
-    /// let part = plan.part(&[10..20, 0..5])?;
+    /// let part = plan.part(&[10..20, 0..5], None)?;
     /// assert_eq!(part.source, [20..39, 95..100]);
     /// assert_eq!(part.plan.shape(), [10, 5]);
     ///
@@ -46,14 +47,36 @@ impl Plan {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
+    ///
+    /// // Rows 700, 650 and 2000 of [1000, 100], of which the last does not exist.
+    /// let plan = Plan::gather(&[1000, 100], &[3], GatherOptions::default(), DType::U8)?;
+    /// let result = [0..3, 20..30];
+    /// assert_eq!(plan.part_of_indices(&result)?, [0..3]);
+    /// let part = plan.part(&result, Some(Indices::I32(&[700, 650, 2000])))?;
+    /// assert_eq!(part.source, [650..701, 20..30]);
+    /// assert_eq!(part.indices, [50, 0, -1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan that is neither a
-    /// slice nor a view.
-    pub fn part(&self, result: &[Range<usize>]) -> Result<Part, Error> {
+    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan of another operation, such as a crop, or
+    /// of a gather without indices; [`Error::Length`] if `indices` does not have as many integers as their box;
+    /// [`Error::OutOfRange`] if a tuple is out of range and the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
+    /// tensor.
+    pub fn part(
+        &self,
+        result: &[Range<usize>],
+        indices: Option<Indices<'_>>,
+    ) -> Result<Part, Error> {
         self.check_box(result)?;
-        if !self.is_slice() {
-            return Err(self.no_parts());
+        match indices {
+            Some(indices) if !self.is_slice() => return self.part_of_gather(result, indices),
+            None if !self.is_slice() => return Err(self.no_parts()),
+            _ => {}
         }
         let dims = self.result_dims();
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).collect();

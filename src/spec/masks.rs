@@ -112,14 +112,6 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
     }
 }
 
-impl TryFrom<TfStridedSlice> for SliceSpec {
-    type Error = Error;
-
-    fn try_from(encoded: TfStridedSlice) -> Result<Self, Error> {
-        Self::try_from(&encoded)
-    }
-}
-
 /// Encodes like TensorFlow's `Tensor.__getitem__`: ignored entries of `begin` and `end` are 0, ignored strides are 1,
 /// and the end of a single index is the next position.
 impl TryFrom<&SliceSpec> for TfStridedSlice {

@@ -5,7 +5,7 @@
 //!
 //! | notation | in | out |
 //! |---|---|---|
-//! | TensorFlow's vectors and masks | [`TfStridedSlice`] `.try_into()` | `TfStridedSlice::try_from(&spec)` |
+//! | TensorFlow's vectors and masks | `SliceSpec::try_from(&encoded)` of a [`TfStridedSlice`] | `TfStridedSlice::try_from(&spec)` |
 //! | Python text | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
 //! | Rust | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
 //! | ONNX's starts, ends, axes and steps | [`SliceSpec::onnx`] | |
@@ -13,6 +13,7 @@
 //!
 //! Applied to a shape, a [`SliceSpec`] becomes a [`View`](crate::View).
 
+pub(crate) mod items;
 mod macros;
 mod masks;
 mod onnx;
@@ -20,6 +21,8 @@ mod text;
 
 pub use macros::{Ellipsis, NewAxis};
 pub use masks::TfStridedSlice;
+
+use items::SliceSpec;
 
 /// One entry of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,48 +73,5 @@ impl SliceItem {
     /// Whether the item indexes a dimension of the input.
     pub(crate) fn takes_dimension(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::Range { .. })
-    }
-}
-
-/// A slice, not yet applied to a shape.
-///
-/// ```
-/// use wgslice::{slice, spec::{Ellipsis, NewAxis, TfStridedSlice}, SliceSpec};
-///
-/// let text: SliceSpec = "1, 2:4, None, ..., :-3:-1, :".parse()?;
-/// assert_eq!(text, slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]);
-/// assert_eq!(text, TfStridedSlice::try_from(&text)?.try_into()?);
-/// assert_eq!(text.to_string(), "1, 2:4, None, ..., :-3:-1, :");
-/// # Ok::<(), wgslice::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SliceSpec {
-    items: Vec<SliceItem>,
-}
-
-impl SliceSpec {
-    /// A slice of these items.
-    pub fn new(items: impl Into<Vec<SliceItem>>) -> Self {
-        Self {
-            items: items.into(),
-        }
-    }
-
-    /// The items, in order.
-    pub fn items(&self) -> &[SliceItem] {
-        &self.items
-    }
-
-    /// Adds an item, as in `SliceSpec::default().with(1).with(2..4).with(Ellipsis)`.
-    #[must_use]
-    pub fn with(mut self, item: impl Into<SliceItem>) -> Self {
-        self.items.push(item.into());
-        self
-    }
-}
-
-impl FromIterator<SliceItem> for SliceSpec {
-    fn from_iter<I: IntoIterator<Item = SliceItem>>(items: I) -> Self {
-        Self::new(Vec::from_iter(items))
     }
 }

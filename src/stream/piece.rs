@@ -31,7 +31,7 @@ impl Piece {
     }
 
     fn of(whole: Arc<Plan>, result: Vec<Range<usize>>) -> Option<Self> {
-        let Part { source, plan, .. } = whole.part(&result).ok()?;
+        let Part { source, plan, .. } = whole.part(&result, None).ok()?;
         let needs = source.into_iter().next()?;
         Some(Self {
             whole,

@@ -7,9 +7,8 @@ use super::{
 use wgslice::options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions};
 use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
-    BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd,
-    Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,
-    check, random,
+    BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Gathering, Rows,
+    ScatterNd, Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, View, check, random,
 };
 
 /// Checks on every device that a case has the reference's result. Shapes, indices and arguments are the case's. The
@@ -33,88 +32,42 @@ pub(crate) fn check_case(case: &Case) {
         Call::StridedSliceUpdate(StridedSliceUpdate { input, spec, value }) => {
             check_update(&input.shape, spec, &value.shape, sizes);
         }
-        Call::GatherNd(GatherNdCall {
-            params,
-            indices,
-            batch_dims,
-            indexing,
-        }) => {
-            let options = GatherOptions {
-                batch_dims: (*batch_dims).cast_signed(),
-                out_of_range: out_of_range(*indexing, number),
-                negative: negative(*indexing),
-                ..GatherOptions::default()
-            };
-            gather(number, params, indices, How::GatherNd(options));
+        Call::GatherNd(GatherNdCall { from, batch_dims }) => {
+            let options = options(number, from, None, (*batch_dims).cast_signed());
+            gather(number, from, How::GatherNd(options));
         }
         Call::Gather(GatherCall {
-            params,
-            indices,
+            from,
             axis,
             batch_dims,
-            indexing,
         }) => {
-            let options = GatherOptions {
-                axis: Some((*axis).try_into().unwrap()),
-                batch_dims: (*batch_dims).try_into().unwrap(),
-                out_of_range: out_of_range(*indexing, number),
-                negative: negative(*indexing),
-            };
-            gather(number, params, indices, How::Gather(options));
+            let axis = (*axis).try_into().unwrap();
+            let options = options(number, from, Some(axis), (*batch_dims).try_into().unwrap());
+            gather(number, from, How::Gather(options));
         }
-        Call::BatchGather(BatchGather {
-            params,
-            indices,
-            indexing,
-        }) => {
-            let options = GatherOptions {
-                out_of_range: out_of_range(*indexing, number),
-                negative: negative(*indexing),
-                ..GatherOptions::batch(indices.shape.len())
-            };
-            gather(number, params, indices, How::BatchGather(options));
+        Call::BatchGather(BatchGather { from }) => {
+            let batch_dims = from.indices.shape.len().cast_signed() - 1;
+            let options = options(number, from, None, batch_dims);
+            gather(number, from, How::BatchGather(options));
         }
-        Call::ScatterNd(ScatterNd {
-            indices,
-            updates,
-            shape,
-            indexing,
-            ..
-        }) => {
+        Call::ScatterNd(ScatterNd { rows, shape }) => {
             // In one of four cases, rows are written into zeros rather than added. No operation of TensorFlow does
             // this.
             let combine = match number % 4 {
                 3 => Combine::Update,
                 _ => Combine::Add,
             };
-            scatter(
-                number,
-                *indexing,
-                call.is_unique(),
-                shape,
-                (indices, updates),
-                true,
-                combine,
-            );
+            scatter(number, call.is_unique(), shape, rows, true, combine);
         }
         Call::TensorScatterNdUpdate(scattered) | Call::TensorScatterNdAdd(scattered) => {
-            let TensorScatterNd {
-                tensor,
-                indices,
-                updates,
-                combine,
-                indexing,
-                ..
-            } = scattered;
-            let rows = (*indices, *updates);
+            let (shape, combine) = (&scattered.tensor.shape, scattered.combine);
             scatter(
                 number,
-                *indexing,
                 call.is_unique(),
-                &tensor.shape,
-                rows,
+                shape,
+                &scattered.rows,
                 false,
-                *combine,
+                combine,
             );
         }
         Call::Crop(crop) => check_crop(number, crop),
@@ -129,32 +82,50 @@ pub(crate) fn check_case(case: &Case) {
     }
 }
 
+fn options(
+    number: usize,
+    from: &Gathering<'_>,
+    axis: Option<isize>,
+    batch_dims: isize,
+) -> GatherOptions {
+    GatherOptions {
+        axis,
+        batch_dims,
+        out_of_range: out_of_range(from.indexing, number),
+        negative: negative(from.indexing),
+    }
+}
+
 #[track_caller]
-fn gather(number: usize, params: &Params<'_>, indices: &Tensor, how: How) {
-    let params = (&params.tensor.shape[..], &params.view[..]);
-    check_gathering(number, params, (&indices.data, &indices.shape), how);
+fn gather(number: usize, from: &Gathering<'_>, how: How) {
+    let params = (&from.tensor.shape[..], &from.view[..]);
+    check_gathering(
+        number,
+        params,
+        (&from.indices.data, &from.indices.shape),
+        how,
+    );
 }
 
 #[track_caller]
 fn scatter(
     number: usize,
-    indexing: Indexing,
     unique: bool,
     shape: &[usize],
-    (indices, updates): (&Tensor, &Tensor),
+    rows: &Rows<'_>,
     fresh: bool,
     combine: Combine,
 ) {
     check_scatter(ScatterCase {
         shape,
         fresh,
-        indices: &indices.data,
-        indices_shape: &indices.shape,
-        updates_shape: &updates.shape,
+        indices: &rows.indices.data,
+        indices_shape: &rows.indices.shape,
+        updates_shape: &rows.updates.shape,
         options: ScatterOptions {
             combine: Some(combine),
-            out_of_range: out_of_range(indexing, number),
-            negative: negative(indexing),
+            out_of_range: out_of_range(rows.indexing, number),
+            negative: negative(rows.indexing),
             any_order: number / 2 % 2 == 1,
             unique: unique && number / 4 % 2 == 1,
             ..ScatterOptions::default()

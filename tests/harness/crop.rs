@@ -15,10 +15,10 @@ use wgslice_vectors::Crop;
 #[track_caller]
 pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let dtype = SIZES[number % SIZES.len()];
-    let mut typed = Typed::all(&crop.indices.data);
+    let mut typed = Typed::all(&crop.from.indices.data);
     let typed = typed.swap_remove(number / SIZES.len() % typed.len());
-    let options = crop.options(out_of_range(crop.indexing, number));
-    let (shape, steps) = (&crop.params.tensor.shape, &crop.params.view);
+    let options = crop.options(out_of_range(crop.from.indexing, number));
+    let (shape, steps) = (&crop.from.tensor.shape, &crop.from.view);
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
@@ -36,8 +36,8 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let source = to_bytes(&source, dtype.size());
     // On devices with buffers of 1 KiB, the parts of a tensor are multiples of 256 bytes. A tuple whose depth has an
     // odd factor above 4 can lie in two parts, which such a device refuses.
-    let depth = crop.indices.shape[1].max(1);
-    let is_odd = depth >> depth.trailing_zeros() > 4 && crop.indices.data.len() * 8 > 1024;
+    let depth = crop.from.indices.shape[1].max(1);
+    let is_odd = depth >> depth.trailing_zeros() > 4 && crop.from.indices.data.len() * 8 > 1024;
     // A GPU may refuse a crop with more than four dimensions besides that of the boxes, or with offsets beyond 32 bits.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
@@ -71,12 +71,12 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
         };
         assert_eq!(outside, expected.bad_rows.len(), "{}", what());
         let tuple = |&n: &usize| {
-            let depth = crop.indices.shape[1];
+            let depth = crop.from.indices.shape[1];
             let told = usize::from(crop.boxes.box_indices) + crop.sizes.len();
             wgslice::error::InvalidIndex {
                 tuple: n,
                 position: vec![n],
-                index: crop.indices.data[n * depth..][..told].to_vec(),
+                index: crop.from.indices.data[n * depth..][..told].to_vec(),
             }
         };
         assert_eq!(first, expected.bad_rows.first().map(tuple), "{}", what());
@@ -93,9 +93,9 @@ impl Device {
         crop: &Crop<'_>,
         policy: OutOfRange,
     ) -> Result<(Vec<u8>, Report), Error> {
-        let shape = &crop.params.tensor.shape;
+        let shape = &crop.from.tensor.shape;
         let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
-        for step in &crop.params.view {
+        for step in &crop.from.view {
             x = step.of_tensor(&x)?;
         }
         let [items, begins, flips] = crop.parts();

@@ -27,12 +27,14 @@ enum Kind {
 impl Kind {
     /// Returns the kinds of devices that are opened on an adapter.
     fn of(candidate: &Candidate) -> &'static [Self] {
-        if candidate.info.name.contains("SwiftShader") {
+        if candidate.adapter.get_info().name.contains("SwiftShader") {
             // SwiftShader compiles slowly, so only the kinds that tile as on a GPU are tested. SwiftShader is tested at
             // all because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops such
             // accesses.
             &[Self::Default, Self::Parts]
-        } else if candidate.info.backend == wgpu::Backend::Gl && candidate.is_software() {
+        } else if candidate.adapter.get_info().backend == wgpu::Backend::Gl
+            && candidate.is_software()
+        {
             // Mesa's OpenGL runs shaders by the same code as lavapipe, so two kinds are enough: one that tiles as on a
             // GPU, and one that works as on a software adapter, in windows.
             &[Self::Default, Self::Tiny]

@@ -82,15 +82,16 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     let expected = reference::slice(&input, shape, begin, size);
     let case = || format!("{shape:?} from {begin:?} of {size:?}");
     for dtype in SIZES {
-        let (plan, (result, values)) =
-            match (Plan::slice_block(shape, begin, size, dtype), &expected) {
-                (Ok(plan), Ok(expected)) => (plan, expected),
-                (Err(error), Err(expected)) => {
-                    assert_eq!(kind(&error), expected.kind, "{}", case());
-                    continue;
-                }
-                (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
-            };
+        let planned = SliceSpec::block(shape, begin, size)
+            .and_then(|block| Ok((Plan::slice(shape, &block, dtype)?, block)));
+        let ((plan, block), (result, values)) = match (planned, &expected) {
+            (Ok(plan), Ok(expected)) => (plan, expected),
+            (Err(error), Err(expected)) => {
+                assert_eq!(kind(&error), expected.kind, "{}", case());
+                continue;
+            }
+            (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
+        };
         assert_eq!(plan.shape(), result, "{}", case());
         let (source, values) = (
             to_bytes(&input, dtype.size()),
@@ -102,7 +103,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
             let got = if device.by_tensors {
                 let tensor =
                     Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
-                let block = tensor.slice_block(begin, size).unwrap();
+                let block = tensor.slice(&block).unwrap();
                 block.bytes().unwrap().into_owned()
             } else {
                 device.run(&plan, &source, None).unwrap().0

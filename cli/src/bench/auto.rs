@@ -28,14 +28,13 @@ pub(crate) struct Prediction {
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
-    use wgslice::cost::Location;
 
     // The CPU has no costs of its own, so its time is estimated by the costs of the first adapter, which include the
     // rates of this CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
-        let estimate = of.estimate(&work.plan, Location::Host, Location::Host);
+        let estimate = of.estimate(&work.plan);
         let mut results = report.of(device);
         let measured = results.find(|measured| measured.workload == work.id)?;
         Some(Prediction {
@@ -76,26 +75,13 @@ fn choose(work: &Workload, devices: Vec<Prediction>) -> Option<Choice> {
     })
 }
 
-/// Serializes costs as a JSON object, and `None` as `null`.
+/// Serializes costs as text, and `None` as `null`.
 #[cfg(feature = "gpu")]
 pub(crate) fn costs<S: serde::Serializer>(
     costs: &Option<wgslice::cost::CostModel>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let object = costs.map(|costs| {
-        let moving = |of: wgslice::cost::Throughput| {
-            serde_json::json!({"bytes_per_second": of.bytes, "seconds_per_row": of.row, "seconds_per_far_row": of.far_row})
-        };
-        serde_json::json!({
-            "cpu": moving(costs.cpu),
-            "device": moving(costs.device),
-            "upload_bytes_per_second": costs.upload,
-            "readback_bytes_per_second": costs.readback,
-            "submission_seconds": costs.submission,
-            "opening_seconds": costs.opening,
-        })
-    });
-    object.serialize(serializer)
+    costs.map(|costs| costs.to_string()).serialize(serializer)
 }
 
 #[cfg(test)]

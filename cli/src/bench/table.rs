@@ -110,20 +110,9 @@ fn cold(device: &Described) {
     }
     #[cfg(feature = "gpu")]
     if let Some(costs) = device.costs {
-        let gb = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
-        print::line(format_args!(
-            "  costs: CPU {} and {} a row, here {} and {} a row,",
-            gb(costs.cpu.bytes),
-            time(costs.cpu.row),
-            gb(costs.device.bytes),
-            time(costs.device.row),
-        ));
-        print::line(format_args!(
-            "    upload {}, readback {}, submission {}",
-            gb(costs.upload),
-            gb(costs.readback),
-            time(costs.submission),
-        ));
+        for line in costs.to_string().split("; ") {
+            print::line(format_args!("  costs: {line}"));
+        }
     }
     #[cfg(not(feature = "gpu"))]
     let _ = device;

@@ -13,7 +13,7 @@ use datafusion::{
 };
 use serde_json::Value;
 use std::{ops::RangeInclusive, sync::Arc};
-use wgslice::{Error, View};
+use wgslice::{Error, Indices, Plan, Report, View};
 
 /// How a function is called.
 pub(super) struct Usage {
@@ -29,6 +29,35 @@ pub(super) struct Usage {
 }
 
 impl Usage {
+    /// A function of one tensor and as many texts.
+    pub(super) const fn of_tensor(
+        name: &'static str,
+        example: &'static str,
+        texts: RangeInclusive<usize>,
+    ) -> Self {
+        Self {
+            name,
+            example,
+            tensors: 1,
+            texts,
+            names_rows: false,
+        }
+    }
+
+    /// A function of two tensors, one of which holds indices, and as many texts. An argument of any type may follow, and
+    /// name the row in errors.
+    pub(super) const fn of_indices(
+        name: &'static str,
+        example: &'static str,
+        texts: RangeInclusive<usize>,
+    ) -> Self {
+        Self {
+            tensors: 2,
+            names_rows: true,
+            ..Self::of_tensor(name, example, texts)
+        }
+    }
+
     /// Returns the number of arguments before the one that names the row. Optional texts are counted even if a call
     /// leaves them out.
     pub(super) fn before_name(&self) -> usize {
@@ -135,6 +164,17 @@ impl Batch {
             true => View::new(shape)?.broadcast_to(&rows),
             false => View::new(&rows),
         }
+    }
+
+    /// Runs a plan whose source is the first column.
+    pub(super) fn run(
+        &self,
+        plan: &Plan,
+        indices: Option<Indices<'_>>,
+        result: &mut [u8],
+    ) -> Result<Report> {
+        plan.run_cpu_bytes(&self.columns[0].bytes(), indices, result)
+            .map_err(failed)
     }
 
     /// Returns the integers of a column. If one row stands for all and `of_each_row` is true, its integers are repeated

@@ -4,29 +4,17 @@
 //! one more dimension before that of the numbers, as in `'[[0, 0], [8, 8]]'`. Its size is then the number of boxes that
 //! are cut from each tensor.
 
-use super::{
-    call::{Batch, Call, Usage, failed, refused},
-    function::{Outside, TensorFunction},
-    options::{Options, integers},
-};
-use crate::tensor::TensorType;
-use datafusion::{common::plan_err, error::Result};
-use wgslice::{
-    Indices, Plan,
-    options::{Boxes, CropOptions},
-};
+use super::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Crop;
 
 impl TensorFunction for Crop {
-    const USAGE: Usage = Usage {
-        name: "crop",
-        example: "crop(x, begins, '224, 224', 'out_of_range=zero')",
-        tensors: 2,
-        texts: 1..=2,
-        names_rows: true,
-    };
+    const USAGE: Usage = Usage::of_indices(
+        "crop",
+        "crop(x, begins, '224, 224', 'out_of_range=zero')",
+        1..=2,
+    );
 
     fn result(call: &Call) -> Result<TensorType> {
         let (x, begins) = call.two();
@@ -73,17 +61,12 @@ impl TensorFunction for Crop {
             flips: false,
         };
         let reported = CropOptions {
-            out_of_range: super::reported(options.out_of_range),
+            out_of_range: reported(options.out_of_range),
             ..options.clone()
         };
         let view = batch.view(0).map_err(failed)?;
         let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
-        let report = plan.run_cpu_bytes(
-            &batch.columns[0].bytes(),
-            Some(Indices::I64(&tuples)),
-            result,
-        );
-        let report = report.map_err(failed)?;
+        let report = batch.run(&plan, Some(Indices::I64(&tuples)), result)?;
         Ok(Outside::of(
             report,
             options.out_of_range,

@@ -44,7 +44,9 @@ pub(super) trait TensorFunction:
 
     /// Writes the result of all rows to `result`, which holds zeros. Returns the first index tuple out of range if that
     /// is an error. Not called if there are no rows.
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>>;
+    fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<Outside>> {
+        internal_err!("{} moves no bytes", Self::USAGE.name)
+    }
 }
 
 /// The first index tuple out of range, in a call for which that is an error.
@@ -134,7 +136,7 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
     /// because this metadata does not reach the executors of a cluster.
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         let mut changed = false;
-        if F::USAGE.name != super::tensor_reshape::NAME {
+        if F::USAGE.name != super::shapes::TensorReshape::USAGE.name {
             for arg in args.iter_mut().take(F::USAGE.tensors) {
                 let (_, field) = arg.to_field(info.schema().as_ref())?;
                 if let Some(shape) = TensorType::of(&field)
@@ -142,7 +144,7 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
                     .filter(|tensor| tensor.layout() == Layout::Extension)
                 {
                     let reshape = Arc::new(ScalarUDF::new_from_impl(Function::new(
-                        super::tensor_reshape::TensorReshape,
+                        super::shapes::TensorReshape,
                     )));
                     let shape = lit(format!("{:?}", shape.shape()));
                     let nested = ScalarFunction::new_udf(reshape, vec![arg.clone(), shape]);

@@ -1,40 +1,28 @@
-//! `gather(params, indices [, options])`: the slices of each tensor that the indices select along one dimension.
+//! `gather(params, indices [, options])`: the slices of each tensor that the indices select along one dimension; and
+//! `gather_nd(params, indices [, options])`: those that index tuples select.
 
-use super::{
-    call::{Batch, Call, Usage, failed, refused},
-    function::{Outside, TensorFunction},
-    options::Options,
-};
-use crate::tensor::TensorType;
-use datafusion::error::Result;
-use wgslice::{Plan, options::GatherOptions};
+use super::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Gather;
 
+impl Gather {
+    const KNOWN: &[&str] = &["axis", "batch_dims", "negative", "out_of_range"];
+}
+
 impl TensorFunction for Gather {
-    const USAGE: Usage = Usage {
-        name: "gather",
-        example: "gather(params, indices, 'axis=1, out_of_range=zero')",
-        tensors: 2,
-        texts: 0..=1,
-        names_rows: true,
-    };
+    const USAGE: Usage = Usage::of_indices(
+        "gather",
+        "gather(params, indices, 'axis=1, out_of_range=zero')",
+        0..=1,
+    );
 
     fn result(call: &Call) -> Result<TensorType> {
-        let (params, indices) = call.two();
-        indices.check_integers("indices")?;
-        let plan = Plan::gather(
-            params.shape(),
-            indices.shape(),
-            options(call)?,
-            params.dtype(),
-        );
-        params.with_shape(plan.map_err(refused)?.shape())
+        gathered(call, options(call, Self::KNOWN)?, Plan::gather)
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
-        let given = options(call)?;
+        let given = options(call, Self::KNOWN)?;
         let (params, indices) = call.two();
         let batch_dims = from_end(given.batch_dims, indices.shape().len());
         let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
@@ -44,7 +32,7 @@ impl TensorFunction for Gather {
         let options = GatherOptions {
             axis: Some(axis + 1),
             batch_dims: if shared { 0 } else { batch_dims + 1 },
-            out_of_range: super::reported(given.out_of_range),
+            out_of_range: reported(given.out_of_range),
             negative: given.negative,
         };
         let shape = match shared {
@@ -56,9 +44,7 @@ impl TensorFunction for Gather {
             .gather(&shape, options, params.dtype())
             .map_err(failed)?;
         let integers = batch.integers(1, !shared)?;
-        let report =
-            plan.run_cpu_bytes(&batch.columns[0].bytes(), Some(integers.indices()), result);
-        let report = report.map_err(failed)?;
+        let report = batch.run(&plan, Some(integers.indices()), result)?;
         Ok(Outside::of(
             report,
             given.out_of_range,
@@ -71,6 +57,59 @@ impl TensorFunction for Gather {
     }
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GatherNd;
+
+impl GatherNd {
+    const KNOWN: &[&str] = &["batch_dims", "negative", "out_of_range"];
+}
+
+impl TensorFunction for GatherNd {
+    const USAGE: Usage = Usage::of_indices(
+        "gather_nd",
+        "gather_nd(params, indices, 'negative=wrap, out_of_range=zero')",
+        0..=1,
+    );
+
+    fn result(call: &Call) -> Result<TensorType> {
+        gathered(call, options(call, Self::KNOWN)?, Plan::gather_nd)
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+        let given = options(call, Self::KNOWN)?;
+        let params = &call.tensors[0];
+        let options = GatherOptions {
+            batch_dims: given.batch_dims + 1,
+            out_of_range: reported(given.out_of_range),
+            negative: given.negative,
+            ..GatherOptions::default()
+        };
+        let view = batch.view(0).map_err(failed)?;
+        let plan = view
+            .gather_nd(&batch.shape(1), options, params.dtype())
+            .map_err(failed)?;
+        let integers = batch.integers(1, true)?;
+        let report = batch.run(&plan, Some(integers.indices()), result)?;
+        let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];
+        Ok(Outside::of(report, given.out_of_range, indexed, |first| {
+            let (row, position) = (first.position[0], &first.position[1..]);
+            (Some(row), position.to_vec(), first.index.clone())
+        }))
+    }
+}
+
+/// The type of a gather's result.
+fn gathered(
+    call: &Call,
+    options: GatherOptions,
+    plan: fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>,
+) -> Result<TensorType> {
+    let (params, indices) = call.two();
+    indices.check_integers("indices")?;
+    let plan = plan(params.shape(), indices.shape(), options, params.dtype());
+    params.with_shape(plan.map_err(refused)?.shape())
+}
+
 /// Resolves a dimension that may count from the end. The result is in range, since planning has checked the call.
 fn from_end(dimension: isize, rank: usize) -> isize {
     if dimension < 0 {
@@ -80,11 +119,9 @@ fn from_end(dimension: isize, rank: usize) -> isize {
     }
 }
 
-fn options(call: &Call) -> Result<GatherOptions> {
-    let given = Options::parse(
-        call.text(0),
-        &["axis", "batch_dims", "negative", "out_of_range"],
-    )?;
+/// Reads options of which these are known to the function.
+fn options(call: &Call, known: &[&str]) -> Result<GatherOptions> {
+    let given = Options::parse(call.text(0), known)?;
     Ok(GatherOptions {
         axis: given.integer("axis")?,
         batch_dims: given.integer("batch_dims")?.unwrap_or(0),

@@ -37,39 +37,46 @@ mod call;
 mod crop;
 mod function;
 mod gather;
-mod gather_nd;
 mod options;
 mod scatter_nd;
+mod shapes;
 mod strided_slice;
-mod tensor_reshape;
-mod tensor_shape;
-mod tensor_to_arrow;
 pub mod zarr_shard;
 
+use crate::tensor::{Layout, TensorType};
+use call::{Batch, Call, Usage, failed, refused};
 use crop::Crop;
 use datafusion::{
+    arrow::datatypes::DataType,
+    common::plan_err,
     error::Result,
     execution::FunctionRegistry,
     logical_expr::{ScalarUDF, ScalarUDFImpl},
 };
-use function::{Function, TensorFunction};
-use gather::Gather;
-use gather_nd::GatherNd;
+use function::{Function, Outside, TensorFunction};
+use gather::{Gather, GatherNd};
+use options::{Options, integers};
 use scatter_nd::ScatterNd;
+use shapes::{TensorReshape, TensorShape, TensorToArrow};
 use std::sync::Arc;
-use wgslice::options::OutOfRange;
+use strided_slice::StridedSlice;
+use wgslice::{
+    DType, Error, Indices, Plan, SliceSpec,
+    options::{Boxes, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    spec::SliceItem,
+};
 
 /// All functions of this crate.
 pub fn all() -> Vec<Arc<ScalarUDF>> {
     vec![
-        udf(Function::new(strided_slice::StridedSlice)),
+        udf(Function::new(StridedSlice)),
         udf(Function::new(Gather)),
         udf(Function::new(GatherNd)),
         udf(Function::new(Crop)),
         udf(Function::new(ScatterNd)),
-        udf(Function::new(tensor_shape::TensorShape)),
-        udf(Function::new(tensor_reshape::TensorReshape)),
-        udf(Function::new(tensor_to_arrow::TensorToArrow)),
+        udf(Function::new(TensorShape)),
+        udf(Function::new(TensorReshape)),
+        udf(Function::new(TensorToArrow)),
         udf(zarr_shard::ZarrShard::default()),
     ]
 }

@@ -86,18 +86,23 @@ impl<'a> Options<'a> {
         self.one_of(
             "combine",
             Combine::Add,
-            &Combine::ALL.map(|combine| (combine.name(), combine)),
+            &Combine::ALL.map(|combine| (combine.to_string(), combine)),
         )
     }
 
-    fn one_of<T: Copy>(&self, name: &str, default: T, values: &[(&str, T)]) -> Result<T> {
+    fn one_of<T: Copy>(
+        &self,
+        name: &str,
+        default: T,
+        values: &[(impl AsRef<str>, T)],
+    ) -> Result<T> {
         let Some(value) = self.get(name) else {
             return Ok(default);
         };
-        match values.iter().find(|(word, _)| *word == value) {
+        match values.iter().find(|(word, _)| word.as_ref() == value) {
             Some(&(_, chosen)) => Ok(chosen),
             None => {
-                let words: Vec<_> = values.iter().map(|&(word, _)| word).collect();
+                let words: Vec<_> = values.iter().map(|(word, _)| word.as_ref()).collect();
                 plan_err!(
                     "option {name} is {value:?}, but must be one of {}",
                     words.join(", ")

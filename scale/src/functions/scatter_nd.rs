@@ -1,25 +1,16 @@
 //! `scatter_nd(indices, updates, shape [, options])`: zeros of this shape, into which the updates are scattered.
 
-use super::{
-    call::{Batch, Call, Usage, failed, refused},
-    function::{Outside, TensorFunction},
-    options::{Options, integers},
-};
-use crate::tensor::TensorType;
-use datafusion::error::Result;
-use wgslice::{Indices, Plan, options::ScatterOptions};
+use super::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ScatterNd;
 
 impl TensorFunction for ScatterNd {
-    const USAGE: Usage = Usage {
-        name: "scatter_nd",
-        example: "scatter_nd(indices, updates, '10, 20', 'combine=max')",
-        tensors: 2,
-        texts: 1..=2,
-        names_rows: true,
-    };
+    const USAGE: Usage = Usage::of_indices(
+        "scatter_nd",
+        "scatter_nd(indices, updates, '10, 20', 'combine=max')",
+        1..=2,
+    );
 
     fn result(call: &Call) -> Result<TensorType> {
         let (indices, updates) = call.two();
@@ -45,7 +36,7 @@ impl TensorFunction for ScatterNd {
             &[&[batch.rows], lead, &[depth + 1]].concat(),
             &batch.shape(1),
             ScatterOptions {
-                out_of_range: super::reported(options.out_of_range),
+                out_of_range: reported(options.out_of_range),
                 ..options
             },
             updates.dtype(),

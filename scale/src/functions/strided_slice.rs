@@ -1,24 +1,16 @@
 //! `strided_slice(x, spec)`: the slice of each tensor.
 
-use super::{
-    call::{Batch, Call, Usage, failed, refused},
-    function::{Outside, TensorFunction},
-};
-use crate::tensor::TensorType;
-use datafusion::{common::plan_err, error::Result};
-use wgslice::{Plan, SliceSpec, spec::SliceItem};
+use super::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StridedSlice;
 
 impl TensorFunction for StridedSlice {
-    const USAGE: Usage = Usage {
-        name: "strided_slice",
-        example: "strided_slice(x, '1:-1, ..., ::-1')",
-        tensors: 1,
-        texts: 1..=1,
-        names_rows: false,
-    };
+    const USAGE: Usage = Usage::of_tensor(
+        "strided_slice",
+        "strided_slice(x, '1:-1, ..., ::-1')",
+        1..=1,
+    );
     const TAKES_ANY: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
@@ -36,8 +28,7 @@ impl TensorFunction for StridedSlice {
             .and_then(|view| view.slice(&spec))
             .map_err(failed)?;
         let plan = view.plan(call.tensors[0].dtype());
-        plan.run_cpu_bytes(&batch.columns[0].bytes(), None, result)
-            .map_err(failed)?;
+        batch.run(&plan, None, result)?;
         Ok(None)
     }
 }

@@ -137,7 +137,7 @@ impl Gather {
     ) -> Result<Tuples, Error> {
         let needed = self.plan.part_of_indices(result)?;
         let indices = self.indices.read(&needed)?;
-        let part = self.plan.part_with(result, Indices::I64(&indices))?;
+        let part = self.plan.part(result, Some(Indices::I64(&indices)))?;
         drop(indices);
         let numbering: Vec<Range<usize>> = self
             .numbering

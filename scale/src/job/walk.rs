@@ -117,7 +117,7 @@ pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
     }
     let mut element: Vec<_> = plan.shape().iter().map(|_| 0..1).collect();
     let position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
-        let part = plan.part(element)?;
+        let part = plan.part(element, None)?;
         Ok(part.source.iter().map(|range| range.start).collect())
     };
     let base = position(&element)?;

@@ -157,7 +157,7 @@ pub struct Candidate {
     /// The adapter.
     pub adapter: wgpu::Adapter,
     /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
-    pub info: wgpu::AdapterInfo,
+    info: wgpu::AdapterInfo,
     /// Why the adapter is refused: it cannot run the shaders, or it does not fit the options. `None` if it fits.
     pub refused: Option<&'static str>,
 }

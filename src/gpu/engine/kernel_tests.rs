@@ -103,7 +103,7 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         .take(count)
         .collect();
     let Some(gpu) = gpu else {
-        let indices = plan.tuples().map(|_| Indices::from(&indices[..]));
+        let indices = plan.tuples().map(|_| Indices::I32(&indices));
         plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };

@@ -10,7 +10,7 @@ use crate::{
 use std::fmt;
 use wgslice::{
     Backend, DType, Error, Pending, Report, TensorView,
-    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
+    options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
 /// One way to run a case: the type of its elements, and for a gather, crop or scatter the index type and a policy.
@@ -191,26 +191,6 @@ impl Run<'_> {
             true => NegativeIndex::Wrap,
             false => NegativeIndex::OutOfRange,
         }
-    }
-
-    /// Returns the options of a gather with the policies of the variant and the case, and defaults for the rest.
-    pub(crate) fn gather(&self, indexing: Indexing) -> GatherOptions {
-        GatherOptions {
-            out_of_range: self.policy(),
-            negative: self.negative(indexing),
-            ..GatherOptions::default()
-        }
-    }
-
-    /// Runs a gather.
-    pub(crate) fn gathered(
-        &self,
-        params: &TensorView,
-        indices: &Tensor,
-        options: GatherOptions,
-    ) -> Result<Started, Error> {
-        let (tensor, report) = params.gather(&self.indices(indices)?, options)?;
-        Ok(Started::new(tensor, report))
     }
 
     /// Returns the options of a scatter with this combination and the policies of the variant and the case. The order

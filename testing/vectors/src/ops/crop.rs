@@ -1,29 +1,15 @@
-use super::{Op, Operation, Params, params::random_view};
-use crate::reference::{self, Indexing, ReferenceError};
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, gathered},
-    random::{
-        Rng,
-        draw::{MOST, policy, shape, tensor},
-    },
-    variant::{Run, Started},
-};
-use serde_json::Map;
+use super::*;
 use std::ops::Range;
-use wgslice::{
-    DType, Error,
-    options::{Boxes, CropOptions, OutOfRange},
-};
+use wgslice::options::{Boxes, CropOptions};
 
 /// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Crop<'a> {
-    /// The array that boxes are cut from. Its items lie along its first dimension.
-    pub params: Params<'a>,
-    /// A tuple for each box: the box index if there are box indices, a begin for each cropped dimension, and then, if
-    /// there are flips, a flip for each cropped dimension.
-    pub indices: &'a Tensor,
+    /// The array that boxes are cut from, whose items lie along its first dimension, and a tuple for each box: the box
+    /// index if there are box indices, a begin for each cropped dimension, and then, if there are flips, a flip for each
+    /// cropped dimension. Boxes outside of their items, and box indices outside of the array, may be clamped; `wrap` has
+    /// no effect.
+    pub from: Gathering<'a>,
     /// The number of boxes, and whether their tuples have box indices and flips.
     pub boxes: Boxes,
     /// The size of each box along each cropped dimension, in elements.
@@ -31,9 +17,6 @@ pub struct Crop<'a> {
     /// The step from one element of a box to the next, along each cropped dimension, in positions of the item. May be
     /// negative.
     pub strides: Vec<i64>,
-    /// Whether boxes outside of their items, and box indices outside of `params`, are clamped. A crop does not use
-    /// `wrap`.
-    pub indexing: Indexing,
 }
 
 impl Crop<'_> {
@@ -50,9 +33,9 @@ impl Crop<'_> {
     /// Splits the tuples into box indices, begins and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
         let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
-        let last = self.indices.shape[1];
+        let last = self.from.indices.shape[1];
         let part = |columns: Range<usize>| {
-            let rows = self.indices.data.chunks_exact(last.max(1));
+            let rows = self.from.indices.data.chunks_exact(last.max(1));
             Tensor {
                 shape: vec![self.boxes.count, columns.len()],
                 data: rows.flat_map(|row| row[columns.clone()].to_vec()).collect(),
@@ -72,7 +55,7 @@ impl Crop<'_> {
         &self,
         values: &[T],
         shape: &[usize],
-    ) -> Result<reference::Gathered<T>, ReferenceError> {
+    ) -> Result<Gathered<T>, ReferenceError> {
         let [items, begins, flips] = self.parts();
         let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
         let boxes = reference::Boxes {
@@ -82,7 +65,7 @@ impl Crop<'_> {
             count: self.boxes.count,
             sizes: &self.sizes,
             strides: &self.strides,
-            clamp: self.indexing.clamp,
+            clamp: self.from.indexing.clamp,
         };
         reference::crop(values, shape, boxes)
     }
@@ -93,7 +76,8 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn of(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
-        let (sizes, indices) = (args.sizes("sizes")?, case.tensor("indices")?);
+        let (from, sizes) = (Gathering::of(case)?, args.sizes("sizes")?);
+        let indices = from.indices;
         let boxes = Boxes {
             count: indices.shape.first().copied().unwrap_or(0),
             box_indices: args.says("box_indices", "yes")?,
@@ -104,18 +88,15 @@ impl<'a> Op<'a> for Crop<'a> {
             return Err(case.bad(format!("the tuples of boxes must have {depth} integers")));
         }
         Ok(Self {
-            params: Params::of(case)?,
-            indices,
+            from,
             boxes,
             sizes,
             strides: args.integers("strides")?,
-            indexing: args.indexing()?,
         })
     }
 
     fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
-        self.cropped(&params.data, &params.shape).map(gathered)
+        self.from.answer(|x, _, _| self.cropped(&x.data, &x.shape))
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
@@ -131,7 +112,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
         let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
         let flips = flips.transpose()?;
-        let (tensor, report) = self.params.on(run)?.crop(
+        let (tensor, report) = self.from.on(run)?.crop(
             &run.indices(&begins)?,
             items.as_ref(),
             flips.as_ref(),
@@ -141,9 +122,7 @@ impl<'a> Op<'a> for Crop<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 5, 1);
-        let mut args = Map::new();
-        let x = random_view(rng, &source, &mut args);
+        let (source, x, mut args) = random_params(rng);
         // A shader has room for four dimensions besides that of the items. A pair of uncropped dimensions takes the
         // room of one.
         let inner = x.len() - 1;
@@ -235,6 +214,6 @@ impl<'a> Op<'a> for Crop<'a> {
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        Some((self.indices, self.indexing))
+        self.from.tuples()
     }
 }

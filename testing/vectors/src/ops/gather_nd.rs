@@ -1,28 +1,12 @@
-use super::{Op, Operation, Params, params::random_view};
-use crate::reference::{self, Indexing, ReferenceError};
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, gathered},
-    random::{
-        Rng,
-        draw::{few, policy, shape, tensor, tuples},
-    },
-    variant::{Run, Started},
-};
-use serde_json::Map;
-use wgslice::Error;
+use super::*;
 
 /// A gather of the slices of `params` that index tuples point at.
 #[derive(Clone, Debug)]
 pub struct GatherNd<'a> {
-    /// The array to gather from.
-    pub params: Params<'a>,
-    /// The index tuples, in the last dimension.
-    pub indices: &'a Tensor,
+    /// The params and the index tuples.
+    pub from: Gathering<'a>,
     /// The number of leading dimensions that `params` and `indices` share.
     pub batch_dims: usize,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
-    pub indexing: Indexing,
 }
 
 impl<'a> Op<'a> for GatherNd<'a> {
@@ -30,37 +14,31 @@ impl<'a> Op<'a> for GatherNd<'a> {
 
     fn of(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            params: Params::of(case)?,
-            indices: case.tensor("indices")?,
+            from: Gathering::of(case)?,
             batch_dims: case.arguments().size("batch_dims")?,
-            indexing: case.arguments().indexing()?,
         })
     }
 
     fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
-        let Tensor { shape, data } = self.indices;
-        let (values, from) = (&params.data, &params.shape);
-        reference::gather_nd(values, from, data, shape, self.batch_dims, self.indexing)
-            .map(gathered)
+        self.from.answer(|params, indices, indexing| {
+            reference::gather_nd(
+                &params.data,
+                &params.shape,
+                &indices.data,
+                &indices.shape,
+                self.batch_dims,
+                indexing,
+            )
+        })
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = wgslice::options::GatherOptions {
-            batch_dims: self.batch_dims.cast_signed(),
-            out_of_range: run.policy(),
-            negative: run.negative(self.indexing),
-            axis: None,
-        };
-        let params = self.params.on(run)?;
-        let (tensor, report) = params.gather_nd(&run.indices(self.indices)?, options)?;
-        Ok(Started::new(tensor, report))
+        self.from
+            .run(run, None, self.batch_dims as i64, TensorView::gather_nd)
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 5, 1);
-        let mut args = Map::new();
-        let params = random_view(rng, &source, &mut args);
+        let (source, params, mut args) = random_params(rng);
         let batch_dims = match params.len() {
             2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
             _ => 0,
@@ -76,6 +54,6 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        Some((self.indices, self.indexing))
+        self.from.tuples()
     }
 }

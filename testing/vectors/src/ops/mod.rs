@@ -20,9 +20,11 @@ mod crop;
 mod gather;
 mod gather_elements;
 mod gather_nd;
+mod gathering;
 mod pad;
 mod params;
 mod roll;
+mod rows;
 mod scatter_elements;
 mod scatter_nd;
 mod slice;
@@ -35,22 +37,36 @@ mod view;
 
 pub use {
     batch_gather::BatchGather, concat::Concat, crop::Crop, gather::Gather,
-    gather_elements::GatherElements, gather_nd::GatherNd, pad::Pad, params::Params, roll::Roll,
-    scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
-    strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
-    strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, tile::Tile,
-    view::View,
+    gather_elements::GatherElements, gather_nd::GatherNd, gathering::Gathering, pad::Pad,
+    params::Params, roll::Roll, rows::Rows, scatter_elements::ScatterElements,
+    scatter_nd::ScatterNd, slice::Slice, strided_slice::StridedSlice,
+    strided_slice_grad::StridedSliceGrad, strided_slice_update::StridedSliceUpdate,
+    tensor_scatter_nd::TensorScatterNd, tile::Tile, view::View,
 };
 
-use crate::reference::{Indexing, ReferenceError};
 use crate::{
     case::{BadLine, Case, Tensor},
-    oracle::Answer,
-    random::Rng,
+    combine::{combine, float},
+    oracle::{Answer, gathered, good, scattered, viewed},
+    random::{
+        Rng,
+        draw::{
+            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats, spec,
+            spread, steps, tensor, tuples, viewed_shape,
+        },
+    },
+    reference::{self, Gathered, Indexing, ReferenceError},
+    step::{Step, spec_of},
     variant::{Run, Started},
 };
+use gathering::random_params;
+use rows::{differ, random_rows};
+use serde_json::{Map, Value};
 use std::fmt;
-use wgslice::{DType, Error};
+use wgslice::{
+    DType, Error, Pending, Report, SliceSpec, TensorView,
+    options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
+};
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {

@@ -1,17 +1,4 @@
-use super::{Op, Operation, scatter_nd::differ};
-use crate::reference::{self, Indexing, ReferenceError};
-use crate::{
-    case::{BadLine, Case, Tensor},
-    combine::combine,
-    oracle::{Answer, scattered},
-    random::{
-        Rng,
-        draw::{disturb, policy, shape, tensor, tuples},
-    },
-    variant::{Run, Started},
-};
-use serde_json::Map;
-use wgslice::{Error, options::Combine};
+use super::*;
 
 /// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
 /// position gives the other coordinates.
@@ -19,16 +6,12 @@ use wgslice::{Error, options::Combine};
 pub struct ScatterElements<'a> {
     /// The array that is changed.
     pub tensor: &'a Tensor,
-    /// The indices along `axis`, one for each update.
-    pub indices: &'a Tensor,
-    /// The updates, one element for each index.
-    pub updates: &'a Tensor,
+    /// The updates, and an index along `axis` for each.
+    pub rows: Rows<'a>,
     /// The indexed dimension of `tensor`. A negative value counts from the end.
     pub axis: i64,
     /// How an update is combined with its element.
     pub combine: Combine,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
-    pub indexing: Indexing,
 }
 
 impl<'a> Op<'a> for ScatterElements<'a> {
@@ -37,42 +20,35 @@ impl<'a> Op<'a> for ScatterElements<'a> {
     fn of(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             tensor: case.tensor("tensor")?,
-            indices: case.tensor("indices")?,
-            updates: case.tensor("updates")?,
+            rows: Rows::of(case)?,
             axis: case.arguments().integer("axis")?,
             combine: case.arguments().combine("combine")?,
-            indexing: case.arguments().indexing()?,
         })
     }
 
     fn answer(&self) -> Result<Answer, ReferenceError> {
-        let (tensor, indices) = (self.tensor, self.indices);
+        let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
         let scattered_elements = reference::scatter_elements(
             &tensor.data,
             &tensor.shape,
             &indices.data,
             &indices.shape,
-            &self.updates.data,
-            &self.updates.shape,
+            &updates.data,
+            &updates.shape,
             self.axis,
-            self.indexing,
+            self.rows.indexing,
             |old, new| *old = combine(self.combine, None, *old, *new),
         )?;
         Ok(scattered(scattered_elements, &tensor.shape))
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let policies = run.scatter(self.combine, self.indexing);
-        let options = wgslice::options::ScatterOptions {
+        let options = ScatterOptions {
             axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
-            combine: Some(self.combine),
-            out_of_range: policies.out_of_range,
-            negative: policies.negative,
-            any_order: policies.any_order,
-            unique: policies.unique,
+            ..run.scatter(self.combine, self.rows.indexing)
         };
-        let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
-        let indices = run.indices(self.indices)?;
+        let mut tensor = run.tensor(self.tensor)?;
+        let [indices, updates] = self.rows.on(run)?;
         let report = tensor.scatter_elements(&indices, &updates, options)?;
         Ok(Started::new(tensor, report))
     }
@@ -130,7 +106,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        Some((self.indices, self.indexing))
+        self.rows.tuples()
     }
 
     fn is_unique(&self) -> bool {
@@ -138,14 +114,14 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         else {
             return false;
         };
-        let sizes = &self.indices.shape;
+        let sizes = &self.rows.indices.shape;
         let (Some(&along), Some(&size)) = (sizes.get(axis), self.tensor.shape.get(axis)) else {
             return false;
         };
         // Elements of different lines along the axis go to different places.
         let inner: usize = sizes[axis + 1..].iter().product();
         let line = |row: usize| (row / (along * inner), row % inner);
-        differ(&self.indices.data, &[size], self.indexing, line)
+        differ(&self.rows.indices.data, &[size], self.rows.indexing, line)
     }
 
     fn computes(&self) -> bool {

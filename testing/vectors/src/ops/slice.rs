@@ -1,16 +1,4 @@
-use super::{Op, Operation};
-use crate::reference;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{integer, rarely, shape, tensor},
-    },
-    variant::{Run, Started},
-};
-use serde_json::Map;
-use wgslice::Error;
+use super::*;
 
 /// A block of `input`, given by its begin and its size.
 #[derive(Clone, Debug)]
@@ -32,16 +20,14 @@ impl<'a> Op<'a> for Slice<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+    fn answer(&self) -> Result<Answer, ReferenceError> {
         let Tensor { shape, data } = self.input;
         reference::slice(data, shape, &self.begin, &self.size).map(good)
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let block = run
-            .tensor(self.input)?
-            .slice_block(&self.begin, &self.size)?;
-        Ok(block.into())
+        let block = SliceSpec::block(&self.input.shape, &self.begin, &self.size)?;
+        Ok(run.tensor(self.input)?.slice(&block)?.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

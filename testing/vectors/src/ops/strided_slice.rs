@@ -1,16 +1,4 @@
-use super::{Op, Operation};
-use crate::reference;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{shape, spec, tensor},
-    },
-    step::spec_of,
-    variant::{Run, Started},
-};
-use wgslice::{Error, SliceSpec};
+use super::*;
 
 /// A slice of `input`.
 #[derive(Clone, Debug)]
@@ -31,7 +19,7 @@ impl<'a> Op<'a> for StridedSlice<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+    fn answer(&self) -> Result<Answer, ReferenceError> {
         let Tensor { shape, data } = self.input;
         reference::strided_slice(data, shape, &spec_of(&self.spec)).map(good)
     }

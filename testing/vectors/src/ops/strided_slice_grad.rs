@@ -1,16 +1,4 @@
-use super::{Op, Operation};
-use crate::reference;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{disturb, forward, shape, spec, tensor},
-    },
-    step::spec_of,
-    variant::{Run, Started},
-};
-use wgslice::{Error, SliceSpec};
+use super::*;
 
 /// The gradient of an array, made from the gradient of a slice of the array.
 #[derive(Clone, Debug)]
@@ -32,7 +20,7 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+    fn answer(&self) -> Result<Answer, ReferenceError> {
         let (dy, shape) = (self.dy, &self.shape);
         let data = reference::strided_slice_grad(shape, &spec_of(&self.spec), &dy.data, &dy.shape)?;
         Ok(good((shape.clone(), data)))

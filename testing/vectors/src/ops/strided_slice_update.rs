@@ -1,16 +1,4 @@
-use super::{Op, Operation};
-use crate::reference;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{disturb, forward, shape, spec, tensor},
-    },
-    step::spec_of,
-    variant::{Run, Started},
-};
-use wgslice::{Error, SliceSpec};
+use super::*;
 
 /// `input` with a slice replaced.
 #[derive(Clone, Debug)]
@@ -32,7 +20,7 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+    fn answer(&self) -> Result<Answer, ReferenceError> {
         let (input, value) = (self.input, self.value);
         let data = reference::strided_slice_update(
             &input.data,

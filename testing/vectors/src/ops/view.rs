@@ -1,17 +1,4 @@
-use super::{Op, Operation};
-use crate::reference::ReferenceError;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good, viewed},
-    random::{
-        Rng,
-        draw::{shape, steps, tensor},
-    },
-    step::Step,
-    variant::{Run, Started},
-};
-use serde_json::Map;
-use wgslice::Error;
+use super::*;
 
 /// `input` after the steps of a view.
 #[derive(Clone, Debug)]
