@@ -1,0 +1,79 @@
+"""Checks that no link is dead: those between the Markdown files of the repository, and those between the pages that
+`cargo doc` has written.
+
+    python3 tests/links.py target/doc
+
+Links to other hosts are not followed. Markdown in a folder `src` is part of pages or of tables that programs write. Pages
+count if others lead to them, since the folder may hold pages of items that are gone.
+"""
+
+import re, subprocess, sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors = [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        self.anchors |= {value for name, value in attributes if name in ("id", "name")}
+        self.links += [value for name, value in attributes if name in ("href", "src") and value]
+
+
+class Markdown:
+    """The links and the anchors of a Markdown file, as GitHub shows it."""
+
+    def __init__(self, path):
+        text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        headings = re.findall(r"^#+ +(.*?) *$", text, re.M)
+        self.anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+        text = re.sub(r"`[^`]*`", "", text)
+        self.links = re.findall(r"\]\(<?([^)>\s]+)", text)
+        self.links += re.findall(r"^\[[^\]]+\]: +(\S+)", text, re.M)
+        self.links += re.findall(r"(?:src|href)=\"([^\"]+)", text)
+
+
+@cache
+def read(path):
+    return {".md": Markdown, ".html": Page}[path.suffix](path)
+
+
+def check(path):
+    """The files that a file leads to, and its dead links."""
+    reached, dead = [], []
+    for link in read(path).links:
+        url = urlsplit(link)
+        if url.scheme or url.netloc:
+            continue
+        target = (path.parent / unquote(url.path)).resolve() if url.path else path
+        # In pages of source code, a script makes the anchors of ranges of lines.
+        has_anchors = target.suffix in (".md", ".html") and not target.name.endswith(".rs.html")
+        anchored = url.fragment and has_anchors
+        if not target.exists() or anchored and url.fragment not in read(target).anchors:
+            dead.append(link)
+        elif target.suffix == ".html":
+            reached.append(target)
+    return reached, dead
+
+
+doc = Path(sys.argv[1]).resolve()
+listed = subprocess.run(["git", "ls-files", "*.md"], check=True, capture_output=True, text=True)
+files = [Path(name).resolve() for name in listed.stdout.split() if "src" not in Path(name).parts]
+files += doc.glob("*/index.html")
+seen, failures = set(files), 0
+for path in files:
+    reached, dead = check(path)
+    files += dict.fromkeys(page for page in reached if page not in seen)
+    seen.update(reached)
+    for link in dead:
+        print(f"{path}: dead link {link}")
+    failures += bool(dead)
+print(f"{len(files) - failures} passed, {failures} failed")
+sys.exit(failures > 0)
