@@ -1,0 +1,231 @@
+//! A program that does everything wrong: it passes wrong arguments, buffers that are too short, foreign or destroyed,
+//! and loses its device. Each must be an error that says what is wrong, in words of the library and not of its command;
+//! wgpu's handler of uncaptured errors, which panics, must never run. `README.md` says how to run it.
+
+use std::{error::Error, process::ExitCode};
+use wgpu::{
+    Adapter, BufferDescriptor, BufferUsages, CommandEncoder, Device, Queue, RequestDeviceError,
+};
+use wgslice::{
+    Backend, DType, Gpu, Plan, SliceSpec, Tensor,
+    gpu::{AdapterOptions, Buffers, DeviceIndices},
+    options::{GatherOptions, OutOfRange, ScatterOptions},
+    slice,
+};
+
+/// What each attempt came to. An attempt must fail with a message that contains its words.
+struct Attempts {
+    wrong: usize,
+}
+
+impl Attempts {
+    fn fails<T>(&mut self, what: &str, outcome: Result<T, wgslice::Error>, words: &[&str]) {
+        let message = match outcome {
+            Ok(_) => "no error".into(),
+            Err(error) => error.to_string(),
+        };
+        let good = words.iter().all(|word| message.contains(word)) && !message.contains("--");
+        self.wrong += usize::from(!good);
+        println!("{} {what}: {message}", if good { "ok   " } else { "WRONG" });
+    }
+}
+
+fn open(adapter: &Adapter) -> Result<(Device, Queue), RequestDeviceError> {
+    pollster::block_on(adapter.request_device(&Gpu::wanted(adapter)))
+}
+
+fn buffer(device: &Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&BufferDescriptor {
+        label: Some("mine"),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+fn arguments(attempts: &mut Attempts, backend: &Backend) -> Result<(), wgslice::Error> {
+    let x = [1, 2, 3, 4, 5, 6];
+    let table = backend.upload((&x, &[3, 2]))?;
+    let ids = backend.upload((&[0, 7], &[2]))?;
+    let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+    let strict = GatherOptions {
+        out_of_range: OutOfRange::Error,
+        ..gather
+    };
+    attempts.fails(
+        "a short slice",
+        backend.slice((&x[..5], &[3, 2]), &slice![1]),
+        &["5", "6"],
+    );
+    attempts.fails(
+        "an index outside",
+        table.slice(&slice![3]),
+        &["index 3", "[-3, 3)"],
+    );
+    attempts.fails("too many entries", table.slice(&slice![0, 0, 0]), &["3"]);
+    attempts.fails(
+        "a stride of 0",
+        table.slice(&slice![..; 0]),
+        &["stride", "0"],
+    );
+    attempts.fails("a text", "1, 2:x".parse::<SliceSpec>(), &["1, 2:x", "^"]);
+    attempts.fails("an axis", table.transpose(&[0, 0]), &["0"]);
+    attempts.fails("a shape", table.reshape(&[4, 2]), &["[4,2]", "[3,2]"]);
+    attempts.fails("a type", table.to_vec::<f32>(), &["f32", "i32"]);
+    attempts.fails(
+        "a row outside",
+        table.gather(&ids, strict),
+        &["[7]", "indices[1]"],
+    );
+    let floats = backend.upload((&[0.0f32], &[1]))?;
+    attempts.fails(
+        "float indices",
+        table.gather(&floats, gather),
+        &["indices", "f32"],
+    );
+    let mut changed = table.clone();
+    let outcome = changed.tensor_scatter_nd(&ids, &table, scatter);
+    attempts.fails("updates of another shape", outcome, &["[3,2]"]);
+    attempts.fails(
+        "an option",
+        table.gather_nd(
+            &ids,
+            GatherOptions {
+                axis: Some(0),
+                ..gather
+            },
+        ),
+        &["axis"],
+    );
+    attempts.fails(
+        "a mask",
+        wgslice::spec::TfStridedSlice::mask("end_mask", 1 << 40),
+        &["end_mask"],
+    );
+    if backend.is_cpu() {
+        return Ok(());
+    }
+    let elsewhere = Backend::cpu().upload((&[0], &[1]))?;
+    attempts.fails(
+        "another device",
+        table.gather(&elsewhere, gather),
+        &["indices"],
+    );
+    Ok(())
+}
+
+fn encoder(device: &Device) -> CommandEncoder {
+    device.create_command_encoder(&Default::default())
+}
+
+fn buffers(
+    attempts: &mut Attempts,
+    device: &Device,
+    others: &Device,
+    gpu: &Gpu,
+) -> Result<(), Box<dyn Error>> {
+    let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let [x, y] = [64, 64].map(|size| buffer(device, size, storage));
+    let short = buffer(device, 16, storage);
+    let mappable = buffer(device, 64, BufferUsages::COPY_DST | BufferUsages::MAP_READ);
+    let destroyed = buffer(device, 64, storage);
+    destroyed.destroy();
+    let foreign = buffer(others, 64, storage);
+    let flip = Plan::slice(&[4, 4], &slice![.., ..; -1], DType::F32)?;
+    let mut encode = |what, plan: &Plan, from: &wgpu::Buffer, to: &wgpu::Buffer, words: &[&str]| {
+        let buffers = Buffers {
+            source: from.slice(..),
+            indices: None,
+            dest: to.slice(..),
+        };
+        attempts.fails(what, gpu.encode(&mut encoder(device), plan, buffers), words);
+    };
+    encode("a short source", &flip, &short, &y, &["source", "16", "64"]);
+    encode("a short result", &flip, &x, &short, &["dest", "16", "64"]);
+    encode(
+        "a buffer that is not storage",
+        &flip,
+        &x,
+        &mappable,
+        &["dest", "STORAGE"],
+    );
+    encode("source and result in one", &flip, &x, &x, &["also dest"]);
+    encode("a destroyed buffer", &flip, &destroyed, &y, &["destroyed"]);
+    encode("a foreign buffer", &flip, &x, &foreign, &["device"]);
+    let gather = Plan::gather(&[4, 4], &[4], GatherOptions::default(), DType::F32)?;
+    encode("no indices", &gather, &x, &y, &["indices"]);
+    let gather = gather.for_indices(DType::I64)?;
+    let indices = Some(DeviceIndices::I64(short.slice(..)));
+    let buffers = Buffers {
+        source: x.slice(..),
+        indices,
+        dest: y.slice(..),
+    };
+    let outcome = gpu.encode(&mut encoder(device), &gather, buffers);
+    attempts.fails("short indices", outcome, &["indices", "16", "32"]);
+    let backend = Backend::from(gpu.clone());
+    let foreign = Tensor::from_buffer(&backend, foreign, DType::F32, &[16]);
+    let outcome = foreign.and_then(|tensor| tensor.slice(&slice![..; -1])?.to_vec::<f32>());
+    attempts.fails("a tensor of a foreign buffer", outcome, &["device"]);
+    let outcome = Tensor::from_buffer(&backend, short, DType::F32, &[16]);
+    attempts.fails("a tensor of a short buffer", outcome, &["16", "64", "f32"]);
+    Ok(())
+}
+
+fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<dyn Error>> {
+    let backend = Backend::from(gpu.clone());
+    let table = backend.upload((&[1.0f32; 16], &[4, 4]))?;
+    let storage = BufferUsages::STORAGE;
+    let [x, y] = [64, 64].map(|size| buffer(device, size, storage));
+    device.destroy();
+    // A plan of another shape than all before, so that its pipeline is not compiled.
+    let fresh = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
+    let buffers = Buffers {
+        source: x.slice(..),
+        indices: None,
+        dest: y.slice(..),
+    };
+    let outcome = gpu.encode(&mut encoder(device), &fresh, buffers);
+    attempts.fails("lost: a plan not yet compiled", outcome, &["lost"]);
+    attempts.fails("lost: prepare", gpu.prepare(&fresh), &["lost"]);
+    attempts.fails("lost: wait", backend.wait(), &["lost"]);
+    attempts.fails("lost: a tensor", table.to_vec::<f32>(), &["lost"]);
+    attempts.fails(
+        "lost: a slice",
+        table.slice(&slice![..; -1]).and_then(|y| y.to_vec::<f32>()),
+        &["lost"],
+    );
+    let host = ([1, 2, 3], [3]);
+    let outcome = backend.slice((&host.0, &host.1), &slice![..; -1]);
+    attempts.fails("lost: host values", outcome, &["lost"]);
+    let saved = backend.with_fallback();
+    let result = saved.slice((&host.0, &host.1), &slice![..; -1])?;
+    println!("ok    lost, with a fallback: {:?}", result.data);
+    Ok(())
+}
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let mut attempts = Attempts { wrong: 0 };
+    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
+    let fitting = candidates.iter().find(|found| found.refused.is_none());
+    let adapter = &fitting.ok_or("there is no adapter")?.adapter;
+    let (device, queue) = open(adapter)?;
+    let (others, _queue) = open(adapter)?;
+    let gpu = Gpu::new(&device, &queue);
+    for backend in [Backend::cpu(), Backend::from(gpu.clone())] {
+        println!("== {backend}");
+        arguments(&mut attempts, &backend)?;
+    }
+    buffers(&mut attempts, &device, &others, &gpu)?;
+    let nobody = AdapterOptions {
+        name: Some("no such adapter".into()),
+        ..AdapterOptions::default()
+    };
+    attempts.fails("no adapter", Gpu::open(&nobody), &["no such adapter"]);
+    lost(&mut attempts, &device, &gpu)?;
+    println!("{} wrong", attempts.wrong);
+    Ok(match attempts.wrong {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
