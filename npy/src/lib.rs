@@ -1,5 +1,11 @@
 //! Headers of NumPy's `.npy` files, versions 1.0 to 3.0, of arrays of plain numbers.
 //!
+//! This crate is part of the commands and is not published: in your own program, `npyz` or `ndarray-npy` reads `.npy`
+//! files, and their values go to wgslice. The commands map files and move the bytes of any element type, so that they
+//! need the header, its offset and a bound on its length, and no elements. Those crates read and write elements of Rust
+//! types, one by one or as arrays of ndarray; of their headers, the element type and its byte order would still have to
+//! be read here.
+//!
 //! ```
 //! use wgslice::DType;
 //! use wgslice_npy::{ByteOrder, Header};
