@@ -12,7 +12,7 @@ FOLDER = pathlib.Path(__file__).parent
 WORKLOADS = {"W1": "4-D crop", "W2": "reversed axis", "W3": "every 2nd of 2 axes", "W6": "u8 crop and flip",
              "W7": "embedding rows", "W9": "blocks by index pairs"}
 PEERS = {"NumPy": "#4d77cf", "JAX": "#8a5fbf", "TensorFlow": "#e8833a", "PyTorch": "#d6493f"}
-WIDTH, LEFT, BAR, GAP, TOP, MOST = 760, 160, 11, 14, 44, 40
+WIDTH, LEFT, BAR, GAP, TOP, MOST = 760, 160, 11, 14, 66, 40
 
 
 def ratios():
@@ -36,9 +36,10 @@ def draw():
         "<style>text { fill: #24292f } line { stroke: #d0d7de }"
         " @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } line { stroke: #444c56 } }</style>",
     ]
+    parts.append(f'<text x="{LEFT}" y="14" font-weight="bold">Time on the CPU over that of wgslice: longer bars are slower</text>')
     for number, (peer, colour) in enumerate(PEERS.items()):
         at = LEFT + number * 110
-        parts.append(f'<rect x="{at}" y="4" width="11" height="11" fill="{colour}"/><text x="{at + 16}" y="14">{peer}</text>')
+        parts.append(f'<rect x="{at}" y="26" width="11" height="11" fill="{colour}"/><text x="{at + 16}" y="36">{peer}</text>')
     for ratio in [1, 2, 5, 10, 20, 40]:
         label = "wgslice = 1" if ratio == 1 else f"{ratio}×"
         parts.append(f'<line x1="{x(ratio):.1f}" x2="{x(ratio):.1f}" y1="{TOP - 6}" y2="{height}"/>'
