@@ -8,6 +8,8 @@
 //! cargo run --example embedding_lookup
 //! ```
 
+mod common;
+
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
@@ -137,35 +139,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     // The program's pipeline.
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("means"),
-        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some("means"),
-        layout: None,
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &[("TOKENS", TOKENS as f64), ("DIM", DIM as f64)],
-            ..Default::default()
-        },
-        cache: None,
-    });
-    let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("means"),
-        layout: &pipeline.get_bind_group_layout(0),
-        entries: &[
-            wgpu::BindGroupEntry {
-                binding: 0,
-                resource: rows.as_entire_binding(),
-            },
-            wgpu::BindGroupEntry {
-                binding: 1,
-                resource: means.as_entire_binding(),
-            },
-        ],
-    });
+    let constants = [("TOKENS", TOKENS as f64), ("DIM", DIM as f64)];
+    let pipeline = common::compute_pipeline(device, "means", SHADER, &constants);
+    let bindings = common::bind(device, &pipeline, [&rows, &means]);
 
     // A token has one index, so tuples have length 1.
     let ids = [SENTENCES, TOKENS, 1];

@@ -9,6 +9,8 @@
 //! cargo run --release --example prefetch_batches
 //! ```
 
+mod common;
+
 use std::time::{Duration, Instant};
 use wgpu::BufferUsages;
 use wgslice::{
@@ -141,20 +143,7 @@ fn train(
             BufferUsages::STORAGE,
             false,
         );
-        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("train"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[
-                wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: cropped.as_entire_binding(),
-                },
-                wgpu::BindGroupEntry {
-                    binding: 1,
-                    resource: states.as_entire_binding(),
-                },
-            ],
-        });
+        let bindings = common::bind(device, pipeline, [&cropped, &states]);
         Slot {
             upload: buffer("upload", IMAGES * IMAGE_BYTES, upload, true),
             raw: buffer("raw", IMAGES * IMAGE_BYTES, raw, false),
@@ -242,21 +231,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The program's pipeline.
     let device = gpu.device();
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("train"),
-        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some("train"),
-        layout: None,
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &[("WORDS", (CROPPED_BYTES / 4) as f64)],
-            ..Default::default()
-        },
-        cache: None,
-    });
+    let constants = [("WORDS", (CROPPED_BYTES / 4) as f64)];
+    let pipeline = common::compute_pipeline(device, "train", SHADER, &constants);
 
     let expected = expected();
     // The first run also compiles wgslice's pipelines.

@@ -8,10 +8,12 @@
 //! cargo run --example shared_device
 //! ```
 
+mod common;
+
 use wgpu::util::DeviceExt;
 use wgslice::{
     DType, Gpu, Plan,
-    gpu::{AdapterOptions, Buffers},
+    gpu::Buffers,
     slice,
 };
 
@@ -32,16 +34,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's device. Its limits are WebGPU's defaults.
-    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let adapter = candidates
-        .iter()
-        .find(|candidate| candidate.refused.is_none());
-    let adapter = adapter.ok_or("there is no adapter")?;
-    let opened = adapter
-        .adapter
-        .request_device(&wgpu::DeviceDescriptor::default());
-    let (device, queue) = pollster::block_on(opened)?;
-    println!("on {adapter}");
+    let (device, queue) = common::open()?;
 
     // The program's buffers.
     let values: Vec<f32> = (0u8..30).map(f32::from).collect();
@@ -71,32 +64,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     // The program's pipeline.
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("ends"),
-        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some("ends"),
-        layout: None,
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: Default::default(),
-        cache: None,
-    });
-    let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("ends"),
-        layout: &pipeline.get_bind_group_layout(0),
-        entries: &[
-            wgpu::BindGroupEntry {
-                binding: 0,
-                resource: sliced.as_entire_binding(),
-            },
-            wgpu::BindGroupEntry {
-                binding: 1,
-                resource: ends.as_entire_binding(),
-            },
-        ],
-    });
+    let pipeline = common::compute_pipeline(&device, "ends", SHADER, &[]);
+    let bindings = common::bind(&device, &pipeline, [&sliced, &ends]);
 
     // wgslice on that device. A program makes the plan and `gpu` once, and uses them many times.
     let gpu = Gpu::new(&device, &queue);

@@ -9,9 +9,11 @@
 //! cargo run --example texture_to_tensor
 //! ```
 
+mod common;
+
 use wgslice::{
     Backend, Gpu, Tensor,
-    gpu::{AdapterOptions, Texels},
+    gpu::Texels,
     slice,
 };
 
@@ -42,17 +44,8 @@ fn colour(corner: Corner) -> @location(0) vec4<f32> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's device, and wgslice on it.
-    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let adapter = candidates
-        .iter()
-        .find(|candidate| candidate.refused.is_none());
-    let adapter = adapter.ok_or("there is no adapter")?;
-    let opened = adapter
-        .adapter
-        .request_device(&wgpu::DeviceDescriptor::default());
-    let (device, queue) = pollster::block_on(opened)?;
+    let (device, queue) = common::open()?;
     let backend = Backend::from(Gpu::new(&device, &queue));
-    println!("on {adapter}");
 
     let frame = render(&device, &queue);
 

@@ -1,7 +1,11 @@
 //! Tests of plans that are recorded into the caller's encoder, with the caller's buffers.
 
 use crate::harness::{
-    elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
+    elements,
+    gpu::{between, request_device},
+    gpu_devices,
+    read_buffer::read_buffer,
+    to_bytes,
 };
 use std::{
     sync::{
@@ -41,22 +45,10 @@ fn plans_with_indices_are_refused_without_them() {
             let encoded = gpu.encode(
                 &mut encoder,
                 plan,
-                Buffers {
-                    source: source.slice(..),
-                    indices: None,
-                    dest: dest.slice(..),
-                },
+                between(source.slice(..), dest.slice(..)),
             );
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            let in_pass = gpu.encode(
-                &mut pass,
-                plan,
-                Buffers {
-                    source: source.slice(..),
-                    indices: None,
-                    dest: dest.slice(..),
-                },
-            );
+            let in_pass = gpu.encode(&mut pass, plan, between(source.slice(..), dest.slice(..)));
             for refused in [encoded, in_pass] {
                 let error = refused.unwrap_err().to_string();
                 assert!(
@@ -90,17 +82,9 @@ fn buffers_that_do_not_fit_are_named() {
         );
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut encode = |source: wgpu::BufferSlice<'_>, dest: wgpu::BufferSlice<'_>| {
-            gpu.encode(
-                &mut encoder,
-                &plan,
-                Buffers {
-                    source,
-                    indices: None,
-                    dest,
-                },
-            )
-            .unwrap_err()
-            .to_string()
+            gpu.encode(&mut encoder, &plan, between(source, dest))
+                .unwrap_err()
+                .to_string()
         };
         let all = |buffer: &'static str, text: String, says: &str| {
             assert!(text.contains(buffer) && text.contains(says), "{text}");
@@ -149,11 +133,7 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
         gpu.encode(
             &mut encoder,
             &plan,
-            Buffers {
-                source: source.slice(256..),
-                indices: None,
-                dest: dest.slice(512..),
-            },
+            between(source.slice(256..), dest.slice(512..)),
         )
         .unwrap();
         gpu.queue().submit([encoder.finish()]);
@@ -195,16 +175,7 @@ fn every_offset_of_the_callers_buffers() {
                 let (source, dest) = (make(&contents), make(&[9; 172]));
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let (a, b) = (source.slice(from as u64..), dest.slice(to as u64..));
-                gpu.encode(
-                    &mut encoder,
-                    &plan,
-                    Buffers {
-                        source: a,
-                        indices: None,
-                        dest: b,
-                    },
-                )
-                .unwrap();
+                gpu.encode(&mut encoder, &plan, between(a, b)).unwrap();
                 gpu.queue().submit([encoder.finish()]);
                 let bytes = read_buffer(gpu, &dest);
                 assert!(bytes[to..to + 160] == expected, "{from} {to} {dtype}");
@@ -275,11 +246,7 @@ fn a_thousand_slices_in_one_submission() {
             gpu.encode(
                 &mut pass,
                 &plan,
-                Buffers {
-                    source: input.buffers()[0].slice(..),
-                    indices: None,
-                    dest: output,
-                },
+                between(input.buffers()[0].slice(..), output),
             )
             .unwrap();
         }
@@ -330,27 +297,11 @@ fn recording_again_allocates_nothing() {
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let before = allocations().unwrap();
                 for _ in 0..slices {
-                    gpu.encode(
-                        &mut encoder,
-                        &slice,
-                        Buffers {
-                            source,
-                            indices: None,
-                            dest,
-                        },
-                    )
-                    .unwrap();
+                    gpu.encode(&mut encoder, &slice, between(source, dest))
+                        .unwrap();
                     let mut pass = encoder.begin_compute_pass(&Default::default());
-                    gpu.encode(
-                        &mut pass,
-                        &slice,
-                        Buffers {
-                            source,
-                            indices: None,
-                            dest,
-                        },
-                    )
-                    .unwrap();
+                    gpu.encode(&mut pass, &slice, between(source, dest))
+                        .unwrap();
                 }
                 for _ in 0..gathers {
                     gpu.encode(

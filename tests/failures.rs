@@ -2,7 +2,7 @@
 //! device can be opened and the CPU path works.
 
 use crate::harness::{
-    gpu::{adapters, noop, request_device},
+    gpu::{TOO_LOW, adapters, noop, request_device},
     texture::texture,
 };
 use std::{
@@ -134,33 +134,7 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
 /// device's error handler, which would panic, is not called.
 #[test]
 fn a_device_that_refuses_the_shaders() {
-    type Lower = fn(&mut wgpu::Limits);
-    let cases: [(&str, Lower); 5] = [
-        ("max_storage_buffers_per_shader_stage", |limits| {
-            limits.max_storage_buffers_per_shader_stage = 3;
-        }),
-        (
-            "max_dynamic_storage_buffers_per_pipeline_layout",
-            |limits| {
-                limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
-            },
-        ),
-        (
-            "max_dynamic_uniform_buffers_per_pipeline_layout",
-            |limits| {
-                limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                // No storage buffer is left for uniforms, so uniforms are in a uniform buffer.
-                limits.max_storage_buffers_per_shader_stage = 4;
-            },
-        ),
-        ("bind group limit", |limits| {
-            limits.max_bind_groups = 1;
-        }),
-        ("invocations", |limits| {
-            limits.max_compute_invocations_per_workgroup = 32;
-        }),
-    ];
-    for (says, lower) in cases {
+    for (_, says, lower) in TOO_LOW {
         let gpu = noop(lower);
         for gathers in [false, true] {
             let first = record(&gpu, gathers).unwrap_err();

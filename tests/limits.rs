@@ -1,7 +1,7 @@
 //! Tests of devices' limits. A plan that cannot be cut to fit a device is an error that names the limit. Most tests use
 //! wgpu's noop backend, which needs no driver, makes copies and runs no shader.
 
-use crate::harness::gpu::noop;
+use crate::harness::gpu::{between, noop};
 use wgslice::{
     Backend, DType, Error, Gpu, Plan, View,
     gpu::{AdapterOptions, Buffers, DeviceIndices, SoftwareAdapters},
@@ -295,15 +295,7 @@ fn few_or_long_rows_are_copied() {
         });
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (source, dest) = (source.slice(..), dest.slice(..));
-        let recorded = gpu.encode(
-            &mut encoder,
-            &plan,
-            Buffers {
-                source,
-                indices: None,
-                dest,
-            },
-        );
+        let recorded = gpu.encode(&mut encoder, &plan, between(source, dest));
         assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::harness::{
     elements,
-    gpu::{adapters, noop, request_device},
+    gpu::{TOO_LOW, adapters, between, noop, request_device},
     gpu_devices,
     read_buffer::read_buffer,
     to_bytes,
@@ -204,16 +204,8 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..3 {
                 let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
-                gpu.encode(
-                    &mut pass,
-                    &prepared,
-                    Buffers {
-                        source: from,
-                        indices: None,
-                        dest: reversed.slice(..),
-                    },
-                )
-                .unwrap();
+                gpu.encode(&mut pass, &prepared, between(from, reversed.slice(..)))
+                    .unwrap();
                 let report = gpu.encode(
                     &mut pass,
                     &gather,
@@ -249,11 +241,7 @@ fn what_is_prepared_checks_its_buffers() {
             let recorded = gpu.encode(
                 &mut encoder,
                 &prepared,
-                Buffers {
-                    source: from.slice(..),
-                    indices: None,
-                    dest: to.slice(..),
-                },
+                between(from.slice(..), to.slice(..)),
             );
             recorded.unwrap_err().to_string()
         };
@@ -284,30 +272,7 @@ fn what_is_prepared_checks_its_buffers() {
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
     let gather = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
-    type Lower = fn(&mut wgpu::Limits);
-    let cases: [(&str, Lower); 5] = [
-        ("max_storage_buffers_per_shader_stage", |limits| {
-            limits.max_storage_buffers_per_shader_stage = 3;
-        }),
-        (
-            "max_dynamic_storage_buffers_per_pipeline_layout",
-            |limits| {
-                limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
-            },
-        ),
-        (
-            "max_dynamic_uniform_buffers_per_pipeline_layout",
-            |limits| {
-                limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                limits.max_storage_buffers_per_shader_stage = 4;
-            },
-        ),
-        ("max_bind_groups", |limits| limits.max_bind_groups = 1),
-        ("max_compute_invocations_per_workgroup", |limits| {
-            limits.max_compute_invocations_per_workgroup = 32;
-        }),
-    ];
-    for (limit, lower) in cases {
+    for (limit, _, lower) in TOO_LOW {
         let gpu = noop(lower);
         for plan in [&gather, &reversed] {
             let Err(Error::DeviceLimit { limit: named, .. }) = gpu.supports(plan) else {

@@ -170,7 +170,7 @@ struct Bug {
 }
 
 /// Edits that remove the guard that keeps `copy.wgsl` from accesses beyond the last row.
-const BEHIND_THE_LAST: Edits = &[
+const WITHOUT_GUARD: Edits = &[
     ("min(rows, vec4(walk.rows - 1u))", "rows"),
     (
         "let exists = rows < vec4(walk.rows);",
@@ -183,7 +183,7 @@ const BUGS: [Bug; 14] = [
         name: "what lies behind the last row is written",
         work: reversed,
         hardware: true,
-        edits: BEHIND_THE_LAST,
+        edits: WITHOUT_GUARD,
         wrong: outside(Access::Write),
     },
     Bug {
@@ -498,8 +498,8 @@ fn a_missing_guard_is_wrong_where_indices_are_clamped() {
         editor.assert_found();
         result == expected
     };
-    assert!(is_right(Outside::Drop, BEHIND_THE_LAST));
-    assert!(!is_right(Outside::Clamp, BEHIND_THE_LAST));
+    assert!(is_right(Outside::Drop, WITHOUT_GUARD));
+    assert!(!is_right(Outside::Clamp, WITHOUT_GUARD));
     assert!(is_right(Outside::Clamp, &[]));
 }
 

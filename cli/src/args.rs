@@ -92,6 +92,19 @@ impl To {
     }
 }
 
+/// The axis of an operation on single elements.
+#[derive(Debug, ArgGroup)]
+pub(crate) struct Along {
+    /// The axis that the indices count along; negative ones count from the end
+    #[arg(
+        long,
+        value_name = "AXIS",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) axis: isize,
+}
+
 /// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {

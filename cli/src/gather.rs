@@ -1,7 +1,7 @@
 //! `wgslice gather`, `wgslice gather-nd` and `wgslice gather-elements`.
 
 use crate::{
-    args::{Global, IndexPolicy, To},
+    args::{Along, Global, IndexPolicy, To},
     failure::Failure,
     job::Job,
 };
@@ -67,14 +67,8 @@ Examples:
   wgslice gather-elements scores.npy best.npy -o top.npy --axis 1
   wgslice gather-elements data.npy indices.npy -o out.npy --axis -1 --negative wrap")]
 pub(crate) struct GatherElements {
-    /// The axis that the indices count along; negative ones count from the end
-    #[arg(
-        long,
-        value_name = "AXIS",
-        default_value_t = 0,
-        allow_hyphen_values = true
-    )]
-    axis: isize,
+    #[command(flatten)]
+    along: Along,
     #[command(flatten)]
     arguments: Arguments,
 }
@@ -143,6 +137,7 @@ impl GatherNd {
 impl GatherElements {
     pub(crate) fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let (plan, gather) = (Plan::gather_elements, Tensor::gather_elements);
-        self.arguments.run(global, Some(self.axis), 0, plan, gather)
+        self.arguments
+            .run(global, Some(self.along.axis), 0, plan, gather)
     }
 }

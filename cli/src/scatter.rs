@@ -1,7 +1,7 @@
 //! `wgslice scatter-nd` and `wgslice scatter-elements`.
 
 use crate::{
-    args::{Global, IndexPolicy, Sizes, To},
+    args::{Along, Global, IndexPolicy, Sizes, To},
     failure::Failure,
     job::Job,
 };
@@ -49,14 +49,8 @@ Examples:
 pub(crate) struct ScatterElements {
     /// The array to scatter into; its file does not change
     data: String,
-    /// The axis that the indices count along; negative ones count from the end
-    #[arg(
-        long,
-        value_name = "AXIS",
-        default_value_t = 0,
-        allow_hyphen_values = true
-    )]
-    axis: isize,
+    #[command(flatten)]
+    along: Along,
     #[command(flatten)]
     arguments: Arguments,
 }
@@ -160,7 +154,7 @@ impl ScatterNd {
 
 impl ScatterElements {
     pub(crate) fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let options = self.arguments.options(Some(self.axis));
+        let options = self.arguments.options(Some(self.along.axis));
         self.arguments
             .job(&[&self.data, &self.arguments.updates])
             .run(

@@ -191,6 +191,39 @@ pub(crate) fn request_device(
     Ok(Gpu::new(&device, &queue))
 }
 
+type Lower = fn(&mut wgpu::Limits);
+
+/// Limits that the shaders do not fit: their names, what wgpu's error says of them, and how they are lowered.
+pub(crate) const TOO_LOW: [(&str, &str, Lower); 5] = [
+    (
+        "max_storage_buffers_per_shader_stage",
+        "max_storage_buffers_per_shader_stage",
+        |limits| limits.max_storage_buffers_per_shader_stage = 3,
+    ),
+    (
+        "max_dynamic_storage_buffers_per_pipeline_layout",
+        "max_dynamic_storage_buffers_per_pipeline_layout",
+        |limits| limits.max_dynamic_storage_buffers_per_pipeline_layout = 0,
+    ),
+    (
+        "max_dynamic_uniform_buffers_per_pipeline_layout",
+        "max_dynamic_uniform_buffers_per_pipeline_layout",
+        |limits| {
+            limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
+            // No storage buffer is left for uniforms, so uniforms are in a uniform buffer.
+            limits.max_storage_buffers_per_shader_stage = 4;
+        },
+    ),
+    ("max_bind_groups", "bind group limit", |limits| {
+        limits.max_bind_groups = 1;
+    }),
+    (
+        "max_compute_invocations_per_workgroup",
+        "invocations",
+        |limits| limits.max_compute_invocations_per_workgroup = 32,
+    ),
+];
+
 /// Opens a device of wgpu's noop backend, which runs no shader. It has WebGPU's default limits, changed by `limits`.
 pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -337,6 +370,18 @@ fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
         Indices::U32(indices) => bytemuck::cast_slice(indices),
     };
     Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
+}
+
+/// The buffers of a plan without indices.
+pub(crate) fn between<'a>(
+    source: wgpu::BufferSlice<'a>,
+    dest: wgpu::BufferSlice<'a>,
+) -> Buffers<'a> {
+    Buffers {
+        source,
+        indices: None,
+        dest,
+    }
 }
 
 fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndices<'a> {

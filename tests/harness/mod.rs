@@ -37,6 +37,16 @@ use wgslice::{
 use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
+/// The message and the report of an outcome that must be the error of tuples out of range.
+#[track_caller]
+pub(crate) fn refused<T>(outcome: Result<T, Error>) -> (String, Report) {
+    match outcome {
+        Err(Error::OutOfRange(report)) => (Error::OutOfRange(report.clone()).to_string(), *report),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
 /// One type for each element size, from 1 to 16 bytes.
 pub(crate) const SIZES: [DType; 5] = [
     DType::U8,

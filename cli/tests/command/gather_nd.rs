@@ -1,7 +1,21 @@
 //! `wgslice gather-nd`: rows, batches, and tuples that are out of range.
 
-use crate::support::{Folder, bytes, devices, read_i32, wgslice};
+use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
 use serde_json::json;
+
+/// Runs the command on files, params, indices and output, with these options.
+fn gather_nd([params, indices, output]: [&str; 3], device: &str, options: &[&str]) -> Ran {
+    let args = [
+        "gather-nd",
+        params,
+        indices,
+        "-o",
+        output,
+        "--device",
+        device,
+    ];
+    wgslice(&[&args[..], options].concat())
+}
 
 #[test]
 fn rows_are_gathered_by_every_integer_type() {
@@ -13,16 +27,7 @@ fn rows_are_gathered_by_every_integer_type() {
         let tuples = [index(2), index(0), index(2)].concat();
         let indices = folder.npy("indices.npy", descr, &[3, 1], &tuples);
         for device in devices() {
-            let ran = wgslice(&[
-                "gather-nd",
-                &params,
-                &indices,
-                "-o",
-                &output,
-                "--device",
-                device,
-            ]);
-            let ran = ran.ok();
+            let ran = gather_nd([&params, &indices, &output], device, &[]).ok();
             assert_eq!(
                 read_i32(&output),
                 (vec![3, 2], vec![4, 5, 0, 1, 4, 5]),
@@ -44,16 +49,7 @@ fn batches_are_gathered_one_to_one() {
     let indices = folder.npy("indices.npy", "<i4", &[2, 1], &bytes(&[2, 0]));
     let output = folder.path("out.npy");
     for device in devices() {
-        let args = [
-            "gather-nd",
-            &params,
-            &indices,
-            "-o",
-            &output,
-            "--batch-dims",
-            "1",
-        ];
-        wgslice(&[&args[..], &["--device", device]].concat()).ok();
+        gather_nd([&params, &indices, &output], device, &["--batch-dims", "1"]).ok();
         assert_eq!(read_i32(&output), (vec![2], vec![2, 3]), "{device}");
     }
 }
@@ -70,17 +66,7 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
     );
     let output = folder.path("out.npy");
     for device in devices() {
-        let args = [
-            "gather-nd",
-            &params,
-            &indices,
-            "-o",
-            &output,
-            "--device",
-            device,
-            "--json",
-        ];
-        let ran = wgslice(&args).ok();
+        let ran = gather_nd([&params, &indices, &output], device, &["--json"]).ok();
         assert_eq!(
             read_i32(&output),
             (vec![2, 2], vec![3, 0, 2, 0]),
@@ -110,8 +96,7 @@ fn indices_wrap_and_are_clamped_on_demand() {
                 [2, 0, 2, 1],
             ),
         ] {
-            let args = ["gather-nd", &params, &indices, "-o", &output];
-            wgslice(&[&args[..], &["--device", device], options].concat()).ok();
+            gather_nd([&params, &indices, &output], device, options).ok();
             assert_eq!(
                 read_i32(&output),
                 (vec![4], expected.to_vec()),
@@ -128,16 +113,11 @@ fn rows_out_of_range_are_an_error_on_demand() {
     let indices = folder.npy("indices.npy", "<i4", &[1, 2], &bytes(&[0, 3]));
     let output = folder.path("out.npy");
     for device in devices() {
-        let args = [
-            "gather-nd",
-            &params,
-            &indices,
-            "-o",
-            &output,
-            "--device",
+        let ran = gather_nd(
+            [&params, &indices, &output],
             device,
-        ];
-        let ran = wgslice(&[&args[..], &["--out-of-range", "error"]].concat());
+            &["--out-of-range", "error"],
+        );
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains("indices[0] = [0, 3]"), "{ran:?}");
         assert!(ran.stderr.contains("--out-of-range zero"), "{ran:?}");

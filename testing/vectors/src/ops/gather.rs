@@ -1,4 +1,86 @@
+//! Gathers, and what they have in common with crops.
+
 use super::*;
+
+/// The arrays of a gather or a crop, and how its indices are read.
+#[derive(Clone, Debug)]
+pub struct Gathering<'a> {
+    /// The tensor that the params are a view of.
+    pub tensor: &'a Tensor,
+    /// The steps of the view. Empty for the whole tensor.
+    pub view: Vec<Step>,
+    /// The indices, or index tuples in the last dimension.
+    pub indices: &'a Tensor,
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    pub indexing: Indexing,
+}
+
+type Start = fn(&TensorView, &wgslice::Tensor, GatherOptions) -> Reported;
+type Reported = Result<(wgslice::Tensor, Pending<Report>), Error>;
+
+impl<'a> Gathering<'a> {
+    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("params")?,
+            view: case.arguments().steps("view")?,
+            indices: case.tensor("indices")?,
+            indexing: case.arguments().indexing()?,
+        })
+    }
+
+    /// Returns the answer of `gather`, which is given the params, the indices and how these are read.
+    pub(super) fn answer(
+        &self,
+        gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,
+    ) -> Result<Answer, ReferenceError> {
+        let params = viewed(self.tensor, &self.view)?;
+        gather(&params, self.indices, self.indexing).map(gathered)
+    }
+
+    /// Starts `gather` on a device, with the policies of the variant and the case.
+    pub(super) fn run(
+        &self,
+        run: &Run<'_>,
+        axis: Option<i64>,
+        batch_dims: i64,
+        gather: Start,
+    ) -> Result<Started, Error> {
+        let narrow = |number| isize::try_from(number).unwrap_or(isize::MAX);
+        let options = GatherOptions {
+            axis: axis.map(narrow),
+            batch_dims: narrow(batch_dims),
+            out_of_range: run.policy(),
+            negative: run.negative(self.indexing),
+        };
+        let (tensor, report) = gather(&self.on(run)?, &run.indices(self.indices)?, options)?;
+        Ok(Started::new(tensor, report))
+    }
+
+    pub(super) fn on(&self, run: &Run<'_>) -> Result<TensorView, Error> {
+        run.view(self.tensor, &self.view)
+    }
+
+    pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+}
+
+/// Draws the shape of a tensor and, in a third of the calls, steps that make a view of it, as an argument. Returns the
+/// tensor's shape, the shape of the params, and the arguments.
+pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
+    let source = shape(rng, 5, 1);
+    let mut args = Map::new();
+    let mut params = source.clone();
+    if rng.u8(..3) == 0 {
+        let steps = steps(rng, &source);
+        // A gather needs at least one dimension. Steps that make a scalar are left out, and so are steps that fail.
+        if let Some(shape) = viewed_shape(&source, &steps).filter(|shape| !shape.is_empty()) {
+            args.insert("view".into(), steps.into());
+            params = shape;
+        }
+    }
+    (source, params, args)
+}
 
 /// A gather of slices of `params` along an axis.
 #[derive(Clone, Debug)]
@@ -59,6 +141,180 @@ impl<'a> Op<'a> for Gather<'a> {
         let mut tuples = tuples(rng, &indices, &params[axis..=axis]);
         tuples.shape = indices;
         let tensors = [("params", tensor(rng, &source)), ("indices", tuples)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples()
+    }
+}
+
+/// A gather of the slices of `params` that index tuples point at.
+#[derive(Clone, Debug)]
+pub struct GatherNd<'a> {
+    /// The params and the index tuples.
+    pub from: Gathering<'a>,
+    /// The number of leading dimensions that `params` and `indices` share.
+    pub batch_dims: usize,
+}
+
+impl<'a> Op<'a> for GatherNd<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            from: Gathering::of(case)?,
+            batch_dims: case.arguments().size("batch_dims")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.answer(|params, indices, indexing| {
+            reference::gather_nd(
+                &params.data,
+                &params.shape,
+                &indices.data,
+                &indices.shape,
+                self.batch_dims,
+                indexing,
+            )
+        })
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        self.from
+            .run(run, None, self.batch_dims as i64, TensorView::gather_nd)
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let (source, params, mut args) = random_params(rng);
+        let batch_dims = match params.len() {
+            2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
+            _ => 0,
+        };
+        let depth = rng.usize(..=params.len() - batch_dims);
+        let mut lead = params[..batch_dims].to_vec();
+        lead.extend(few(rng, 3));
+        let indices = tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
+        args.insert("batch_dims".into(), batch_dims.into());
+        policy(rng, &mut args);
+        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples()
+    }
+}
+
+/// A gather in which all dimensions of `indices` but the last are batch dimensions. The indexed dimension of `params`
+/// is the one after the batch dimensions.
+#[derive(Clone, Debug)]
+pub struct BatchGather<'a> {
+    /// The params, and the indices into their dimension after the batch dimensions.
+    pub from: Gathering<'a>,
+}
+
+impl<'a> Op<'a> for BatchGather<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            from: Gathering::of(case)?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.answer(|params, indices, indexing| {
+            reference::batch_gather(
+                &params.data,
+                &params.shape,
+                &indices.data,
+                &indices.shape,
+                indexing,
+            )
+        })
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        self.from.run(
+            run,
+            None,
+            self.from.indices.shape.len() as i64 - 1,
+            TensorView::gather,
+        )
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let params = shape(rng, 4, 1);
+        let batch_dims = rng.usize(..params.len());
+        let mut indices = params[..batch_dims].to_vec();
+        indices.push(rng.usize(..6));
+        let mut args = Map::new();
+        policy(rng, &mut args);
+        let mut tuples = tuples(rng, &indices, &params[batch_dims..=batch_dims]);
+        tuples.shape = indices;
+        let tensors = [("params", tensor(rng, &params)), ("indices", tuples)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples()
+    }
+}
+
+/// A gather of single elements. Each index chooses an element along an axis of `params`. The index's own position gives
+/// the other coordinates.
+#[derive(Clone, Debug)]
+pub struct GatherElements<'a> {
+    /// The params, and the indices along `axis`, one for each element of the result.
+    pub from: Gathering<'a>,
+    /// The indexed dimension of `params`. A negative value counts from the end.
+    pub axis: i64,
+}
+
+impl<'a> Op<'a> for GatherElements<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            from: Gathering::of(case)?,
+            axis: case.arguments().integer("axis")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.answer(|params, indices, indexing| {
+            reference::gather_elements(
+                &params.data,
+                &params.shape,
+                &indices.data,
+                &indices.shape,
+                self.axis,
+                indexing,
+            )
+        })
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        self.from
+            .run(run, Some(self.axis), 0, TensorView::gather_elements)
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let (source, params, mut args) = random_params(rng);
+        let axis = rng.usize(..params.len());
+        let mut sizes = params.clone();
+        for size in &mut sizes {
+            if rng.u8(..3) == 0 {
+                *size = rng.usize(..=*size);
+            }
+        }
+        sizes[axis] = rng.usize(..6);
+        let mut indices = tuples(rng, &sizes, &params[axis..=axis]);
+        disturb(rng, &mut sizes);
+        indices.data.resize(sizes.iter().product(), 0);
+        indices.shape = sizes;
+        let from_end = if rng.bool() { params.len() as i64 } else { 0 };
+        args.insert("axis".into(), (axis as i64 - from_end).into());
+        policy(rng, &mut args);
+        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
         Case::new(operation, tensors, args)
     }
 

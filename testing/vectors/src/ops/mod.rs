@@ -1,4 +1,5 @@
-//! The operations of vector files. Everything that the crate does with an operation is in one file.
+//! The operations of vector files. Everything that the crate does with an operation is in one file, which
+//! similar operations share.
 //!
 //! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have these:
 //!
@@ -14,35 +15,33 @@
 //! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
 //! elements.
 
-mod batch_gather;
 mod concat;
 mod crop;
 mod gather;
-mod gather_elements;
-mod gather_nd;
-mod gathering;
 mod pad;
 mod params;
 mod roll;
-mod rows;
-mod scatter_elements;
-mod scatter_nd;
+mod scatter;
 mod slice;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
-mod tensor_scatter_nd;
 mod tile;
 mod view;
 
-pub use {
-    batch_gather::BatchGather, concat::Concat, crop::Crop, gather::Gather,
-    gather_elements::GatherElements, gather_nd::GatherNd, gathering::Gathering, pad::Pad,
-    params::Params, roll::Roll, rows::Rows, scatter_elements::ScatterElements,
-    scatter_nd::ScatterNd, slice::Slice, strided_slice::StridedSlice,
-    strided_slice_grad::StridedSliceGrad, strided_slice_update::StridedSliceUpdate,
-    tensor_scatter_nd::TensorScatterNd, tile::Tile, view::View,
-};
+pub use concat::Concat;
+pub use crop::Crop;
+pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
+pub use pad::Pad;
+pub use params::Params;
+pub use roll::Roll;
+pub use scatter::{Rows, ScatterElements, ScatterNd, TensorScatterNd};
+pub use slice::Slice;
+pub use strided_slice::StridedSlice;
+pub use strided_slice_grad::StridedSliceGrad;
+pub use strided_slice_update::StridedSliceUpdate;
+pub use tile::Tile;
+pub use view::View;
 
 use crate::{
     case::{BadLine, Case, Tensor},
@@ -59,8 +58,7 @@ use crate::{
     step::{Step, spec_of},
     variant::{Run, Started},
 };
-use gathering::random_params;
-use rows::{differ, random_rows};
+use gather::random_params;
 use serde_json::{Map, Value};
 use std::fmt;
 use wgslice::{

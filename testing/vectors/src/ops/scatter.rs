@@ -1,0 +1,395 @@
+//! Scatters.
+
+use super::*;
+use std::{collections::HashSet, hash::Hash};
+
+/// The rows of a scatter and where they go.
+#[derive(Clone, Debug)]
+pub struct Rows<'a> {
+    /// The index tuples, in the last dimension. In `scatter_elements`, an index for each update.
+    pub indices: &'a Tensor,
+    /// The rows, one for each tuple.
+    pub updates: &'a Tensor,
+    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    pub indexing: Indexing,
+    /// The floating-point type of the values, whose bits the tensors hold. `None` if they are integers.
+    pub float: Option<DType>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            indices: case.tensor("indices")?,
+            updates: case.tensor("updates")?,
+            indexing: case.arguments().indexing()?,
+            float: float(&case.dtype),
+        })
+    }
+
+    pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+
+    /// The indices and the updates on a device.
+    pub(super) fn on(&self, run: &Run<'_>) -> Result<[wgslice::Tensor; 2], Error> {
+        Ok([run.indices(self.indices)?, run.tensor(self.updates)?])
+    }
+
+    /// Returns whether no two rows go to the same slice of an array of this shape.
+    pub(super) fn are_unique(&self, shape: &[usize]) -> bool {
+        let depth = self.indices.shape.last();
+        let sizes = depth.and_then(|&depth| shape.get(..depth));
+        sizes.is_some_and(|sizes| differ(&self.indices.data, sizes, self.indexing, |_| ()))
+    }
+}
+
+/// Returns whether the tuples that are in range differ, or what `row` says of the numbers of their rows. `sizes` are the
+/// sizes of the dimensions that they point into.
+pub(super) fn differ<R: Hash + Eq>(
+    tuples: &[i64],
+    sizes: &[usize],
+    indexing: Indexing,
+    row: impl Fn(usize) -> R,
+) -> bool {
+    let position = |(&index, &size): (&i64, &usize)| {
+        let size = size as i64;
+        let wraps = indexing.wrap && index < 0;
+        let index = if wraps { index + size } else { index };
+        match indexing.clamp && size > 0 {
+            true => Some(index.clamp(0, size - 1)),
+            false => Some(index).filter(|index| (0..size).contains(index)),
+        }
+    };
+    let mut seen = HashSet::new();
+    let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
+    rows.all(|(number, tuple)| {
+        let place: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
+        place.is_none_or(|place| seen.insert((row(number), place)))
+    })
+}
+
+/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal. In some cases the
+/// indices are an empty vector, and the first size of the shape becomes 0 in half of these.
+pub(super) fn random_rows(
+    rng: &mut Rng,
+    shape: &mut [usize],
+    args: &mut Map<String, Value>,
+) -> (Tensor, Tensor) {
+    if rng.u8(..24) == 0 {
+        if rng.bool() {
+            shape[0] = 0;
+        }
+        let mut updates = shape.to_vec();
+        disturb(rng, &mut updates);
+        return (tuples(rng, &[], &[]), tensor(rng, &updates));
+    }
+    // Some cases have more rows than a workgroup of 64 invocations links (256), of one element each.
+    let (depth, lead) = match rng.u8(..8) {
+        0 => (shape.len(), vec![rng.usize(257..700)]),
+        1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
+        _ => (1 + rng.usize(..shape.len()), few(rng, 3)),
+    };
+    let mut updates = [&lead, &shape[depth..]].concat();
+    if updates.iter().product::<usize>() > MOST {
+        updates = [&lead[..0], &shape[depth..]].concat();
+        updates.insert(0, 1);
+        let indices = tuples(rng, &[1], &shape[..depth]);
+        return (indices, tensor(rng, &updates));
+    }
+    // In half of the cases, valid tuples point only at the first 4 positions of each dimension, so that many are equal.
+    let mut places = shape[..depth].to_vec();
+    if rng.bool() {
+        places.iter_mut().for_each(|size| *size = (*size).min(4));
+    }
+    let mut indices = tuples(rng, &lead, &places);
+    if rng.u8(..3) == 0 {
+        spread(rng, &mut indices.data, &places);
+    }
+    disturb(rng, &mut updates);
+    policy(rng, args);
+    let mut updates = tensor(rng, &updates);
+    // Small values, so that the sum of a few updates fits in the smallest elements.
+    updates.data.iter_mut().for_each(|value| *value %= 8);
+    (indices, updates)
+}
+
+/// An array of zeros, with the rows of `updates` added to the slices that index tuples point at.
+#[derive(Clone, Debug)]
+pub struct ScatterNd<'a> {
+    /// The rows to add.
+    pub rows: Rows<'a>,
+    /// The shape of the result.
+    pub shape: Vec<usize>,
+}
+
+impl<'a> Op<'a> for ScatterNd<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            rows: Rows::of(case)?,
+            shape: case.arguments().sizes("shape")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let Rows {
+            indices,
+            updates,
+            indexing,
+            float,
+        } = self.rows;
+        let scattered_rows = reference::scatter_nd(
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            &self.shape,
+            indexing,
+            |sum, value| *sum = combine(Combine::Add, float, *sum, *value),
+        )?;
+        Ok(scattered(scattered_rows, &self.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let options = run.scatter(Combine::Add, self.rows.indexing);
+        let [indices, updates] = self.rows.on(run)?;
+        let (sums, report) = wgslice::Tensor::scatter_nd(&self.shape, &indices, &updates, options)?;
+        Ok(Started::new(sums, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let mut shape = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
+        args.insert("shape".into(), shape.into());
+        let tensors = [("indices", indices), ("updates", updates)];
+        sometimes_floats(rng, Case::new(operation, tensors, args))
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples()
+    }
+
+    fn is_unique(&self) -> bool {
+        self.rows.are_unique(&self.shape)
+    }
+
+    fn computes(&self) -> bool {
+        true
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.rows.float
+    }
+}
+
+/// `tensor` with the rows of `updates` combined into the slices that index tuples point at.
+#[derive(Clone, Debug)]
+pub struct TensorScatterNd<'a> {
+    /// The array that is changed.
+    pub tensor: &'a Tensor,
+    /// The rows to combine.
+    pub rows: Rows<'a>,
+    /// How a row is combined with its slice.
+    pub combine: Combine,
+}
+
+impl<'a> Op<'a> for TensorScatterNd<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("tensor")?,
+            rows: Rows::of(case)?,
+            combine: match case.op {
+                Operation::TensorScatterNdAdd => Combine::Add,
+                Operation::TensorScatterNdSub => Combine::Sub,
+                Operation::TensorScatterNdMin => Combine::Min,
+                Operation::TensorScatterNdMax => Combine::Max,
+                _ => Combine::Update,
+            },
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
+        let scattered_rows = reference::tensor_scatter_nd(
+            &tensor.data,
+            &tensor.shape,
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            self.rows.indexing,
+            |old, new| *old = combine(self.combine, self.rows.float, *old, *new),
+        )?;
+        Ok(scattered(scattered_rows, &tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let options = run.scatter(self.combine, self.rows.indexing);
+        let mut tensor = run.tensor(self.tensor)?;
+        let [indices, updates] = self.rows.on(run)?;
+        let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
+        Ok(Started::new(tensor, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let mut shape = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let (indices, updates) = random_rows(rng, &mut shape, &mut args);
+        let tensor = tensor(rng, &shape);
+        let tensors = [
+            ("tensor", tensor),
+            ("indices", indices),
+            ("updates", updates),
+        ];
+        sometimes_floats(rng, Case::new(operation, tensors, args))
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples()
+    }
+
+    fn is_unique(&self) -> bool {
+        self.rows.are_unique(&self.tensor.shape)
+    }
+
+    fn computes(&self) -> bool {
+        self.combine != Combine::Update
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.rows.float
+    }
+}
+
+/// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
+/// position gives the other coordinates.
+#[derive(Clone, Debug)]
+pub struct ScatterElements<'a> {
+    /// The array that is changed.
+    pub tensor: &'a Tensor,
+    /// The updates, and an index along `axis` for each.
+    pub rows: Rows<'a>,
+    /// The indexed dimension of `tensor`. A negative value counts from the end.
+    pub axis: i64,
+    /// How an update is combined with its element.
+    pub combine: Combine,
+}
+
+impl<'a> Op<'a> for ScatterElements<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("tensor")?,
+            rows: Rows::of(case)?,
+            axis: case.arguments().integer("axis")?,
+            combine: case.arguments().combine("combine")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
+        let scattered_elements = reference::scatter_elements(
+            &tensor.data,
+            &tensor.shape,
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            self.axis,
+            self.rows.indexing,
+            |old, new| *old = combine(self.combine, None, *old, *new),
+        )?;
+        Ok(scattered(scattered_elements, &tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let options = ScatterOptions {
+            axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
+            ..run.scatter(self.combine, self.rows.indexing)
+        };
+        let mut tensor = run.tensor(self.tensor)?;
+        let [indices, updates] = self.rows.on(run)?;
+        let report = tensor.scatter_elements(&indices, &updates, options)?;
+        Ok(Started::new(tensor, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 5, 1);
+        let axis = rng.usize(..shape.len());
+        let mut sizes = shape.clone();
+        for size in &mut sizes {
+            if rng.u8(..3) == 0 {
+                *size = rng.usize(..=*size);
+            }
+        }
+        sizes[axis] = rng.usize(..6);
+        let mut indices = tuples(rng, &sizes, &shape[axis..=axis]);
+        if rng.u8(..3) == 0 && sizes[axis] <= shape[axis] {
+            // The indices along a line differ.
+            let inner: usize = sizes[axis + 1..].iter().product();
+            let first = rng.usize(..shape[axis].max(1));
+            for (n, index) in indices.data.iter_mut().enumerate() {
+                *index = ((first + n / inner % sizes[axis]) % shape[axis]) as i64;
+            }
+        }
+        disturb(rng, &mut sizes);
+        indices.data.resize(sizes.iter().product(), 0);
+        let mut updates_shape = sizes.clone();
+        disturb(rng, &mut updates_shape);
+        let mut updates = tensor(rng, &updates_shape);
+        let combine = match rng.u8(..12) {
+            0..4 => "add",
+            4 => "sub",
+            5 => "mul",
+            6 => "min",
+            7 => "max",
+            _ => "update",
+        };
+        // Small values, so that the result of a few updates fits in the smallest elements.
+        let most = if combine == "mul" { 2 } else { 8 };
+        updates.data.iter_mut().for_each(|value| *value %= most);
+        indices.shape = sizes;
+        let mut args = Map::new();
+        let from_end = if rng.bool() { shape.len() as i64 } else { 0 };
+        args.insert("axis".into(), (axis as i64 - from_end).into());
+        if combine != "update" {
+            args.insert("combine".into(), combine.into());
+        }
+        policy(rng, &mut args);
+        let tensor = tensor(rng, &shape);
+        let tensors = [
+            ("tensor", tensor),
+            ("indices", indices),
+            ("updates", updates),
+        ];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples()
+    }
+
+    fn is_unique(&self) -> bool {
+        let Ok(axis) = usize::try_from(self.axis.rem_euclid(self.tensor.shape.len().max(1) as i64))
+        else {
+            return false;
+        };
+        let sizes = &self.rows.indices.shape;
+        let (Some(&along), Some(&size)) = (sizes.get(axis), self.tensor.shape.get(axis)) else {
+            return false;
+        };
+        // Elements of different lines along the axis go to different places.
+        let inner: usize = sizes[axis + 1..].iter().product();
+        let line = |row: usize| (row / (along * inner), row % inner);
+        differ(&self.rows.indices.data, &[size], self.rows.indexing, line)
+    }
+
+    fn computes(&self) -> bool {
+        self.combine != Combine::Update
+    }
+}
