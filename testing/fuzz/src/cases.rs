@@ -2,6 +2,7 @@
 
 use crate::draw;
 use arbitrary::{Result, Unstructured};
+use libfuzzer_sys::Corpus;
 use serde_json::{Map, Value, json};
 use wgslice::{Backend, SliceSpec, spec::TfStridedSlice};
 use wgslice_vectors::{Call, Case, Operation, Step, Tensor, check_all, random::answered};
@@ -9,12 +10,21 @@ use wgslice_vectors::{Call, Case, Operation, Step, Tensor, check_all, random::an
 /// The most elements of the array that a call begins with.
 const MOST: usize = 512;
 
+/// Draws a case from bytes, and checks it. Rejects bytes that make none.
+pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
+    match draw(&mut Unstructured::new(bytes)) {
+        Ok(case) => check(case),
+        Err(_) => return Corpus::Reject,
+    }
+    Corpus::Keep
+}
+
 /// Runs a call in every way on the CPU.
 ///
 /// # Panics
 ///
 /// If a result differs from the reference's.
-pub fn check(case: Case) {
+fn check(case: Case) {
     let line = case.to_line();
     let case = answered(case).unwrap_or_else(|bad| panic!("{bad}: {line}"));
     let call = Call::of(&case).expect("it was answered");

@@ -3,7 +3,7 @@
 use crate::draw::{integer, integers, permutation, size, sizes, slice};
 use arbitrary::{Result, Unstructured};
 use wgslice::{
-    DType, Error, Indices, Plan, SliceSpec, View,
+    Backend, DType, Error, Indices, Plan, SliceSpec, View,
     options::{
         Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
     },
@@ -29,7 +29,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     assert!(elements == 0 || plan.result_bytes() % elements == 0);
     assert!(isize::try_from(plan.result_bytes()).is_ok());
     let _ = (plan.is_in_place(), plan.to_string());
-    assert!(!Backend::cpu().explain(plan).is_empty());
+    assert!(!Backend::cpu().explain(&plan).is_empty());
     let count = indices.as_ref().map_or(Some(0), |shape| {
         shape
             .iter()
