@@ -24,7 +24,7 @@ use std::{ops::Deref, sync::Arc};
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prepared<T = Plan> {
-    of: Arc<T>,
+    what: Arc<T>,
     /// Held so that the engine keeps them.
     _works: Arc<[Arc<Work>]>,
 }
@@ -34,7 +34,7 @@ impl<T> Deref for Prepared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.of
+        &self.what
     }
 }
 
@@ -102,7 +102,7 @@ impl Gpu {
         // Works that were kept say nothing of a device that was lost since.
         self.opened().check_alive("preparing a plan")?;
         Ok(Prepared {
-            of: Arc::new(what.clone()),
+            what: Arc::new(what.clone()),
             _works: works.into(),
         })
     }

@@ -27,6 +27,10 @@ pub struct NewAxis;
 /// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2, which here
 /// are `slice![4..1; -1]`, whereas `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
 ///
+/// A range that walks down to position 0 has no end to name, since -1 is the last position: `slice![x + s - 1..x - 1; -1]`
+/// is empty where `x` is 0. Take the range first and reverse it then, as in
+/// `view.slice(&slice![x..x + s])?.slice(&slice![..; -1])?`, which is one plan.
+///
 /// ```
 /// use wgslice::{slice, SliceSpec};
 ///

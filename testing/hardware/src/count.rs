@@ -43,8 +43,8 @@ pub(crate) struct Traffic {
     pub(crate) sectors: f64,
     /// Different sectors that each workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
-    /// Different sectors that the dispatch requests. Those that were counted in the workgroups that were run, if these
-    /// are few, would be too many where other workgroups share them, so they are at most those of the binding.
+    /// Different sectors that the dispatch requests. If only some workgroups were run, the number is extrapolated from
+    /// these; as workgroups may share sectors, it is at most the number of sectors of the bindings.
     pub(crate) distinct_sectors: f64,
     /// Cache lines that instructions request, summed over instructions.
     pub(crate) lines: f64,
