@@ -11,11 +11,7 @@
 mod common;
 
 use wgpu::util::DeviceExt;
-use wgslice::{
-    DType, Gpu, Plan,
-    gpu::Buffers,
-    slice,
-};
+use wgslice::{DType, Gpu, Plan, gpu::Buffers, slice};
 
 const ROWS: usize = 6;
 const COLUMNS: usize = 5;

@@ -11,11 +11,7 @@
 
 mod common;
 
-use wgslice::{
-    Backend, Gpu, Tensor,
-    gpu::Texels,
-    slice,
-};
+use wgslice::{Backend, Gpu, Tensor, gpu::Texels, slice};
 
 // A row of 500 texels has 2,000 bytes, which is not a multiple of 256, so texture copies must pad it.
 const WIDTH: u32 = 500;

@@ -68,7 +68,17 @@ impl Line {
     fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name| self.tensor(backend, name);
         let data = tensor("data")?;
-        let (out_of_range, negative) = (OutOfRange::Error, NegativeIndex::Wrap);
+        let gather = GatherOptions {
+            out_of_range: OutOfRange::Error,
+            negative: NegativeIndex::Wrap,
+            ..GatherOptions::default()
+        };
+        let scatter = ScatterOptions {
+            combine: Some(self.reduction()),
+            out_of_range: gather.out_of_range,
+            negative: gather.negative,
+            ..ScatterOptions::default()
+        };
         match self.op.as_str() {
             "Slice" => {
                 let list = |name| self.inputs.get(name).map(Array::integers);
@@ -80,49 +90,34 @@ impl Line {
             "Gather" => {
                 let options = GatherOptions {
                     axis: Some(self.integer("axis")),
-                    batch_dims: 0,
-                    out_of_range,
-                    negative,
+                    ..gather
                 };
                 Ok(data.gather(&tensor("indices")?, options)?.0)
             }
             "GatherElements" => {
                 let options = GatherOptions {
                     axis: Some(self.integer("axis")),
-                    out_of_range,
-                    negative,
-                    ..GatherOptions::default()
+                    ..gather
                 };
                 Ok(data.gather_elements(&tensor("indices")?, options)?.0)
             }
             "GatherND" => {
                 let options = GatherOptions {
                     batch_dims: self.integer("batch_dims"),
-                    out_of_range,
-                    negative,
-                    ..GatherOptions::default()
+                    ..gather
                 };
                 Ok(data.gather_nd(&tensor("indices")?, options)?.0)
             }
             "ScatterND" => {
-                let options = ScatterOptions {
-                    combine: Some(self.reduction()),
-                    out_of_range,
-                    negative,
-                    ..ScatterOptions::default()
-                };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 let mut data = data;
-                data.tensor_scatter_nd(&indices, &updates, options)?;
+                data.tensor_scatter_nd(&indices, &updates, scatter)?;
                 Ok(data)
             }
             "ScatterElements" => {
                 let options = ScatterOptions {
                     axis: Some(self.integer("axis")),
-                    combine: Some(self.reduction()),
-                    out_of_range,
-                    negative,
-                    ..ScatterOptions::default()
+                    ..scatter
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 let mut changed = data;

@@ -75,7 +75,7 @@ pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
     threads::explain(group.threads(bytes, threads), kernel)
 }
 
-/// The form that all groups of a gather have.
+/// What the groups of a gather have in common: a group is what one index tuple copies. They differ in where they begin.
 struct Group<'a> {
     unit: usize,
     /// The size of a group in bytes.

@@ -17,7 +17,7 @@ pub(crate) enum How {
     GatherNd(GatherOptions),
     Gather(GatherOptions),
     GatherElements(GatherOptions),
-    /// A gather with the options of [`GatherOptions::batch`]. The reference has a separate function for it.
+    /// TensorFlow's `batch_gather`, which the reference has a function of its own for.
     BatchGather(GatherOptions),
 }
 
@@ -32,46 +32,22 @@ impl How {
         }
     }
 
-    fn out_of_range(&self) -> OutOfRange {
-        match self {
-            Self::GatherNd(options) => options.out_of_range,
-            Self::GatherElements(options) => options.out_of_range,
-            Self::Gather(options) | Self::BatchGather(options) => options.out_of_range,
-        }
-    }
-
-    fn negative(&self) -> NegativeIndex {
-        match self {
-            Self::GatherNd(options) => options.negative,
-            Self::GatherElements(options) => options.negative,
-            Self::Gather(options) | Self::BatchGather(options) => options.negative,
-        }
+    fn options(&self) -> &GatherOptions {
+        let (Self::GatherNd(options)
+        | Self::Gather(options)
+        | Self::GatherElements(options)
+        | Self::BatchGather(options)) = self;
+        options
     }
 
     /// Returns the same gather with these policies.
-    fn under(self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
-        match self {
-            Self::GatherNd(options) => Self::GatherNd(GatherOptions {
-                out_of_range,
-                negative,
-                ..options
-            }),
-            Self::GatherElements(options) => Self::GatherElements(GatherOptions {
-                out_of_range,
-                negative,
-                ..options
-            }),
-            Self::Gather(options) => Self::Gather(GatherOptions {
-                out_of_range,
-                negative,
-                ..options
-            }),
-            Self::BatchGather(options) => Self::BatchGather(GatherOptions {
-                out_of_range,
-                negative,
-                ..options
-            }),
-        }
+    fn under(mut self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
+        let (Self::GatherNd(options)
+        | Self::Gather(options)
+        | Self::GatherElements(options)
+        | Self::BatchGather(options)) = &mut self;
+        (options.out_of_range, options.negative) = (out_of_range, negative);
+        self
     }
 
     /// Returns the reference's result for params of this shape and with these values.
@@ -82,8 +58,8 @@ impl How {
         indices_shape: &[usize],
     ) -> Result<Gathered<u128>, ReferenceError> {
         let indexing = Indexing {
-            wrap: self.negative() == NegativeIndex::Wrap,
-            clamp: self.out_of_range() == OutOfRange::Clamp,
+            wrap: self.options().negative == NegativeIndex::Wrap,
+            clamp: self.options().out_of_range == OutOfRange::Clamp,
         };
         match self {
             Self::GatherNd(GatherOptions { batch_dims, .. }) => {
@@ -338,7 +314,7 @@ impl<'a> Case<'a> {
                         (indices, self.indices_shape),
                         &self.how,
                     );
-                    let errs = self.how.out_of_range() == OutOfRange::Error;
+                    let errs = self.how.options().out_of_range == OutOfRange::Error;
                     match found {
                         Ok((got, report)) => {
                             assert!(!errs || expected.bad_rows.is_empty(), "{}", what());

@@ -54,7 +54,7 @@ const LEAST: u64 = 4;
 /// The value of `NUMBERS` in `combine.wgsl` for numbers of less than a word.
 const PARTS: usize = 4;
 
-/// The most lists of a slice.
+/// The most linked lists that the rows of one slice are divided among.
 const MOST_LISTS: usize = 64;
 
 /// The most numbers of a row that atomics combine. An atomic moves a word, whereas the other kernels move 16 bytes.
