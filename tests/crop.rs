@@ -6,7 +6,7 @@ use wgslice::{
     options::{Boxes, CropOptions, OutOfRange},
 };
 use wgslice_vectors::reference::Indexing;
-use wgslice_vectors::{Crop, Gathering, Step, Tensor};
+use wgslice_vectors::{Crop, Gathering, Params, Step, Tensor};
 
 /// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without
 /// flips nothing is flipped. Without strides all strides are 1.
@@ -55,8 +55,10 @@ impl Given<'_> {
         for clamp in [false, true] {
             let crop = Crop {
                 from: Gathering {
-                    tensor: &tensor,
-                    view: self.steps.to_vec(),
+                    params: Params {
+                        tensor: &tensor,
+                        view: self.steps.to_vec(),
+                    },
                     indices: &indices,
                     indexing: Indexing { wrap: false, clamp },
                 },

@@ -39,9 +39,9 @@ fn gather(
     batch_dims: i64,
     plan: impl FnOnce(&View, &[usize], GatherOptions) -> Result<Plan, Error>,
 ) -> Option<(Plan, Option<Tensor>)> {
-    let whole = View::new(&from.tensor.shape).unwrap();
+    let whole = View::new(&from.params.tensor.shape).unwrap();
     let step = |view: View, step: &wgslice_vectors::Step| step.of_view(&view).unwrap();
-    let view = from.view.iter().fold(whole, step);
+    let view = from.params.view.iter().fold(whole, step);
     let options = GatherOptions {
         axis: axis.map(|axis| axis.try_into().unwrap()),
         batch_dims: batch_dims.try_into().unwrap(),

@@ -98,7 +98,7 @@ fn options(
 
 #[track_caller]
 fn gather(number: usize, from: &Gathering<'_>, how: How) {
-    let params = (&from.tensor.shape[..], &from.view[..]);
+    let params = (&from.params.tensor.shape[..], &from.params.view[..]);
     check_gathering(
         number,
         params,

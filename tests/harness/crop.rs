@@ -18,7 +18,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let mut typed = Typed::all(&crop.from.indices.data);
     let typed = typed.swap_remove(number / SIZES.len() % typed.len());
     let options = crop.options(out_of_range(crop.from.indexing, number));
-    let (shape, steps) = (&crop.from.tensor.shape, &crop.from.view);
+    let (shape, steps) = (&crop.from.params.tensor.shape, &crop.from.params.view);
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
@@ -93,9 +93,9 @@ impl Device {
         crop: &Crop<'_>,
         policy: OutOfRange,
     ) -> Result<(Vec<u8>, Report), Error> {
-        let shape = &crop.from.tensor.shape;
+        let shape = &crop.from.params.tensor.shape;
         let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
-        for step in &crop.from.view {
+        for step in &crop.from.params.view {
             x = step.of_tensor(&x)?;
         }
         let [items, begins, flips] = crop.parts();

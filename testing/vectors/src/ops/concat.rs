@@ -1,17 +1,4 @@
-use super::{Op, Operation, params::random_view};
-use crate::reference::{self, ReferenceError};
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good, viewed},
-    random::{
-        Rng,
-        draw::{disturb, shape, tensor},
-    },
-    step::Step,
-    variant::{Run, Started},
-};
-use serde_json::Map;
-use wgslice::{Error, TensorView};
+use super::*;
 
 /// Arrays one after the other along an axis, or stacked along a new one.
 #[derive(Clone, Debug)]

@@ -112,7 +112,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
         let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
         let flips = flips.transpose()?;
-        let (tensor, report) = self.from.on(run)?.crop(
+        let (tensor, report) = self.from.params.on(run)?.crop(
             &run.indices(&begins)?,
             items.as_ref(),
             flips.as_ref(),

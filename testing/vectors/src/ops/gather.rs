@@ -5,10 +5,8 @@ use super::*;
 /// The arrays of a gather or a crop, and how its indices are read.
 #[derive(Clone, Debug)]
 pub struct Gathering<'a> {
-    /// The tensor that the params are a view of.
-    pub tensor: &'a Tensor,
-    /// The steps of the view. Empty for the whole tensor.
-    pub view: Vec<Step>,
+    /// The params.
+    pub params: Params<'a>,
     /// The indices, or index tuples in the last dimension.
     pub indices: &'a Tensor,
     /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
@@ -21,8 +19,7 @@ type Reported = Result<(wgslice::Tensor, Pending<Report>), Error>;
 impl<'a> Gathering<'a> {
     pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            tensor: case.tensor("params")?,
-            view: case.arguments().steps("view")?,
+            params: Params::of(case)?,
             indices: case.tensor("indices")?,
             indexing: case.arguments().indexing()?,
         })
@@ -33,7 +30,7 @@ impl<'a> Gathering<'a> {
         &self,
         gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,
     ) -> Result<Answer, ReferenceError> {
-        let params = viewed(self.tensor, &self.view)?;
+        let params = self.params.materialised()?;
         gather(&params, self.indices, self.indexing).map(gathered)
     }
 
@@ -52,12 +49,8 @@ impl<'a> Gathering<'a> {
             out_of_range: run.policy(),
             negative: run.negative(self.indexing),
         };
-        let (tensor, report) = gather(&self.on(run)?, &run.indices(self.indices)?, options)?;
+        let (tensor, report) = gather(&self.params.on(run)?, &run.indices(self.indices)?, options)?;
         Ok(Started::new(tensor, report))
-    }
-
-    pub(super) fn on(&self, run: &Run<'_>) -> Result<TensorView, Error> {
-        run.view(self.tensor, &self.view)
     }
 
     pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
@@ -70,15 +63,7 @@ impl<'a> Gathering<'a> {
 pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
     let source = shape(rng, 5, 1);
     let mut args = Map::new();
-    let mut params = source.clone();
-    if rng.u8(..3) == 0 {
-        let steps = steps(rng, &source);
-        // A gather needs at least one dimension. Steps that make a scalar are left out, and so are steps that fail.
-        if let Some(shape) = viewed_shape(&source, &steps).filter(|shape| !shape.is_empty()) {
-            args.insert("view".into(), steps.into());
-            params = shape;
-        }
-    }
+    let params = random_view(rng, &source, &mut args);
     (source, params, args)
 }
 

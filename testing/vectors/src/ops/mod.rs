@@ -59,7 +59,8 @@ use crate::{
     variant::{Run, Started},
 };
 use gather::random_params;
-use serde_json::{Map, Value};
+use params::random_view;
+use serde_json::{Map, Value, json};
 use std::fmt;
 use wgslice::{
     DType, Error, Pending, Report, SliceSpec, TensorView,

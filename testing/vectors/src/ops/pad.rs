@@ -1,16 +1,6 @@
-use super::{Op, Operation, Params, params::random_view};
-use crate::reference::{self, PadMode, ReferenceError};
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{shape, tensor},
-    },
-    variant::{Run, Started},
-};
-use serde_json::{Map, json};
-use wgslice::{Error, options};
+use super::*;
+use crate::reference::PadMode;
+use wgslice::options;
 
 /// An array with further positions around it.
 #[derive(Clone, Debug)]

@@ -1,18 +1,6 @@
 //! The params of a gather: a view of a tensor.
 
-use crate::reference::ReferenceError;
-use crate::{
-    case::{BadLine, Case, Tensor},
-    oracle::viewed,
-    random::{
-        Rng,
-        draw::{steps, viewed_shape},
-    },
-    step::Step,
-    variant::Run,
-};
-use serde_json::{Map, Value};
-use wgslice::{Error, TensorView};
+use super::*;
 
 /// A view of a tensor.
 #[derive(Clone, Debug)]

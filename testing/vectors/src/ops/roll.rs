@@ -1,16 +1,4 @@
-use super::{Op, Operation, Params, params::random_view};
-use crate::reference::{self, ReferenceError};
-use crate::{
-    case::{BadLine, Case},
-    oracle::{Answer, good},
-    random::{
-        Rng,
-        draw::{shape, tensor},
-    },
-    variant::{Run, Started},
-};
-use serde_json::{Map, json};
-use wgslice::Error;
+use super::*;
 
 /// An array whose elements are moved along axes, and around the ends.
 #[derive(Clone, Debug)]

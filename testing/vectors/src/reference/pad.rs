@@ -78,7 +78,7 @@ pub fn pad<T: Clone>(
         }
         let place: Option<Vec<usize>> = place
             .into_iter()
-            .map(|at| at.map(|at| at as usize))
+            .map(|at| at.map(|at| usize::try_from(at).expect("a position")))
             .collect();
         result.push(
             place
