@@ -76,10 +76,8 @@ pub fn pad<T: Clone>(
                 PadMode::Reflect | PadMode::Symmetric => Some(at),
             });
         }
-        let place: Option<Vec<usize>> = place
-            .into_iter()
-            .map(|at| at.map(|at| usize::try_from(at).expect("a position")))
-            .collect();
+        let position = |at: Option<i64>| at.and_then(|at| usize::try_from(at).ok());
+        let place: Option<Vec<usize>> = place.into_iter().map(position).collect();
         result.push(
             place
                 .map_or(constant, |place| at(values, shape, &place))

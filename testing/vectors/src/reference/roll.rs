@@ -33,7 +33,8 @@ pub fn roll<T: Clone>(
     for mut element in coordinates(shape) {
         for (&axis, &shift) in axes.iter().zip(shifts) {
             let from = element[axis] as i128 - i128::from(shift);
-            element[axis] = from.rem_euclid(shape[axis] as i128) as usize;
+            let from = from.rem_euclid(shape[axis] as i128);
+            element[axis] = usize::try_from(from).expect("a position is less than its size");
         }
         rolled.push(at(values, shape, &element).clone());
     }
