@@ -13,7 +13,7 @@ use crate::{
     times::{Stage, Times},
 };
 use std::process::ExitCode;
-use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor};
+use wgslice::{Assembly, Backend, DType, Error, Pending, Plan, Report, Tensor};
 
 /// The inputs and the output of a command.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,65 @@ pub(crate) struct Tensors {
     indices: Option<Tensor>,
 }
 
+/// What a job does.
+#[derive(Debug)]
+pub(crate) enum Todo {
+    Plan(Plan),
+    Assembly(Assembly),
+}
+
+impl From<Plan> for Todo {
+    fn from(plan: Plan) -> Self {
+        Self::Plan(plan)
+    }
+}
+
+impl From<Assembly> for Todo {
+    fn from(assembly: Assembly) -> Self {
+        Self::Assembly(assembly)
+    }
+}
+
+impl Todo {
+    /// Opens the backend for the plan or, for an assembly, for the plan of its longest source.
+    fn open(&self, global: &Global) -> Result<Backend, Failure> {
+        let plan = match self {
+            Self::Plan(plan) => Some(plan),
+            Self::Assembly(assembly) => {
+                let plans = assembly.pieces().map(|(_, plan)| plan);
+                plans.max_by_key(|plan| plan.source_bytes())
+            }
+        };
+        match plan {
+            Some(plan) => device::open_for(global, plan),
+            None => Ok(device::cpu(global)),
+        }
+    }
+
+    /// The shape of the result, or of the array that is changed in place.
+    fn shape(&self) -> &[usize] {
+        match self {
+            Self::Plan(plan) => plan.shape(),
+            Self::Assembly(assembly) => assembly.shape(),
+        }
+    }
+
+    fn explain(&self, backend: &Backend) -> String {
+        match self {
+            Self::Plan(plan) => backend.explain(plan),
+            Self::Assembly(assembly) => {
+                let piece =
+                    |(source, plan)| format!("of input {source}: {}", backend.explain(plan));
+                let pieces: Vec<String> = assembly.pieces().map(piece).collect();
+                match &pieces[..] {
+                    [] => "nothing to move".into(),
+                    pieces => pieces.join("\n"),
+                }
+            }
+        }
+    }
+}
+
 /// The result of the operation, and its report of out-of-range index tuples, if there are indices.
 #[derive(Debug)]
 pub(crate) struct Made {
@@ -70,6 +129,11 @@ impl Tensors {
         &self.values[at]
     }
 
+    /// Returns all tensors of the values.
+    pub(crate) fn values(&self) -> Vec<&Tensor> {
+        self.values.iter().collect()
+    }
+
     /// Returns the tensor of the indices. In a job without indices, this is the first of the values.
     pub(crate) fn indices(&self) -> &Tensor {
         self.indices.as_ref().unwrap_or(&self.values[0])
@@ -79,10 +143,10 @@ impl Tensors {
 impl Job<'_> {
     /// Runs the job: `plan` on the shapes, then `work` on the tensors. If the device fails and the user did not choose
     /// a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
-    pub(crate) fn run<M: Into<Made>>(
+    pub(crate) fn run<P: Into<Todo>, M: Into<Made>>(
         self,
         global: &Global,
-        plan: impl FnOnce(&Shapes) -> Result<Plan, Error>,
+        plan: impl FnOnce(&Shapes) -> Result<P, Error>,
         work: impl Fn(&Tensors) -> Result<M, Error>,
     ) -> Result<ExitCode, Failure> {
         let mut times = Times::default();
@@ -92,10 +156,11 @@ impl Job<'_> {
         let context = context.join(", ");
         let dtype = read.shapes.dtype;
         let plan = plan(&read.shapes).map_err(Failure::refused(&context))?;
+        let plan: Todo = plan.into();
 
-        let backend = device::open_for(global, &plan)?;
+        let backend = plan.open(global)?;
         if self.to.explain {
-            print::line(backend.explain(&plan));
+            print::line(plan.explain(&backend));
             return Ok(ExitCode::SUCCESS);
         }
         // An output that cannot be written is refused before the work.

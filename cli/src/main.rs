@@ -6,6 +6,7 @@
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
 //! | `slice`, `slice_update`, `grad`, `crop` | one operation each |
+//! | `assemble` | concat, stack, pad, roll, tile and repeat |
 //! | `gather`, `scatter` | the operations of these names, also `-nd` and `-elements` |
 //! | `info`, `verify`, `bench` | one subcommand each |
 //! | `job` | the common part of subcommands on whole tensors |
@@ -16,6 +17,7 @@
 //! | `print` | lines on standard output and standard error |
 
 mod args;
+mod assemble;
 mod bench;
 mod crop;
 mod device;
@@ -50,6 +52,12 @@ enum Command {
     ScatterElements(scatter::ScatterElements),
     SliceUpdate(slice_update::SliceUpdate),
     Grad(grad::Grad),
+    Concat(assemble::Concat),
+    Stack(assemble::Stack),
+    Pad(assemble::Pad),
+    Roll(assemble::Roll),
+    Tile(assemble::Tile),
+    Repeat(assemble::Repeat),
     /// Show the adapters of this machine, their limits, and which would be used and why
     #[command(after_help = "\
 Examples:
@@ -73,6 +81,12 @@ impl Command {
             Self::ScatterElements(args) => args.run(global),
             Self::SliceUpdate(args) => slice_update::run(global, args),
             Self::Grad(args) => grad::run(global, args),
+            Self::Concat(args) => args.run(global),
+            Self::Stack(args) => args.run(global),
+            Self::Pad(args) => args.run(global),
+            Self::Roll(args) => args.run(global),
+            Self::Tile(args) => args.run(global),
+            Self::Repeat(args) => args.run(global),
             Self::Info => info::run(global),
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),

@@ -35,9 +35,10 @@ pub enum Pad<T> {
 }
 
 impl<T> Pad<T> {
-    fn mode(&self) -> Pad<()> {
+    /// The same mode, with what `constant` returns in place of the constant.
+    pub fn map<U>(self, constant: impl FnOnce(T) -> U) -> Pad<U> {
         match self {
-            Self::Constant(_) => Pad::Constant(()),
+            Self::Constant(value) => Pad::Constant(constant(value)),
             Self::Edge => Pad::Edge,
             Self::Reflect => Pad::Reflect,
             Self::Symmetric => Pad::Symmetric,
@@ -204,7 +205,7 @@ impl Backend {
         mode: Pad<T>,
     ) -> Result<Array<T>, Error> {
         let (values, view) = x.into().memory("x")?;
-        let assembly = Assembly::pad(&view, paddings, mode.mode(), T::DTYPE)?;
+        let assembly = Assembly::pad(&view, paddings, mode.map(|_| ()), T::DTYPE)?;
         match mode {
             Pad::Constant(constant) => self.assemble(&assembly, &[&values, &[constant]]),
             _ => self.assemble(&assembly, &[&values]),
@@ -241,7 +242,7 @@ impl TensorView {
             }
             sources.push(constant);
         }
-        let assembly = Assembly::pad(self.view(), paddings, mode.mode(), self.dtype())?;
+        let assembly = Assembly::pad(self.view(), paddings, mode.map(|_| ()), self.dtype())?;
         Tensor::assemble(&x.backend, &assembly, &sources)
     }
 }

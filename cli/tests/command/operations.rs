@@ -211,6 +211,55 @@ fn slices_are_updated_and_gradients_spread() {
 }
 
 #[test]
+fn arrays_are_put_together() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[2, 2]);
+    let b = folder.arange("b.npy", &[2, 1]);
+    for (args, shape, values) in [
+        (
+            &["concat", &a, &b, "--axis", "1"][..],
+            vec![2, 3],
+            vec![0, 1, 0, 2, 3, 1],
+        ),
+        (
+            &["stack", &a, &a, "--axis", "-1"],
+            vec![2, 2, 2],
+            vec![0, 0, 1, 1, 2, 2, 3, 3],
+        ),
+        (
+            &["pad", &b, "0,1:2"],
+            vec![2, 4],
+            vec![0, 0, 0, 0, 0, 1, 0, 0],
+        ),
+        (
+            &["pad", &a, "0:1,0", "--mode", "edge"],
+            vec![3, 2],
+            vec![0, 1, 2, 3, 2, 3],
+        ),
+        (&["roll", &a, "-1", "1"], vec![2, 2], vec![1, 0, 3, 2]),
+        (&["tile", &b, "1,3"], vec![2, 3], vec![0, 0, 0, 1, 1, 1]),
+        (&["repeat", &b, "2"], vec![4, 1], vec![0, 0, 1, 1]),
+    ] {
+        on_every_device(&folder, args, |_, out| {
+            assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
+        });
+        let explained = wgslice(&[args, &["--explain"]].concat()).ok().stdout;
+        assert!(explained.starts_with("of input 0: "), "{explained}");
+    }
+    for (args, message) in [
+        (&["concat", &a, &b][..], "must be that of the first"),
+        (&["pad", &a, "1"], "paddings has 1 entries"),
+        (&["pad", &a, "x,1"], "is no number of positions"),
+        (&["roll", &a, "1", "2"], "axis is 2"),
+        (&["concat"], "required arguments were not provided"),
+    ] {
+        let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(message), "{ran:?}");
+    }
+}
+
+#[test]
 fn plans_are_explained_and_nothing_is_done() {
     let folder = Folder::new();
     let array = folder.arange("array.npy", &[40, 30]);
