@@ -1,4 +1,4 @@
-//! Runs ONNX's own node tests of `Slice` and of its gathers and scatters on every device.
+//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad` and `Tile`, and of its gathers and scatters, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
 //! end, and an out-of-range index is an error.
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
-    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
+    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, Pad, ScatterOptions},
 };
 
 #[derive(Deserialize)]
@@ -65,7 +65,54 @@ impl Line {
         value.try_into().unwrap()
     }
 
+    /// Runs the operators that put tensors together.
+    fn assemble(&self, backend: &Backend) -> Result<Tensor, Error> {
+        let tensor = |name: &str| self.tensor(backend, name);
+        match self.op.as_str() {
+            "Concat" => {
+                let all = (0..self.inputs.len()).map(|number| tensor(&format!("inputs{number}")));
+                let all = all.collect::<Result<Vec<_>, _>>()?;
+                Tensor::concat(&all.iter().collect::<Vec<_>>(), self.integer("axis"))
+            }
+            "Tile" => {
+                let repeats = self.inputs["repeats"].integers();
+                let repeats = repeats.iter().map(|&count| count.try_into().unwrap());
+                tensor("input")?.tile(&repeats.collect::<Vec<_>>())
+            }
+            _ => {
+                let data = tensor("data")?;
+                let pads = self.inputs["pads"].integers();
+                let rank = data.shape().len() as i64;
+                let axes = self.inputs.get("axes").map(Array::integers);
+                let axes = axes.unwrap_or_else(|| (0..rank).collect());
+                let mut paddings = vec![[0; 2]; data.shape().len()];
+                for (number, axis) in axes.iter().enumerate() {
+                    let axis: usize = axis.rem_euclid(rank).try_into().unwrap();
+                    let pair = [pads[number], pads[axes.len() + number]];
+                    paddings[axis] = pair.map(|count| count.try_into().unwrap());
+                }
+                let zero = vec![0; data.dtype().size()];
+                let constant = match self.inputs.get("constant_value") {
+                    Some(_) => tensor("constant_value")?,
+                    None => Tensor::from_bytes(backend, zero, data.dtype(), &[])?,
+                };
+                let mode = self.attributes.get("mode");
+                let mode = match mode.map_or("constant", |name| name.as_str().unwrap()) {
+                    "constant" => Pad::Constant(&constant),
+                    "edge" => Pad::Edge,
+                    "reflect" => Pad::Reflect,
+                    "wrap" => Pad::Wrap,
+                    other => panic!("{other}"),
+                };
+                data.pad(&paddings, mode)
+            }
+        }
+    }
+
     fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
+        if matches!(self.op.as_str(), "Concat" | "Pad" | "Tile") {
+            return self.assemble(backend);
+        }
         let tensor = |name| self.tensor(backend, name);
         let data = tensor("data")?;
         let gather = GatherOptions {
@@ -159,12 +206,15 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
     assert_eq!(
         counts,
         [
+            ("Concat", 12),
             ("Gather", 4),
             ("GatherElements", 3),
             ("GatherND", 3),
+            ("Pad", 6),
             ("ScatterElements", 7),
             ("ScatterND", 7),
-            ("Slice", 8)
+            ("Slice", 8),
+            ("Tile", 2)
         ]
     );
 }

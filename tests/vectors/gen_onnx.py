@@ -1,11 +1,11 @@
-"""Writes the node tests of ONNX for Slice, and of the gathers and scatters, as JSON lines.
+"""Writes the node tests of ONNX for Slice, Concat, Pad and Tile, and of the gathers and scatters, as JSON lines.
 
     python3 -m venv venv
     venv/bin/pip install onnx==1.23.2
     venv/bin/python gen_onnx.py > onnx.jsonl
 
 A line is an object with the test's `name`, `op`, `attributes`, `inputs` by their names in the operator's definition,
-and `output`. A tensor has `dtype`, `shape` and `hex`: its bytes in little-endian order.
+and `output`. Those of Concat are `inputs0`, `inputs1`, and so on. A tensor has `dtype`, `shape` and `hex`: its bytes in little-endian order.
 """
 
 import json
@@ -17,7 +17,7 @@ warnings.simplefilter("ignore")
 from onnx import defs, helper
 from onnx.backend.test.case.node import collect_testcases
 
-OPERATORS = {"Slice", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"}
+OPERATORS = {"Slice", "Concat", "Pad", "Tile", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"}
 
 
 def tensor(array):
@@ -35,6 +35,8 @@ for case in collect_testcases(None):
         continue
     node = graph.node[0]
     names = [parameter.name for parameter in defs.get_schema(node.op_type).inputs]
+    if node.op_type == "Concat":
+        names = [f"inputs{number}" for number in range(len(node.input))]
     for inputs, outputs in case.data_sets:
         given = iter(inputs)
         line = {
