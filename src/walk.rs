@@ -303,6 +303,77 @@ impl Walk {
         self.widen(most);
     }
 
+    /// A walk whose units fill a row-major array, with that array's elements, of `element` bytes, at the places of `dest`,
+    /// a view of the array's shape.
+    pub(crate) fn placed(&self, dest: &View, element: usize) -> Self {
+        let mut walk = self.in_units_of(1);
+        let element = element.cast_signed();
+        // The dimensions of the array that have several positions, innermost first: their sizes, their distances in the
+        // array and those in the view. The bytes of an element are the innermost.
+        let mut array = vec![(element.unsigned_abs(), 1, 1)];
+        let mut stride = element;
+        for (&size, &to) in dest.shape.iter().zip(&dest.strides).rev() {
+            array.push((size, stride, to * element));
+            stride *= size.cast_signed();
+        }
+        array.retain(|&(size, ..)| size > 1);
+        let mut dims = Vec::new();
+        let mut places = Vec::new();
+        for dim in std::mem::take(&mut walk.dims) {
+            let mut parts = Vec::new();
+            let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
+            for &(size, stride, to) in &array {
+                // The walk goes along this dimension of the array, for as many positions as it has there.
+                let end = stride * size.cast_signed();
+                if left > 1 && apart >= stride && apart < end {
+                    let count = left.min((end / apart).unsigned_abs());
+                    parts.push(Dim {
+                        size: count,
+                        from: dim.from * done,
+                        to: to * (apart / stride),
+                        tuple: dim.tuple * done.unsigned_abs(),
+                    });
+                    done *= count.cast_signed();
+                    left /= count;
+                    apart = end;
+                }
+            }
+            if parts.is_empty() {
+                parts.push(Dim { to: 0, ..dim });
+            }
+            // A dimension along which boxes extend is one of the array's, so it has one part.
+            places.push(dims.len());
+            dims.extend(parts.into_iter().rev());
+        }
+        walk.dims = dims;
+        for along in walk.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
+            along.dim = places[along.dim];
+        }
+        walk.to = dest.offset.cast_signed() * element;
+        walk.reduce(MAX_UNIT);
+        walk
+    }
+
+    /// The walk in two, of which the first fills a row-major array, and the second puts the array's units where this walk
+    /// puts them.
+    pub(crate) fn staged(&self) -> [Self; 2] {
+        let mut filling = self.clone();
+        filling.to = 0;
+        let mut filled = 1;
+        for dim in filling.dims.iter_mut().rev() {
+            dim.to = filled;
+            filled *= dim.size.cast_signed();
+        }
+        let dims = filling.dims.iter().zip(&self.dims);
+        let dims = dims.map(|(stage, dim)| Dim {
+            to: dim.to,
+            ..Dim::shared(dim.size, stage.to)
+        });
+        let mut placing = Self::strided(self.unit, 0, self.to, dims.collect());
+        placing.reduce(MAX_UNIT);
+        [filling, placing]
+    }
+
     /// The number of units that are moved.
     pub(crate) fn units(&self) -> usize {
         self.dims.iter().map(|dim| dim.size).product()
@@ -373,9 +444,11 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination.
+    /// Reverses dimensions that run backwards in the destination, but those of tuples and boxes.
     pub(crate) fn turn(&mut self) {
-        for dim in self.dims.iter_mut().filter(|dim| dim.to < 0) {
+        let cropped: Vec<bool> = (0..self.dims.len()).map(|d| self.is_cropped(d)).collect();
+        let turned = self.dims.iter_mut().zip(cropped);
+        for (dim, _) in turned.filter(|(dim, cropped)| dim.to < 0 && dim.tuple == 0 && !cropped) {
             let last = dim.size.cast_signed() - 1;
             self.from += last * dim.from;
             self.to += last * dim.to;

@@ -20,6 +20,7 @@ mod golden;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod harness;
+mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;
 #[cfg(feature = "ndarray")]

@@ -17,6 +17,7 @@ ON_DEVICES = [
     "gather::",
     "gather_elements::",
     "gather_nd::",
+    "into_view::",
     "pad::",
     "property::",
     "scatter_elements::",

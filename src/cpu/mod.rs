@@ -130,6 +130,25 @@ impl Plan {
             (Effect::Make, _) => {
                 return gather::run(walk, self.policy(), source, indices, dest, threads);
             }
+            (Effect::Update, operation) if self.indices.is_some() => {
+                // The loops of gathers and crops fill whole results.
+                let [filling, placing] = walk.staged();
+                let mut stage = vec![0; walk.bytes()];
+                let run = match operation {
+                    Operation::Crop => crop::run,
+                    _ => gather::run,
+                };
+                let missing = run(
+                    &filling,
+                    self.policy(),
+                    source,
+                    indices,
+                    &mut stage,
+                    threads,
+                );
+                place::run::<false>(&placing, &stage, dest, threads);
+                return missing;
+            }
             (Effect::Update, _) => place::run::<false>(walk, source, dest, threads),
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
             (Effect::Scatter(effect), _) => {

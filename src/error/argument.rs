@@ -43,7 +43,7 @@ impl ArgumentError {
     /// |---|---|
     /// | all | `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
-    /// | views and parts | `box`, `broadcast`, `no_parts`, `permutation`, `repeats`, `reshape` |
+    /// | views and parts | `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `permutation`, `plan_argument`, `repeats`, `reshape` |
     /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `shifts`, `sources`, `split_sizes` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
@@ -80,6 +80,10 @@ impl ArgumentError {
                 ViewError::Broadcast { .. } => "broadcast",
                 ViewError::NoParts { .. } => "no_parts",
                 ViewError::Permutation { .. } => "permutation",
+                ViewError::Argument { .. } => "plan_argument",
+                ViewError::DestShape { .. } => "dest_shape",
+                ViewError::InPlace { .. } => "in_place",
+                ViewError::IntoView { .. } => "into_view",
                 ViewError::Repeats { .. } => "repeats",
                 ViewError::Reshape { .. } => "reshape",
             },

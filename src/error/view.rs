@@ -29,6 +29,52 @@ pub(crate) enum ViewError {
         /// The requested shape.
         to: Vec<usize>,
     },
+    /// A plan whose result cannot be written to a view.
+    #[error(
+        "{operation} has no result that could be written to a view: it changes an array itself; use a slice, a gather or \
+         a crop"
+    )]
+    IntoView {
+        /// The name of the plan's operation.
+        operation: &'static str,
+    },
+    /// A destination of another shape than the result.
+    #[error(
+        "the destination is a view of shape {}, but the result has shape {}",
+        Shape(found),
+        Shape(needed)
+    )]
+    DestShape {
+        /// The shape of the destination.
+        found: Vec<usize>,
+        /// The shape of the result.
+        needed: Vec<usize>,
+    },
+    /// A plan that does not change this tensor in place.
+    #[error(
+        "{plan} does not change an array of shape {} and of this tensor's type in place",
+        Shape(shape)
+    )]
+    InPlace {
+        /// The plan, in words.
+        plan: String,
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// An argument of a plan that is missing, that is too many, or that has another shape.
+    #[error(
+        "{argument}: the call has {}, the plan needs {}",
+        shape_or_none(found),
+        shape_or_none(needed)
+    )]
+    Argument {
+        /// The name of the argument.
+        argument: &'static str,
+        /// Its shape. `None` if there is none.
+        found: Option<Vec<usize>>,
+        /// The shape that the plan needs. `None` if it takes no such argument.
+        needed: Option<Vec<usize>>,
+    },
     /// A destination that was broadcast.
     #[error(
         "the destination, a view of shape {}, selects elements several times: write to a view that was not broadcast",
@@ -70,4 +116,11 @@ pub(crate) enum ViewError {
         /// The name of the operation.
         operation: &'static str,
     },
+}
+
+fn shape_or_none(shape: &Option<Vec<usize>>) -> String {
+    match shape {
+        Some(shape) => format!("shape {}", Shape(shape)),
+        None => "none".into(),
+    }
 }

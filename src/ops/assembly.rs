@@ -5,8 +5,7 @@
 //! two of them overlap, so they may be written in any order.
 
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Plan, View,
-    error::{AssemblyError, ViewError},
+    Array, Backend, DType, Element, Error, Indices, Plan, View, error::AssemblyError,
     plan::Operation,
 };
 #[cfg(feature = "gpu")]
@@ -153,41 +152,6 @@ impl View {
             view.offset = crate::layout::along(view.offset, stride, first);
         }
         view.normal()
-    }
-
-    /// The plan that writes the selected elements, broadcast to the shape of `dest`, to those that the view `dest`
-    /// selects from another array. All other elements of that array keep their values. So several results go straight
-    /// to their places in a larger one.
-    ///
-    /// ```
-    /// use wgslice::{slice, DType, View};
-    ///
-    /// // The second of three planes becomes the transpose of a matrix.
-    /// let plane = View::new(&[3, 2, 2])?.slice(&slice![1])?;
-    /// let plan = View::new(&[2, 2])?.transpose(&[1, 0])?.plan_into(&plane, DType::I32)?;
-    /// let mut planes = [0; 12];
-    /// plan.run_cpu(&[1, 2, 3, 4], None, &mut planes)?;
-    /// assert_eq!(planes, [0, 0, 0, 0, 1, 3, 2, 4, 0, 0, 0, 0]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] if the view cannot be broadcast to the shape of `dest`, or if `dest` selects an element
-    /// several times because it was broadcast.
-    pub fn plan_into(&self, dest: &Self, dtype: DType) -> Result<Plan, Error> {
-        let mut dims = dest.shape.iter().zip(&dest.strides);
-        if !dest.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
-            return Err(ViewError::Repeats {
-                shape: dest.shape.clone(),
-            }
-            .into());
-        }
-        Ok(Plan::of_update(
-            &self.broadcast_to(&dest.shape)?,
-            dest,
-            dtype,
-        ))
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `crop` | crop |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
+//! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `index` | none: says how negative and out-of-range indices are treated |
@@ -25,6 +26,7 @@ pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
 pub(crate) mod indexed;
+mod into_view;
 pub(crate) mod pad;
 mod roll;
 pub(crate) mod scatter_elements;

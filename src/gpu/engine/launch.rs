@@ -437,8 +437,8 @@ pub(super) struct RunWalk {
 }
 
 impl RunWalk {
-    /// Takes the innermost dimension out of a walk, if all of its units share a tuple; otherwise a row has a single
-    /// unit.
+    /// Takes the innermost dimension out of a walk, if all of its units share a tuple and go forward in the destination;
+    /// otherwise a row has a single unit.
     pub(super) fn of(mut walk: Walk) -> Self {
         let last = walk.dims.len() - 1;
         let cropped = walk.along(last);
@@ -458,7 +458,7 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE
         };
-        match walk.dims[last].tuple == 0 && is_near {
+        match walk.dims[last].tuple == 0 && walk.dims[last].to >= 0 && is_near {
             true => Self {
                 run: walk.dims.pop().unwrap_or(single),
                 cropped,

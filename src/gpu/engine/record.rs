@@ -152,7 +152,7 @@ impl Engine {
             return Err(indices.problem("is not used by this plan: pass None".into()));
         }
         let mut counts = Counts::default();
-        if plan.result_bytes() == 0 {
+        if plan.result_bytes() == 0 || plan.is_in_place() && plan.walk().is_none() {
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(&self.device, &plan, counts, indices));
         }

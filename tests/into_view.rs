@@ -1,0 +1,211 @@
+//! Slices, gathers and crops whose result goes to a view of a larger array.
+
+use crate::harness::{devices, kind};
+use wgslice::{
+    DType, Indices, Plan, Tensor, View,
+    options::{Boxes, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    slice,
+};
+
+/// The elements of the source that a view selects, in its order.
+fn places(view: &View) -> Vec<usize> {
+    let mut places = vec![view.offset().cast_signed()];
+    for (&size, &stride) in view.shape().iter().zip(view.strides()) {
+        let each = |&place: &isize| (0..size.cast_signed()).map(move |n| place + n * stride);
+        places = places.iter().flat_map(each).collect();
+    }
+    places.into_iter().map(isize::cast_unsigned).collect()
+}
+
+/// Views of this shape: in the middle of a larger array, with steps, reversed, transposed, and one that is dense.
+fn dests(shape: &[usize]) -> Vec<View> {
+    let rank = shape.len();
+    let larger: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
+    let whole = View::new(&larger).unwrap();
+    let of = |text: &dyn Fn(usize) -> String| {
+        let spec: Vec<String> = shape.iter().map(|&size| text(size)).collect();
+        whole.slice(&spec.join(",").parse().unwrap()).unwrap()
+    };
+    let reversed: Vec<usize> = (0..rank).rev().collect();
+    let turned: Vec<usize> = shape.iter().rev().copied().collect();
+    vec![
+        of(&|size| format!("1:{}", size + 1)),
+        of(&|size| format!("2:{}:2", 2 * size + 1)),
+        of(&|size| format!("{}:0:-1", size)),
+        View::new(&turned).unwrap().transpose(&reversed).unwrap(),
+        View::new(shape).unwrap(),
+    ]
+}
+
+/// Runs a plan with its result in several views, each on every second device, and compares with its ordinary result put
+/// there.
+fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
+    let bytes = plan.dtype().size();
+    let source: Vec<u8> = (0..plan.source_bytes())
+        .map(|n| u8::try_from(n * 7 % 251).unwrap())
+        .collect();
+    let indices = tuples.map(|(tuples, _)| Indices::I32(tuples));
+    let mut result = vec![0; plan.result_bytes()];
+    let report = plan.run_cpu_bytes(&source, indices, &mut result).unwrap();
+    for (number, dest) in dests(plan.shape()).into_iter().enumerate() {
+        let placed = plan.into_view(&dest).unwrap();
+        assert!(placed.is_in_place());
+        let before: Vec<u8> = (0..placed.result_bytes())
+            .map(|n| u8::try_from(n % 13 + 200).unwrap())
+            .collect();
+        let mut expected = before.clone();
+        for (n, place) in places(&dest).into_iter().enumerate() {
+            expected[place * bytes..][..bytes].copy_from_slice(&result[n * bytes..][..bytes]);
+        }
+        for device in devices().iter().skip(number % 2).step_by(2) {
+            let backend = &device.backend;
+            let upload = |bytes: &[u8], shape: &[usize]| {
+                Tensor::from_bytes(backend, bytes.to_vec(), plan.dtype(), shape).unwrap()
+            };
+            let from = upload(&source, x);
+            let tuples = tuples.map(|tuples| backend.upload(tuples).unwrap());
+            let mut array = upload(&before, placed.shape());
+            let found = array.run_in_place(&placed, &from, tuples.as_ref()).unwrap();
+            let what = format!("{placed} on {}", device.name);
+            assert_eq!(array.bytes().unwrap(), expected, "{what}");
+            assert_eq!(
+                found.wait().unwrap().out_of_range,
+                report.out_of_range,
+                "{what}"
+            );
+        }
+    }
+}
+
+const TYPES: [DType; 5] = [
+    DType::U8,
+    DType::F16,
+    DType::F32,
+    DType::F64,
+    DType::Complex128,
+];
+
+#[test]
+fn slices_go_to_views() {
+    for dtype in TYPES {
+        let view = View::new(&[5, 6, 7]).unwrap();
+        let view = view.slice(&slice![1.., ..; -2, 2..]).unwrap();
+        check(&view.plan(dtype), &[5, 6, 7], None);
+        check(
+            &view.transpose(&[2, 0, 1]).unwrap().plan(dtype),
+            &[5, 6, 7],
+            None,
+        );
+        let row = View::new(&[40]).unwrap().slice(&slice![3..]).unwrap();
+        check(&row.plan(dtype), &[40], None);
+    }
+}
+
+#[test]
+fn gathers_go_to_views() {
+    for dtype in TYPES {
+        let options = GatherOptions::default();
+        let rows = Plan::gather(&[6, 5], &[2, 3], options, dtype).unwrap();
+        check(&rows, &[6, 5], Some((&[0, 5, 2, 7, -1, 3], &[2, 3])));
+        let options = GatherOptions {
+            axis: Some(1),
+            ..options
+        };
+        let columns = Plan::gather(&[4, 6, 3], &[5], options, dtype).unwrap();
+        check(&columns, &[4, 6, 3], Some((&[0, 5, 2, 9, 3], &[5])));
+        let elements = Plan::gather_elements(&[4, 6], &[4, 3], options, dtype).unwrap();
+        check(
+            &elements,
+            &[4, 6],
+            Some((&[0, 5, 2, 9, 3, 1, 1, 1, 4, -1, 0, 2], &[4, 3])),
+        );
+    }
+}
+
+#[test]
+fn crops_go_to_views() {
+    let boxes = Boxes {
+        count: 3,
+        box_indices: true,
+        flips: true,
+    };
+    let tuples = [1, 1, 2, 0, 1, 0, 3, 5, 1, 0, 2, -1, 0, 0, 0];
+    let shape = [3, 5];
+    for out_of_range in [OutOfRange::Zero, OutOfRange::Clamp] {
+        for (x, dtype) in [
+            (&[2, 6, 7][..], DType::U8),
+            (&[2, 6, 7, 3], DType::U8),
+            (&[2, 6, 7], DType::F32),
+            (&[2, 6, 7, 3], DType::F16),
+            (&[2, 6, 7, 2], DType::F64),
+        ] {
+            if out_of_range == OutOfRange::Clamp && dtype != DType::F16 {
+                continue;
+            }
+            let options = CropOptions {
+                sizes: vec![3, 4],
+                out_of_range,
+                ..CropOptions::default()
+            };
+            let crops = Plan::crop(x, boxes, &options, dtype).unwrap();
+            check(&crops, x, Some((&tuples, &shape)));
+        }
+    }
+}
+
+#[test]
+fn an_empty_result_changes_nothing() {
+    let none = Plan::gather(&[6, 5], &[0], GatherOptions::default(), DType::F32).unwrap();
+    check(&none, &[6, 5], Some((&[], &[0])));
+    let none = View::new(&[5, 6]).unwrap().slice(&slice![3..3]).unwrap();
+    check(&none.plan(DType::U8), &[5, 6], None);
+}
+
+#[test]
+fn plans_and_tensors_that_do_not_fit_are_errors() {
+    let dtype = DType::F32;
+    let x = View::new(&[3, 4]).unwrap();
+    let plan = x.plan(dtype);
+    for (dest, tag) in [
+        (View::new(&[4, 3]).unwrap(), "dest_shape"),
+        (
+            View::new(&[4]).unwrap().broadcast_to(&[3, 4]).unwrap(),
+            "repeats",
+        ),
+    ] {
+        assert_eq!(kind(&plan.into_view(&dest).unwrap_err()), tag);
+    }
+    let options = ScatterOptions::default();
+    let scatter = Plan::scatter_nd(&[3, 4], &[2, 1], &[2, 4], options, dtype).unwrap();
+    assert_eq!(kind(&scatter.into_view(&x).unwrap_err()), "into_view");
+    let placed = plan.into_view(&x).unwrap();
+    assert_eq!(kind(&placed.into_view(&x).unwrap_err()), "into_view");
+
+    let rows = Plan::gather(&[3, 4], &[2], GatherOptions::default(), dtype).unwrap();
+    let dest = View::new(&[5, 4]).unwrap().slice(&slice![..2]).unwrap();
+    let rows = rows.into_view(&dest).unwrap();
+    for device in devices() {
+        let values = |shape: &[usize]| {
+            let count = shape.iter().product::<usize>();
+            device
+                .backend
+                .upload((&vec![0.0f32; count], shape))
+                .unwrap()
+        };
+        let (source, mut array) = (values(&[3, 4]), values(&[5, 4]));
+        let ids = device.backend.upload((&[0i32, 2], &[2])).unwrap();
+        let wrong = device.backend.upload((&[0i32], &[1])).unwrap();
+        for (plan, source, indices, tag) in [
+            (&plan, &source, None, "in_place"),
+            (&placed, &source, None, "in_place"),
+            (&rows, &array.clone(), Some(&ids), "plan_argument"),
+            (&rows, &source, None, "plan_argument"),
+            (&rows, &source, Some(&wrong), "plan_argument"),
+            (&rows, &ids, Some(&ids), "dtype_mismatch"),
+        ] {
+            let error = array.run_in_place(plan, source, indices).unwrap_err();
+            assert_eq!(kind(&error), tag, "{error}");
+        }
+        array.run_in_place(&rows, &source, Some(&ids)).unwrap();
+    }
+}
