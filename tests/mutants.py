@@ -21,7 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXPLAINED = ROOT / "tests/mutants.txt"
-VECTORS = ["tests/vectors/seed1.jsonl", "tests/vectors/scatter_floats.jsonl"]
+VECTORS = [f"tests/vectors/{name}.jsonl" for name in ("seed1", "scatter_floats", "assembly")]
 
 # Kinds of faults: a pattern in a line of code, and what replaces it. A replacement that the compiler rejects does no
 # harm: the mutant is not counted.
@@ -129,6 +129,10 @@ def judges(quick, seed):
     }
 
 
+# How many times as many cases a mutant gets in the interpreter that no judge has noticed.
+LONGER = 5
+
+
 # A process that is being started briefly holds every open file, and a file that is open for writing cannot be run.
 STARTING = threading.Lock()
 
@@ -204,6 +208,11 @@ class Run:
                 said[name] = judge(program, arguments, self.limits[name])
                 if said[name] == "rejected":
                     return None
+            if "killed" not in said.values() and not self.options.quick and key(mutant) not in explained():
+                arguments = [*self.judges["strict"]]
+                cases = arguments.index("--random") + 1
+                arguments[cases] = str(LONGER * int(arguments[cases]))
+                said["strict"] = judge(program, arguments, LONGER * self.limits["strict"])
             return said
         finally:
             self.copies.put(program)

@@ -83,8 +83,14 @@ pub(super) fn random_rows(
         disturb(rng, &mut updates);
         return (tuples(rng, &[], &[]), tensor(rng, &updates));
     }
-    // Some cases have more rows than a workgroup of 64 invocations links (256), of one element each.
+    // Some cases have more rows than a workgroup of 64 invocations links (256), of one element each. In half of these
+    // there are so many slices that few have rows.
     let (depth, lead) = match rng.u8(..8) {
+        0 if rng.bool() => {
+            shape.fill(1);
+            shape[0] = rng.usize(2200..MOST);
+            (shape.len(), vec![rng.usize(257..275)])
+        }
         0 => (shape.len(), vec![rng.usize(257..700)]),
         1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
         _ => (1 + rng.usize(..shape.len()), few(rng, 3)),
