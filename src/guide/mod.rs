@@ -4,9 +4,10 @@
 //! |---|---|
 //! | 1. [`tour`] | the ways to call the crate: host values, tensors, your own encoder, streams |
 //! | 2. [`views`] | how slices, transposes and broadcasts compose before anything is copied |
-//! | 3. [`texture`](texture/index.html) | from a texture to a tensor and back |
-//! | 4. [`browser`](browser/index.html) | a program on WebGPU in a browser |
-//! | 5. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
+//! | 3. [`assembly`] | arrays put together of others, and results that go straight to their places |
+//! | 4. [`texture`](texture/index.html) | from a texture to a tensor and back |
+//! | 5. [`browser`](browser/index.html) | a program on WebGPU in a browser |
+//! | 6. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
 //!
 //! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
 //! `Backend::cpu()`, and any other backend gives the same bits.
@@ -23,6 +24,9 @@
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 
+pub mod assembly {
+    #![doc = include_str!("assembly.md")]
+}
 pub mod boxes {
     #![doc = include_str!("boxes.md")]
 }
