@@ -112,7 +112,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         match self.0 {
             Arrangement::RowMajor { values, shape } => {
                 check_elements(argument, shape, values.len())?;
-                Ok((Cow::Borrowed(values), View::new(shape)?))
+                Ok((Cow::Borrowed(values), View::whole(shape)))
             }
             #[cfg(feature = "ndarray")]
             Arrangement::Ndarray(array) => crate::ndarray::memory(array),
@@ -130,8 +130,9 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         if let Arrangement::Ndarray(array) = self.0 {
             return crate::ndarray::sliced(array, spec);
         }
-        let (memory, view) = self.memory(argument)?;
-        Ok((memory, view.slice(spec)?))
+        let (memory, mut view) = self.memory(argument)?;
+        view.narrow(spec)?;
+        Ok((memory, view))
     }
 
     /// Returns the values in row-major order, and the shape. Copies the values unless they already lie in this order,

@@ -126,7 +126,10 @@ pub(crate) fn sliced<'a, T: Element>(
     spec: &SliceSpec,
 ) -> Result<(Cow<'a, [T]>, View), Error> {
     match dense(&array)? {
-        Some((memory, view)) => Ok((Cow::Borrowed(memory), view.slice(spec)?)),
+        Some((memory, mut view)) => {
+            view.narrow(spec)?;
+            Ok((Cow::Borrowed(memory), view))
+        }
         None => {
             let Array { shape, data } = copied(array, spec)?;
             Ok((Cow::Owned(data), View::new(&shape)?))

@@ -44,7 +44,7 @@ pub struct Report {
     /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
-    /// scattered into. For an operation without tuples, the shape of its source.
+    /// scattered into. Empty for an operation without tuples.
     pub shape: Vec<usize>,
     /// Decides what error the report becomes.
     operation: Operation,
@@ -107,7 +107,7 @@ impl Plan {
                 tuples: self.rows(),
                 out_of_range: 0,
                 first: None,
-                shape: self.source.clone(),
+                shape: Vec::new(),
                 operation,
             });
         };

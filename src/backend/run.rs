@@ -49,19 +49,21 @@ impl Backend {
     /// the device and the backend has a fallback, the CPU runs the plan.
     pub(crate) fn run<T: Element>(
         &self,
-        plan: &Plan,
+        plan: Plan,
         inputs: Inputs<'_, T>,
     ) -> Result<(Array<T>, Report), Error> {
-        Array::collect(&plan.shape, |result| {
+        let (data, report) = T::collect(plan.shape.iter().product(), |result| {
             #[cfg(feature = "gpu")]
-            if let Device::Gpu(gpu) = self.device_for(plan) {
-                match self.run_on_device(gpu, plan, inputs, result) {
+            if let Device::Gpu(gpu) = self.device_for(&plan) {
+                match self.run_on_device(gpu, &plan, inputs, result) {
                     Err(error) if self.may_fall_back(&error) => {}
                     outcome => return outcome,
                 }
             }
-            self.run_on_cpu(plan, inputs, result)
-        })
+            self.run_on_cpu(&plan, inputs, result)
+        })?;
+        let shape = plan.shape;
+        Ok((Array { shape, data }, report))
     }
 
     fn run_on_cpu<T: Element>(

@@ -151,7 +151,8 @@ impl View {
         if count > 0 {
             view.offset = crate::layout::along(view.offset, stride, first);
         }
-        view.normal()
+        view.normalize();
+        view
     }
 }
 

@@ -216,7 +216,7 @@ impl Backend {
             indices: Some(I::indices(&tuples)),
             ..Inputs::of(&x)
         };
-        self.run(&plan, inputs)
+        self.run(plan, inputs)
     }
 }
 

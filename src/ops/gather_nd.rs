@@ -130,7 +130,7 @@ impl Backend {
             indices: Some(I::indices(&indices)),
             ..Inputs::of(&params)
         };
-        self.run(&plan(&view, &shape)?, inputs)
+        self.run(plan(&view, &shape)?, inputs)
     }
 }
 

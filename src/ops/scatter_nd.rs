@@ -256,7 +256,7 @@ impl Backend {
             indices: Some(I::indices(&indices)),
             ..Inputs::of(&updates)
         };
-        self.run(&plan, inputs)
+        self.run(plan, inputs)
     }
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
@@ -301,7 +301,7 @@ impl Backend {
             indices: Some(I::indices(&indices)),
             dest: Some(&tensor),
         };
-        self.run(&plan(&shape, &indices_shape, &updates_shape)?, inputs)
+        self.run(plan(&shape, &indices_shape, &updates_shape)?, inputs)
     }
 }
 

@@ -81,7 +81,8 @@ impl Backend {
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
         let (memory, view) = input.into().sliced("input", spec)?;
-        self.run_view(&memory, &view)
+        let plan = Plan::of_view(view, T::DTYPE);
+        Ok(self.run(plan, Inputs::of(&memory))?.0)
     }
 
     /// Copies the elements that a view selects from host values.
@@ -101,6 +102,6 @@ impl Backend {
     /// [`Error::Length`], or an error of the device.
     pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
         check_elements("input", view.source_shape(), input.len())?;
-        Ok(self.run(&view.plan(T::DTYPE), Inputs::of(input))?.0)
+        Ok(self.run(view.plan(T::DTYPE), Inputs::of(input))?.0)
     }
 }

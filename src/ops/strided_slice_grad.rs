@@ -94,7 +94,7 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (dy, dy_shape) = dy.into().row_major("dy", self)?;
         let plan = Plan::slice_grad(shape, spec, &dy_shape, T::DTYPE)?;
-        Ok(self.run(&plan, Inputs::of(&dy))?.0)
+        Ok(self.run(plan, Inputs::of(&dy))?.0)
     }
 }
 

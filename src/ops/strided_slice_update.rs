@@ -102,7 +102,7 @@ impl Backend {
             dest: Some(&input),
             ..Inputs::of(&value)
         };
-        Ok(self.run(&plan, inputs)?.0)
+        Ok(self.run(plan, inputs)?.0)
     }
 }
 

@@ -66,13 +66,13 @@ impl Assembly {
     /// The elements of a view with repeated ones, as an array of this shape.
     fn repeated(
         operation: Operation,
-        walked: View,
+        mut walked: View,
         shape: Vec<usize>,
         dtype: DType,
     ) -> Result<Self, Error> {
         shape::elements(&shape)?;
         shape::elements(&walked.shape)?;
-        let walked = walked.normal();
+        walked.normalize();
         let mut assembly = Self::new(operation, shape, dtype);
         assembly.put(0, &walked, &View::whole(&walked.shape));
         Ok(assembly)

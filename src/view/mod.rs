@@ -69,13 +69,14 @@ impl View {
         };
         let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
         strides.reverse();
-        let view = Self {
+        let mut view = Self {
             source: shape.to_vec(),
             offset: 0,
             shape: shape.to_vec(),
             strides,
         };
-        view.normal()
+        view.normalize();
+        view
     }
 
     /// The view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
@@ -182,21 +183,21 @@ impl View {
         // Dimensions of size 1 already have stride 0.
         let mut strides = vec![0; added];
         strides.extend(&self.strides);
-        let view = Self {
+        let mut view = Self {
             source: self.source.clone(),
             offset: self.offset,
             shape: shape.to_vec(),
             strides,
         };
-        Ok(view.normal())
+        view.normalize();
+        Ok(view)
     }
 
     /// Sets the offset and the strides of an empty view to 0, so that empty views of one shape are equal.
-    pub(crate) fn normal(mut self) -> Self {
+    pub(crate) fn normalize(&mut self) {
         if self.shape.contains(&0) {
             self.offset = 0;
             self.strides.fill(0);
         }
-        self
     }
 }

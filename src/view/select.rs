@@ -13,11 +13,13 @@ impl View {
     ///
     /// The [`Error::Argument`] that TensorFlow raises first for an array of the view's shape.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.clone().narrowed(spec)
+        let mut view = self.clone();
+        view.narrow(spec)?;
+        Ok(view)
     }
 
     /// Does the work of [`Self::slice`] in place, which saves a clone if the caller no longer needs this view.
-    fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
+    pub(crate) fn narrow(&mut self, spec: &SliceSpec) -> Result<(), Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
         // The next item is for dimension `dimension` of the original view. In `self` this is dimension `at`, because
         // earlier single indices have removed dimensions and new axes have added some. Dimensions after the last item
@@ -57,7 +59,8 @@ impl View {
                 }
             }
         }
-        Ok(self.normal())
+        self.normalize();
+        Ok(())
     }
 }
 
@@ -68,7 +71,9 @@ impl SliceSpec {
     ///
     /// The [`Error::Argument`] that TensorFlow raises first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
-        View::new(shape)?.narrowed(self)
+        let mut view = View::new(shape)?;
+        view.narrow(self)?;
+        Ok(view)
     }
 
     /// Checks the items against the rank. Returns the number of dimensions that the ellipsis stands for or, without an
