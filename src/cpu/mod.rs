@@ -12,10 +12,11 @@
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
-//! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
-//! | `crop` | which part of each box has a source, and the lines of a box |
-//! | `place` | strided writes of updates and gradients, and the zeros between them |
-//! | `scatter` | the slice of each row of a scatter, and which thread combines it |
+//! | `places` | where the index tuples of a gather or a scatter point |
+//! | `gather` | how the bytes that belong to each tuple of a gather are copied |
+//! | `crop` | which part of each box has a source |
+//! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
+//! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
@@ -35,6 +36,7 @@ mod kernel;
 mod memory;
 mod odometer;
 mod place;
+mod places;
 mod rows;
 mod scatter;
 mod shuffle;

@@ -1,11 +1,12 @@
-//! Strided writes: the pieces of an update or a gradient, and for a gradient also the zeros between the pieces. Their
-//! walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves of
+//! Strided writes: the pieces of an update, a gradient or a box of a crop, and for the last two also the zeros between the
+//! pieces. Their walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves of
 //! the walk write to disjoint parts of the destination and can be copied by different threads.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
     rows::{Axis, along},
+    slice::LoopNest,
     strided_store,
     threads::{self, Threads},
 };
@@ -21,37 +22,18 @@ const FILL: usize = 4 << 10;
 const STAGE: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
-    let StoreRows {
-        piece, row, store, ..
-    } = StoreRows::of(walk);
-    let how = match store {
-        StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
-        StoreLoop::Contiguous(kernel) => kernel.to_string(),
-        StoreLoop::Strided => {
-            let step = row.to / piece;
-            format!("units of {piece} bytes laid {step} apart by a loop for this step")
-        }
-        StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
-    };
-    threads::explain(threads(walk, bytes, most), how)
-}
-
-fn threads(walk: &Walk, bytes: usize, most: Threads) -> usize {
     let rows = StoreRows::of(walk);
-    let pieces = match rows.store {
-        StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => walk.bytes() / rows.piece,
-        StoreLoop::Repeat | StoreLoop::Contiguous(_) | StoreLoop::Strided => 0,
-    };
-    most.worth(bytes, pieces)
+    threads::explain(most.worth(bytes, rows.pieces()), rows.how())
 }
 
 /// The loop that writes the pieces of a row.
 #[derive(Clone, Copy)]
-enum StoreLoop {
+#[expect(clippy::large_enum_variant, reason = "a value serves a whole walk")]
+enum StoreLoop<'a> {
     /// The pieces of a row are all the same piece of the source, and are contiguous in the destination.
     Repeat,
-    /// The pieces of a row are contiguous in the destination, so the kernel of a slice moves them.
-    Contiguous(Kernel),
+    /// The pieces of several rows are contiguous in the destination, so the loops of a slice move them.
+    Contiguous(LoopNest<'a>),
     /// Pieces of a single unit, a small step apart in the destination. A loop compiled for the unit and the step stores
     /// them.
     Strided,
@@ -63,20 +45,14 @@ enum StoreLoop {
 /// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
     let bytes = if ZEROS { dest.len() } else { walk.bytes() };
-    let threads = threads(walk, bytes, most);
+    let threads = most.worth(bytes, StoreRows::of(walk).pieces());
     let mut parts = vec![(Cow::Borrowed(walk), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
         parts = parts.into_iter().flat_map(halves).collect();
     }
     threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
-        let store = Store::<ZEROS> {
-            rows: &StoreRows::of(&walk),
-            source,
-            base,
-            dest,
-            written: 0,
-        };
-        store.run();
+        let from = walk.from.cast_unsigned();
+        StoreRows::of(&walk).store::<ZEROS>(source, from, base, dest);
     });
 }
 
@@ -99,58 +75,23 @@ fn halves((walk, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
     parts.into_iter().flatten()
 }
 
-/// One dimension of pieces, rows or blocks: how many there are, and the distances in bytes from one to the next in the
-/// source and in the destination.
-#[derive(Clone, Copy)]
-struct PairAxis {
-    size: usize,
-    from: isize,
-    to: usize,
-}
-
-impl PairAxis {
-    fn of(unit: usize, dim: &Dim) -> Self {
-        let Axis { size, stride } = Axis::of(unit, dim);
-        Self {
-            size,
-            from: stride,
-            to: dim.to.cast_unsigned() * unit,
-        }
-    }
-
-    fn single(bytes: usize) -> Self {
-        Self {
-            size: 1,
-            from: bytes.cast_signed(),
-            to: bytes,
-        }
-    }
-
-    fn source(&self) -> Axis {
-        Axis {
-            size: self.size,
-            stride: self.from,
-        }
-    }
-}
-
 /// A walk as rows of pieces. A piece is contiguous both in the source and in the destination.
-struct StoreRows<'a> {
+pub(super) struct StoreRows<'a> {
     walk: &'a Walk,
     /// The size of a piece in bytes.
     piece: usize,
-    /// The pieces of a row.
-    row: PairAxis,
-    /// The rows of a block, which is written in one call. A block has several rows only if they are contiguous in the
-    /// destination.
-    block: PairAxis,
-    /// The dimensions that number the blocks, outermost first.
+    /// The pieces of a row in the source, and the distance in bytes from one to the next in the destination.
+    row: Axis,
+    pitch: usize,
+    /// The size in bytes of all rows that are contiguous in the destination. Otherwise the size of a row's pieces.
+    bytes: usize,
+    /// The dimensions that number what is written in one call, outermost first.
     outer: &'a [Dim],
-    store: StoreLoop,
+    store: StoreLoop<'a>,
 }
 
 impl<'a> StoreRows<'a> {
-    fn of(walk: &'a Walk) -> Self {
+    pub(super) fn of(walk: &'a Walk) -> Self {
         let unit = walk.unit;
         let contiguous = walk.contiguous();
         let piece = contiguous * unit;
@@ -158,43 +99,96 @@ impl<'a> StoreRows<'a> {
             1 => &walk.dims[..],
             _ => &walk.dims[..walk.dims.len() - 1],
         };
-        let (row, outer) = match inner.split_last() {
-            Some((row, outer)) if row.size > 1 => (PairAxis::of(unit, row), outer),
-            _ => (PairAxis::single(piece), &[][..]),
+        let (row, pitch, mut outer) = match inner.split_last() {
+            Some((row, outer)) if row.size > 1 => {
+                (Axis::of(unit, row), row.to.cast_unsigned() * unit, outer)
+            }
+            _ => (
+                Axis {
+                    size: 1,
+                    stride: piece.cast_signed(),
+                },
+                piece,
+                &[][..],
+            ),
         };
-        let store = if row.to == piece && row.from == 0 {
+        let mut bytes = row.size * piece;
+        let store = if pitch == piece && row.stride == 0 {
             StoreLoop::Repeat
-        } else if row.to == piece {
-            StoreLoop::Contiguous(Kernel::of(piece, row.source()))
-        } else if strided_store::supports(piece, row.size, row.to) {
+        } else if pitch == piece {
+            while let Some((dim, others)) = outer.split_last()
+                && dim.to.cast_unsigned() * unit == bytes
+            {
+                bytes *= dim.size;
+                outer = others;
+            }
+            StoreLoop::Contiguous(LoopNest::dense(unit, &walk.dims[outer.len()..]))
+        } else if strided_store::supports(piece, row.size, pitch) {
             StoreLoop::Strided
         } else {
             StoreLoop::Each
-        };
-        let (block, outer) = match (store, outer.split_last()) {
-            (StoreLoop::Contiguous(_), Some((block, outer)))
-                if block.to.cast_unsigned() * unit == row.size * piece =>
-            {
-                (PairAxis::of(unit, block), outer)
-            }
-            _ => (PairAxis::single(row.size * piece), outer),
         };
         Self {
             walk,
             piece,
             row,
-            block,
+            pitch,
+            bytes,
             outer,
             store,
         }
     }
 
-    /// Calls `each` for every block, in ascending order of destinations, with the byte of the source and the byte of
-    /// the destination where the block begins.
-    fn walk(&self, mut each: impl FnMut(usize, usize)) {
-        let Walk { unit, from, to, .. } = *self.walk;
-        let (from, to) = (from.cast_unsigned(), to.cast_unsigned());
-        visit(self.outer, from, to, &mut |from, to| {
+    /// The number of pieces that are copied one by one.
+    pub(super) fn pieces(&self) -> usize {
+        match self.store {
+            StoreLoop::Each => self.walk.bytes() / self.piece,
+            StoreLoop::Contiguous(nest) => nest.pieces(self.walk.bytes()),
+            StoreLoop::Repeat | StoreLoop::Strided => 0,
+        }
+    }
+
+    pub(super) fn how(&self) -> String {
+        let piece = self.piece;
+        match self.store {
+            StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
+            StoreLoop::Contiguous(nest) => nest.how(),
+            StoreLoop::Strided => {
+                let step = self.pitch / piece;
+                format!("units of {piece} bytes laid {step} apart by a loop for this step")
+            }
+            StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
+        }
+    }
+
+    /// Writes the rows to `dest`, and zeros around them. The first piece is at unit `from` of the source.
+    pub(super) fn fill(&self, source: &[u8], from: usize, dest: &mut [u8], most: Threads) {
+        if most.worth(dest.len(), self.pieces()) == 1 {
+            return self.store::<true>(source, from, 0, dest);
+        }
+        let mut walk = self.walk.clone();
+        walk.from = from.cast_signed();
+        run::<true>(&walk, source, dest, most);
+    }
+
+    /// Writes the rows to `dest`, the part of the destination that begins at byte `base`.
+    fn store<const ZEROS: bool>(&self, source: &[u8], from: usize, base: usize, dest: &mut [u8]) {
+        let store = Store::<ZEROS> {
+            rows: self,
+            source,
+            from,
+            base,
+            dest,
+            written: 0,
+        };
+        store.run();
+    }
+
+    /// Calls `each` for what is written in one call, in ascending order of destinations, with the byte of the source and
+    /// the byte of the destination where it begins.
+    fn walk(&self, from: usize, mut each: impl FnMut(usize, usize)) {
+        let Walk { unit, to, .. } = *self.walk;
+        visit(self.outer, from, to.cast_unsigned(), &mut |from, to| {
             each(from * unit, to * unit);
         });
     }
@@ -216,10 +210,11 @@ fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usi
     }
 }
 
-/// Writes `rows` to `dest`, the part of the destination that begins at byte `base`.
+/// What [`StoreRows::store`] writes.
 struct Store<'a, const ZEROS: bool> {
     rows: &'a StoreRows<'a>,
     source: &'a [u8],
+    from: usize,
     base: usize,
     dest: &'a mut [u8],
     /// With `ZEROS`, the number of bytes at the beginning of `dest` that already hold zeros or pieces. Otherwise
@@ -230,22 +225,25 @@ struct Store<'a, const ZEROS: bool> {
 impl<const ZEROS: bool> Store<'_, ZEROS> {
     fn run(mut self) {
         let StoreRows {
-            piece, row, block, ..
+            piece,
+            row,
+            pitch,
+            bytes,
+            ..
         } = *self.rows;
-        let source = self.source;
+        let (source, first) = (self.source, self.from);
         match self.rows.store {
-            StoreLoop::Repeat => self.rows.walk(|from, to| {
-                repeat(&source[from..][..piece], self.all(to, row.size * piece));
+            StoreLoop::Repeat => self.rows.walk(first, |from, to| {
+                repeat(&source[from..][..piece], self.all(to, bytes));
             }),
-            StoreLoop::Contiguous(kernel) => self.rows.walk(|from, to| {
-                let dest = self.all(to, block.size * row.size * piece);
-                kernel.rows(source, from, row.source(), block.from, dest);
+            StoreLoop::Contiguous(nest) => self.rows.walk(first, |from, to| {
+                nest.part(source, from, 0, self.all(to, bytes));
             }),
-            StoreLoop::Strided => self.rows.walk(|from, to| {
+            StoreLoop::Strided => self.rows.walk(first, |from, to| {
                 staged(source, from, piece, row, |first, units| {
-                    let length = (units.len() / piece - 1) * row.to + piece;
-                    let dest = self.all(to + first * row.to, length);
-                    strided_store::store::<ZEROS>(piece, row.to, units, dest);
+                    let length = (units.len() / piece - 1) * pitch + piece;
+                    let dest = self.all(to + first * pitch, length);
+                    strided_store::store::<ZEROS>(piece, pitch, units, dest);
                 });
             }),
             StoreLoop::Each => return with_copy_kernel(piece, self),
@@ -289,33 +287,35 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
 /// Writes each piece by itself.
 impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
     fn run(mut self, kernel: impl CopyKernel) {
-        let StoreRows { piece, row, .. } = *self.rows;
-        let source = self.source;
+        let StoreRows {
+            piece, row, pitch, ..
+        } = *self.rows;
+        let (source, first) = (self.source, self.from);
         let short = piece <= FIXED_MAX;
         // The number of pieces for one call of `some` or `all`. With `ZEROS`, short pieces are written into about
         // `FILL` bytes that `some` has set to zero, and a long piece is written by itself, after `all` has set the gap
         // before it to zero.
         let group = match (ZEROS, short) {
             (false, _) => row.size,
-            (true, true) => (FILL / row.to).clamp(1, row.size),
+            (true, true) => (FILL / pitch).clamp(1, row.size),
             (true, false) => 1,
         };
-        self.rows.walk(|mut from, mut to| {
+        self.rows.walk(first, |mut from, mut to| {
             let mut left = row.size;
             while left > 0 {
                 let count = group.min(left);
-                let length = (count - 1) * row.to + piece;
+                let length = (count - 1) * pitch + piece;
                 let dest = match short {
                     true => self.some(to, length),
                     false => self.all(to, length),
                 };
                 for number in 0..count {
                     kernel
-                        .copy(source, from, &mut dest[number * row.to..][..kernel.bytes()])
+                        .copy(source, from, &mut dest[number * pitch..][..kernel.bytes()])
                         .expect("a plan's pieces lie within its source");
-                    from = from.wrapping_add_signed(row.from);
+                    from = from.wrapping_add_signed(row.stride);
                 }
-                to += count * row.to;
+                to += count * pitch;
                 left -= count;
             }
         });
@@ -327,14 +327,8 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
 /// counted from the beginning of the row, and the contiguous bytes of its units. The row begins at byte `from` of the
 /// source. If its units are contiguous there, one call gets all of them. Otherwise they are copied to a buffer, at most
 /// [`STAGE`] bytes at a time.
-fn staged(
-    source: &[u8],
-    from: usize,
-    unit: usize,
-    row: PairAxis,
-    mut each: impl FnMut(usize, &[u8]),
-) {
-    let (count, stride) = (row.size, row.from);
+fn staged(source: &[u8], from: usize, unit: usize, row: Axis, mut each: impl FnMut(usize, &[u8])) {
+    let (count, stride) = (row.size, row.stride);
     if stride == unit.cast_signed() {
         return each(0, &source[from..][..count * unit]);
     }

@@ -9,23 +9,19 @@
 use super::{
     combine::{CombineTask, Rule, with_rule},
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    odometer::Odometer,
+    places::Places,
     threads::{self, Threads},
 };
 use crate::{
     ops::{
-        index::{Index, OutOfRange, Policy},
+        index::{Index, OutOfRange},
         scatter_nd::Combine,
     },
     plan::Scatter,
     report::Missing,
     text::counted,
-    walk::{Dim, Walk},
+    walk::Walk,
 };
-
-/// Stands for the place of a row whose tuple is out of range. No slice begins at this byte, because no destination is
-/// this long.
-const NOWHERE: usize = usize::MAX;
 
 /// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
 /// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
@@ -38,16 +34,20 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let threads = count(walk, threads);
+    // In `scatter_elements`, the dimensions that number the rows also decide where a row goes.
     let (run, numbering) = walk.split_run();
-    let places = locate_all(walk, numbering, effect, indices, threads);
+    let policy = effect.options.policy();
+    let rows = Places::new(walk, policy, indices, numbering, walk.to, |dim| dim.to);
+    let mut places = vec![0; walk.rows()];
+    let part = places.len().div_ceil(threads);
+    let parts = places.chunks_mut(part).enumerate();
+    threads::share(parts, threads, |(number, places)| {
+        rows.find(number * part, places);
+    });
     let mut missing = Missing::default();
-    if places.contains(&NOWHERE) {
-        let bad = places.iter().enumerate();
-        bad.filter(|&(_, &place)| place == NOWHERE)
-            .for_each(|(row, _)| missing.add(row));
-        if effect.options.out_of_range == OutOfRange::Error {
-            return missing;
-        }
+    rows.count(0, &places, &mut missing);
+    if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
+        return missing;
     }
     if effect.fresh {
         dest.fill(0);
@@ -85,54 +85,6 @@ pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String 
         combine => format!("combined by {combine} of {}", effect.dtype),
     };
     format!(", rows of {bytes} bytes {how} on {threads}")
-}
-
-/// Computes the places of all rows with `threads` threads. The place of a row whose tuple is out of range is
-/// [`NOWHERE`]. The dimensions `numbering` number the rows. In `scatter_elements` they also decide where a row goes.
-fn locate_all<I: Index>(
-    walk: &Walk,
-    numbering: &[Dim],
-    effect: Scatter,
-    indices: &[I],
-    threads: usize,
-) -> Vec<usize> {
-    let count = numbering.iter().map(|dim| dim.size).product();
-    let mut places = vec![0; count];
-    let moves = numbering.iter().any(|dim| dim.to != 0);
-    let (unit, depth, policy) = (walk.unit, walk.columns, effect.options.policy());
-    let axes = walk.coordinates.iter();
-    let axes = axes.map(|axis| (axis.size, axis.stride.unsigned_abs() * unit));
-    let axes: Vec<_> = axes.collect();
-    let part = count.div_ceil(threads);
-    let parts = places.chunks_mut(part).enumerate();
-    threads::share(parts, threads, |(number, places)| {
-        let first = number * part;
-        for (row, place) in (first..).zip(&mut *places) {
-            *place = locate(&axes, policy, &indices[row * depth..][..depth]);
-        }
-        if moves {
-            let begins = Odometer::at(numbering, |dim| dim.to, first);
-            for (place, begin) in places.iter_mut().zip(begins) {
-                if *place != NOWHERE {
-                    *place += begin * unit;
-                }
-            }
-        }
-    });
-    places
-}
-
-/// The byte of the destination that a tuple points at, or [`NOWHERE`] if the tuple is out of range. `axes` are the
-/// sizes of the indexed dimensions, and their strides in bytes.
-fn locate<I: Index>(axes: &[(usize, usize)], policy: Policy, tuple: &[I]) -> usize {
-    let mut place = 0;
-    for (&index, &(size, stride)) in tuple.iter().zip(axes) {
-        match index.within(size, policy.wraps(), policy.clamps()) {
-            Some(position) => place += position * stride,
-            None => return NOWHERE,
-        }
-    }
-    place
 }
 
 /// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only

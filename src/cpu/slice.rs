@@ -141,14 +141,18 @@ impl<'a> LoopNest<'a> {
     }
 
     pub(super) fn explain(&self, bytes: usize, threads: Threads) -> String {
-        let how = match &self.tiles {
+        threads::explain(self.threads(bytes, threads), self.how())
+    }
+
+    /// How the bytes are moved.
+    pub(super) fn how(&self) -> String {
+        match &self.tiles {
             Some(tiles) => {
                 let bytes = counted(tiles.piece, "byte", "bytes");
                 format!("transposed pieces of {bytes} in tiles")
             }
             None => self.kernel.to_string(),
-        };
-        threads::explain(self.threads(bytes, threads), how)
+        }
     }
 
     /// The number of pieces in `bytes` bytes of the result, if the pieces are copied one by one. 0 if shuffles
@@ -167,7 +171,7 @@ impl<'a> LoopNest<'a> {
             return tiles.part(source, at, first, dest);
         }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
-            return self.whole_group(source, at, dest);
+            return self.blocks(source, at, self.group, dest);
         }
         let prefetcher = &mut StreamPrefetcher::new(self);
         let outer = self.outer.iter().map(|dim| dim.size);
@@ -191,9 +195,10 @@ impl<'a> LoopNest<'a> {
         let Some((outer, inner)) = dims.split_first() else {
             prefetcher.arrive(source, at);
             if dest.len() == bytes {
-                return self.whole_group(source, at, dest);
+                return self.blocks(source, at, self.group, dest);
             }
-            return self.part_of_group(source, at, skip, dest);
+            let axes = [self.group, self.block, self.row];
+            return self.some(&axes, source, at, skip, dest);
         };
         let Axis { size, stride } = Axis::of(self.unit, outer);
         let bytes = bytes / size;
@@ -227,78 +232,44 @@ impl<'a> LoopNest<'a> {
         self.piece * self.row.size * self.block.size * self.group.size
     }
 
-    /// Writes the group that begins at byte `at` of the source.
-    fn whole_group(&self, source: &[u8], at: usize, dest: &mut [u8]) {
+    /// Writes the blocks along `group`, the first of which begins at byte `at` of the source.
+    fn blocks(&self, source: &[u8], at: usize, group: Axis, dest: &mut [u8]) {
         self.kernel.blocks(PieceRows {
             source,
             at,
             row: self.row,
             pitch: self.block.stride,
             block_bytes: self.piece * self.row.size * self.block.size,
-            stride: self.group.stride,
+            stride: group.stride,
             dest,
         });
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the group whose first piece is at byte `at` of the source.
-    fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        if self.group.size > 1 {
-            let from = self.group.stride / self.unit.cast_signed();
-            let dims = [Dim::shared(self.group.size, from)];
-            let blocks = Self {
-                group: Axis::ONE,
-                ..*self
-            };
-            let dims = (&dims[..], self.group_bytes());
-            blocks.groups(
-                source,
-                dims,
-                at,
-                skip,
-                dest,
-                &mut StreamPrefetcher::new(&blocks),
-            );
-        } else {
-            self.part_of_block(source, at, skip, dest);
-        }
-    }
-
-    /// Writes `dest`, which begins at byte `skip` of the block whose first piece is at byte `at` of the source.
-    fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let row_bytes = self.row.size * self.piece;
-        let pitch = self.block.stride;
-        let mut at = along(at, pitch, skip / row_bytes);
-        let [head, whole, tail] = split_pieces(row_bytes, skip, dest);
+    /// Writes `dest`, which begins at byte `skip` of the pieces at all positions of `axes`. The first of them is at byte
+    /// `at` of the source. `axes` are the group, the block and the row, or the last of these.
+    fn some(&self, axes: &[Axis], source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
+        let Some((&Axis { stride, .. }, inner)) = axes.split_first() else {
+            return dest.copy_from_slice(&source[at + skip..][..dest.len()]);
+        };
+        let bytes = self.piece * inner.iter().map(|axis| axis.size).product::<usize>();
+        let mut at = along(at, stride, skip / bytes);
+        let [head, whole, tail] = split_pieces(bytes, skip, dest);
         if !head.is_empty() {
-            self.part_of_row(source, at, skip % row_bytes, head);
-            at = at.wrapping_add_signed(pitch);
-        }
-        if !whole.is_empty() {
-            self.kernel.rows(source, at, self.row, pitch, whole);
-            at = along(at, pitch, whole.len() / row_bytes);
-        }
-        if !tail.is_empty() {
-            self.part_of_row(source, at, 0, tail);
-        }
-    }
-
-    /// Writes `dest`, which begins at byte `skip` of the row whose first piece is at byte `at` of the source.
-    fn part_of_row(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let stride = self.row.stride;
-        let mut at = along(at, stride, skip / self.piece);
-        let [head, whole, tail] = split_pieces(self.piece, skip, dest);
-        if !head.is_empty() {
-            head.copy_from_slice(&source[at + skip % self.piece..][..head.len()]);
+            self.some(inner, source, at, skip % bytes, head);
             at = at.wrapping_add_signed(stride);
         }
-        if !whole.is_empty() {
-            let size = whole.len() / self.piece;
-            let row = Axis { size, stride };
-            Kernel::of(self.piece, row).rows(source, at, row, 0, whole);
+        let size = whole.len() / bytes;
+        if size > 0 {
+            let part = Axis { size, stride };
+            match inner {
+                [] => Kernel::of(self.piece, part).rows(source, at, part, 0, whole),
+                [row] => self.kernel.rows(source, at, *row, stride, whole),
+                _ => self.blocks(source, at, part, whole),
+            }
             at = along(at, stride, size);
         }
         if !tail.is_empty() {
-            tail.copy_from_slice(&source[at..][..tail.len()]);
+            self.some(inner, source, at, 0, tail);
         }
     }
 }
