@@ -31,6 +31,7 @@ PEERS = {
     "jax": ["jax==0.10.2"],
     "tensorflow": ["tensorflow-cpu==2.21.0"],
     "torch": ["torch==2.15.0", "numpy==2.4.6"],
+    "numba": ["numba==0.68.1"],
 }
 
 WAYS = {"resident": "reused output", "fresh": "new output"}

@@ -3,6 +3,7 @@
 use super::{
     data::{Loaded, garbage},
     measured::{Problem, Quantity, Sheet},
+    plain,
     times::{Effort, Times, timed},
     workload::Operation,
 };
@@ -34,6 +35,10 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     let resident = timed(effort, || run(loaded, &mut dest))?;
     loaded.verify(&dest)?;
     sheet.insert(Quantity::Resident, resident);
+    dest = loaded.dest()?;
+    let looped = timed(effort, || plain::run(loaded, &mut dest))?;
+    loaded.verify(&dest)?;
+    sheet.insert(Quantity::Loop, looped);
     drop(dest);
     sheet.insert(Quantity::Fresh, fresh(loaded, effort)?);
     sheet.insert(

@@ -23,6 +23,7 @@ pub(crate) enum Quantity {
     Device,
     Wait,
     Readback,
+    Loop,
     CopyOne,
     CopyAll,
     CopyBuffer,
@@ -36,7 +37,7 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::First,
         Self::Resident,
         Self::Fresh,
@@ -46,6 +47,7 @@ impl Quantity {
         Self::Device,
         Self::Wait,
         Self::Readback,
+        Self::Loop,
         Self::CopyOne,
         Self::CopyAll,
         Self::CopyBuffer,
@@ -70,6 +72,7 @@ impl Quantity {
             Self::Device => "device",
             Self::Wait => "wait",
             Self::Readback => "readback",
+            Self::Loop => "loop",
             Self::CopyOne => "copy_one",
             Self::CopyAll => "copy_all",
             Self::CopyBuffer => "copy_buffer",
@@ -94,6 +97,7 @@ impl Quantity {
             Self::Device => "of the operation on the device, by its timestamps",
             Self::Wait => "of resident: from submission to completion",
             Self::Readback => "the result from the device to new memory on the host",
+            Self::Loop => "plain loops that a user would write, one thread; as resident",
             Self::CopyOne => "memcpy of as many bytes, one thread",
             Self::CopyAll => "memcpy of as many bytes, all threads",
             Self::CopyBuffer => "buffer copy of as many bytes on the device, as resident",

@@ -6,7 +6,7 @@
 //! | `workload` | the workloads: the built-in set, or a file |
 //! | `data`, `checksum` | the data, and whether a result is correct |
 //! | `devices`, `adapter` | the measured devices |
-//! | `cpu`, `gpu` | what is timed on each |
+//! | `cpu`, `gpu`, `plain` | what is timed on each, and the plain loops beside the CPU |
 //! | `stamps`, `bare` | the device's own time, and the minimal cost of a dispatch |
 //! | `times`, `memory` | how often work is timed, and the peak memory |
 //! | `measured`, `report` | the results |
@@ -31,6 +31,7 @@ mod jsonl;
 mod measured;
 mod memory;
 mod page;
+mod plain;
 mod plots;
 mod report;
 #[cfg(feature = "gpu")]

@@ -17,7 +17,7 @@ pub(crate) fn print(report: &Report) {
         print::line(&device.name);
         cold(device);
         if !results.is_empty() {
-            throughput(&results);
+            throughput(device.kind, &results);
             if device.kind != Kind::Cpu {
                 stages(&results);
             }
@@ -118,10 +118,16 @@ fn cold(device: &Described) {
     let _ = device;
 }
 
-fn throughput(results: &[&Measured]) {
+fn throughput(kind: Kind, results: &[&Measured]) {
+    // Plain loops are measured only on the CPU, uploads and readbacks only elsewhere.
+    let (beside, of_beside) = match kind {
+        Kind::Cpu => ("loop", Quantity::Loop),
+        #[cfg(feature = "gpu")]
+        Kind::Software | Kind::Gpu => ("e2e", Quantity::E2e),
+    };
     print::line(format_args!(
-        "  {:<23} {:>7} {:>8} {:>15} {:>6} {:>5} {:>8} {:>8} {:>8}",
-        "workload", "MB", "resident", "quartiles", "GB/s", "copy", "fresh", "e2e", "first"
+        "  {:<23} {:>5} {:>7} {:>8} {:>15} {:>6} {:>8} {:>8} {:>8}",
+        "workload", "copy", "MB", "resident", "quartiles", "GB/s", beside, "fresh", "first"
     ));
     for measured in results {
         let Some(times) = measured.seconds.get(&Quantity::Resident) else {
@@ -129,16 +135,16 @@ fn throughput(results: &[&Measured]) {
         };
         let [q1, q3] = times.quartiles().map(time);
         let percent = measured.percent_of_copy;
-        let [fresh, e2e, first] =
-            [Quantity::Fresh, Quantity::E2e, Quantity::First].map(|of| median(measured, of));
+        let [beside, fresh, first] =
+            [of_beside, Quantity::Fresh, Quantity::First].map(|of| median(measured, of));
         print::line(format_args!(
-            "  {:<23.23} {:>7} {:>8} {:>15} {:>6.2} {:>5} {fresh:>8} {e2e:>8} {first:>8}",
+            "  {:<23.23} {:>5} {:>7} {:>8} {:>15} {:>6.2} {beside:>8} {fresh:>8} {first:>8}",
             measured.label(),
+            percent.map_or(NOTHING.into(), |percent| format!("{percent:.0}%")),
             megabytes(measured.bytes),
             time(times.median()),
             format!("{q1}-{q3}"),
             measured.gb_per_second,
-            percent.map_or(NOTHING.into(), |percent| format!("{percent:.0}%")),
         ));
     }
 }
