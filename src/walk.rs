@@ -423,8 +423,7 @@ impl Walk {
         self.coordinates.iter().position(is_along)
     }
 
-    /// Whether units fill the destination in row-major order, without gaps.
-    #[cfg(any(feature = "gpu", test))]
+    /// Whether units fill a part of the destination in row-major order, without gaps.
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled = 1;
         let mut inner = self.dims.iter().rev();

@@ -151,6 +151,11 @@ impl Plan {
                 place::run::<false>(&placing, &stage, dest, threads);
                 return missing;
             }
+            (Effect::Update, _) if walk.is_dense() => {
+                let begin = walk.to.cast_unsigned() * walk.unit;
+                let part = &mut dest[begin..][..walk.bytes()];
+                slice::LoopNest::of(walk).run(source, 0, part, threads);
+            }
             (Effect::Update, _) => place::run::<false>(walk, source, dest, threads),
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
             (Effect::Scatter(effect), _) => {
@@ -175,6 +180,9 @@ impl Plan {
             }
             (Some(walk), Effect::Make, Operation::Crop) => crop::explain(walk, threads),
             (Some(walk), Effect::Make, _) => gather::explain(walk, bytes, threads),
+            (Some(walk), Effect::Update, _) if walk.is_dense() => {
+                slice::LoopNest::of(walk).explain(bytes, threads)
+            }
             (Some(walk), Effect::Update | Effect::Fill, _) => place::explain(walk, bytes, threads),
             (Some(walk), Effect::Scatter(effect), _) => scatter::explain(walk, effect, threads),
         };
