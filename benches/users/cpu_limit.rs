@@ -7,6 +7,7 @@
 //! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
 //! | `crop` | 64 random crops of images |
 //! | `sum` | transposes, and a sum of their results right after them |
+//! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
 //!
 //! Without an argument it times all of them. `README.md` says how to run it.
 
@@ -28,8 +29,8 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, Indices, Plan, SliceSpec, Tensor, View,
-    options::{Boxes, CropOptions, GatherOptions, OutOfRange},
+    Backend, DType, Indices, Plan, SliceSpec, Tensor, TensorView, View,
+    options::{Boxes, CropOptions, GatherOptions, OutOfRange, Pad},
     slice,
 };
 
@@ -94,6 +95,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if wanted("crop") {
         crop()?;
+    }
+    if wanted("assemble") {
+        assemble()?;
     }
     Ok(())
 }
@@ -727,6 +731,83 @@ fn sum() -> Result<(), Box<dyn Error>> {
             "{n} x {n} ({mib} MiB): {:.2}, with a sum {:.2}",
             ms(alone),
             ms(summed)
+        );
+    }
+    Ok(())
+}
+
+/// The share of a copy of the result's bytes into warm memory. The results are tensors, whose memory is used again.
+fn assemble() -> Result<(), Box<dyn Error>> {
+    println!(
+        "-- arrays put together, one thread; percent of copy_from_slice of the result's bytes"
+    );
+    let backend = Backend::cpu().with_threads(1);
+    let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
+    let x = backend.upload((&values, &[4096, 4096]))?;
+    let tile = backend.upload((&values[..1 << 20], &[1024, 1024]))?;
+    let bytes: Vec<u8> = (0..64 * 512 * 682 * 3).map(|n| n as u8).collect();
+    let images = backend.upload((&bytes, &[64, 512, 682, 3]))?;
+    let (zero, black) = (
+        backend.upload((&[0f32], &[]))?,
+        backend.upload((&[0u8], &[]))?,
+    );
+    let plane = images.view().slice(&slice![.., .., .., 0])?;
+    let frame = [[0, 0], [8, 8], [8, 8], [0, 0]];
+    type Case<'a> = (
+        &'a str,
+        Box<dyn Fn() -> Result<Tensor, wgslice::Error> + 'a>,
+    );
+    let cases: [Case<'_>; 13] = [
+        (
+            "concat f32, axis 0",
+            Box::new(|| Tensor::concat(&[&x, &x], 0)),
+        ),
+        (
+            "concat f32, axis 1",
+            Box::new(|| Tensor::concat(&[&x, &x], 1)),
+        ),
+        (
+            "stack f32, axis 0",
+            Box::new(|| Tensor::stack(&[&x, &x], 0)),
+        ),
+        (
+            "stack f32, last axis",
+            Box::new(|| Tensor::stack(&[&x, &x], -1)),
+        ),
+        (
+            "3 planes to pixels, u8",
+            Box::new(|| TensorView::stack(&[&plane; 3], -1)),
+        ),
+        (
+            "pad f32 by zeros",
+            Box::new(|| x.pad(&[[8, 8]; 2], Pad::Constant(&zero))),
+        ),
+        (
+            "pad f32, reflected",
+            Box::new(|| x.pad(&[[8, 8]; 2], Pad::Reflect)),
+        ),
+        (
+            "pad pixels by zeros",
+            Box::new(|| images.pad(&frame, Pad::Constant(&black))),
+        ),
+        (
+            "pad pixels, reflected",
+            Box::new(|| images.pad(&frame, Pad::Reflect)),
+        ),
+        ("roll f32, axis 1", Box::new(|| x.roll(&[101], &[1]))),
+        ("tile f32, 4 x 4", Box::new(|| tile.tile(&[4, 4]))),
+        ("repeat f32, axis 0", Box::new(|| tile.repeat(16, 0))),
+        ("repeat f32, last axis", Box::new(|| x.repeat(2, 1))),
+    ];
+    for (name, run) in cases {
+        let made = run()?.bytes()?.into_owned();
+        let mut out = vec![0u8; made.len()];
+        let copy = best(9, || out.copy_from_slice(&made));
+        let time = best(9, || run().expect("arrays that fit"));
+        println!(
+            "{name:24} {:6.2} ms, {:4.0} %",
+            ms(time),
+            100.0 * copy.as_secs_f64() / time.as_secs_f64()
         );
     }
     Ok(())
