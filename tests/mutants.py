@@ -120,7 +120,7 @@ def key(mutant):
 
 def judges(quick, seed):
     """The judges: a name, and the arguments of `wgslice`."""
-    lavapipe, strict = (100, 150) if quick else (400, 600)
+    lavapipe, strict = (100, 150) if quick else (400, 1000)
     on_lavapipe = ["--device", "gpu", "--adapter", "llvmpipe", "--backend", "vulkan"]
     return {
         "golden": ["verify", *VECTORS, *on_lavapipe, "--first"],
