@@ -2,7 +2,6 @@
 // numbers of the word that belong to a slice, all at once, with the same numbers of every row of the slice, in order. It
 // looks at all words or, if rows are few (BY_ROWS), at the words of slices that have rows, each for the slice's first
 // row. Slices may share words, so a word that is not written whole is changed by atomics.
-//
 // Needs: nothing.
 #import chain.wgsl
 #import parts.wgsl

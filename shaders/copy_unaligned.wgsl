@@ -1,7 +1,6 @@
 // Copies rows that are contiguous on both sides, at least 16 bytes long, and begin at any byte, to a contiguous
 // result. An invocation makes four aligned vectors of the result, each from two vectors of the source. Distances, and
 // the run, are in bytes. Vectors, rows and tiles are to each other as groups, rows and tiles are in `copy_words.wgsl`.
-//
 // Needs: nothing.
 #import walk.wgsl
 

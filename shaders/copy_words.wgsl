@@ -6,7 +6,6 @@
 // loads everything that these need before it stores any. If ROWS is 1, the four groups belong to one row, `lanes`
 // apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the innermost of
 // `dims`; where its size is no multiple of four, the last of its rows are fewer.
-//
 // Needs: nothing.
 #import walk.wgsl
 

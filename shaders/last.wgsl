@@ -8,7 +8,6 @@
 // without rows cost nothing but their numbers.
 //
 // Without slices, this kernel only reports the tuples that are out of range.
-//
 // Needs: nothing.
 #import walk.wgsl
 

@@ -10,7 +10,6 @@
 //
 // If the order does not matter, each row of a slice names the one that came before it here, in any order, and the head
 // the one that came last.
-//
 // Needs: nothing.
 #import chain.wgsl
 

@@ -1,7 +1,6 @@
 // Copies elements of 1 to 3 bytes into a destination whose other bytes keep their values. Distances are in bytes. An
 // invocation makes four words of the destination, `lanes` apart, all of one row; a tile is `segment` words. Two rows
 // may share a word, so a word that is not written whole is changed by atomics.
-//
 // Needs: nothing.
 #import walk.wgsl
 

@@ -9,7 +9,7 @@ use crate::{
     plan::Operation,
 };
 #[cfg(feature = "gpu")]
-use crate::{Gpu, Tensor, backend::Device};
+use crate::{Tensor, backend::Device};
 
 /// An array that is put together of pieces of other arrays: what concat, stack, pad, roll, tile and repeat make, on
 /// known shapes and independent of any device.
@@ -195,24 +195,5 @@ impl Backend {
         let sources: Vec<Tensor> = sources.iter().map(upload).collect::<Result<_, _>>()?;
         let sources: Vec<_> = sources.iter().collect();
         Tensor::assemble(self, assembly, &sources)?.read(result)
-    }
-}
-
-#[cfg(feature = "gpu")]
-impl Gpu {
-    /// Runs an assembly on tensors.
-    pub(crate) fn assemble(
-        &self,
-        assembly: &Assembly,
-        sources: &[&crate::gpu::DeviceBytes],
-    ) -> Result<crate::gpu::DeviceBytes, Error> {
-        let dest = self
-            .opened()
-            .allocate(&assembly.shape, assembly.dtype.size())?;
-        let plans = assembly
-            .pieces()
-            .map(|(source, plan)| (sources[source], plan));
-        self.write_all(assembly.operation.name(), plans, &dest)?;
-        Ok(dest)
     }
 }

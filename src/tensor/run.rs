@@ -92,7 +92,14 @@ impl Tensor {
                 .iter()
                 .filter_map(|tensor| tensor.device_bytes())
                 .collect();
-            let storage = Storage::Device(gpu.assemble(assembly, &bytes)?);
+            let dest = gpu
+                .opened()
+                .allocate(assembly.shape(), assembly.dtype().size())?;
+            let plans = assembly
+                .pieces()
+                .map(|(source, plan)| (bytes[source], plan));
+            gpu.write_all("putting arrays together", plans, &dest)?;
+            let storage = Storage::Device(dest);
             return Ok(Self::new(
                 backend,
                 assembly.dtype(),
