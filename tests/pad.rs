@@ -33,6 +33,18 @@ fn what_cannot_be_padded_is_an_error() {
     assert!(error.to_string().contains("too many elements"), "{error}");
 }
 
+/// The pieces of very many padded dimensions are refused before they are planned.
+#[test]
+fn many_dimensions_are_padded_by_a_constant_only() {
+    let padded = |rank, mode| {
+        let x = View::new(&vec![2; rank]).unwrap();
+        Assembly::pad(&x, &vec![[1, 1]; rank], mode, DType::U8)
+    };
+    assert_eq!(padded(10, Pad::Edge).unwrap().pieces().count(), 59_049);
+    assert_eq!(kind(&padded(11, Pad::Edge).unwrap_err()), "pieces");
+    assert_eq!(padded(25, Pad::Constant(())).unwrap().pieces().count(), 51);
+}
+
 #[test]
 fn host_values_and_tensors_take_a_constant() {
     for device in devices() {

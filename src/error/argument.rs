@@ -44,7 +44,7 @@ impl ArgumentError {
     /// | all | `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
     /// | views and parts | `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `permutation`, `plan_argument`, `repeats`, `reshape` |
-    /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `shifts`, `sources`, `split_sizes` |
+    /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `sources`, `split_sizes` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
@@ -104,6 +104,7 @@ impl ArgumentError {
                 AssemblyError::Entries { .. } => "entries",
                 AssemblyError::NoArrays => "no_arrays",
                 AssemblyError::Padding { .. } => "padding",
+                AssemblyError::Pieces { .. } => "pieces",
                 AssemblyError::Shifts { .. } => "shifts",
                 AssemblyError::Sources { .. } => "sources",
                 AssemblyError::SplitSizes { .. } => "split_sizes",

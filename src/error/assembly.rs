@@ -82,6 +82,16 @@ pub(crate) enum AssemblyError {
         /// The number of axes.
         axes: usize,
     },
+    /// More pieces than can be planned.
+    #[error(
+        "the result has {pieces} pieces, but at most {most} are put together: pad or roll fewer dimensions at once"
+    )]
+    Pieces {
+        /// The number of pieces.
+        pieces: usize,
+        /// The most.
+        most: usize,
+    },
     /// Fewer sources than the pieces are of.
     #[error("there are {found} sources, but the assembly needs at least {needed}")]
     Sources {

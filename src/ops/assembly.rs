@@ -44,6 +44,9 @@ pub struct Assembly {
     pieces: Vec<(usize, Plan)>,
 }
 
+/// The most pieces of a padded or rolled array: those of 10 dimensions that are padded at both ends.
+const MOST_PIECES: usize = 59_049;
+
 /// Positions of a dimension of a source, `step` apart from `first` on, and where they go: to `count` neighbouring
 /// positions of a dimension of the result. A step of 0 repeats a position.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +82,14 @@ impl Assembly {
     }
 
     /// Adds a piece of source 0 for each combination of runs, of which each dimension has some.
-    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) {
+    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) -> Result<(), AssemblyError> {
+        let pieces = runs
+            .iter()
+            .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
+        if pieces > MOST_PIECES {
+            let most = MOST_PIECES;
+            return Err(AssemblyError::Pieces { pieces, most });
+        }
         let mut pieces = vec![(x.clone(), View::whole(&self.shape))];
         for (axis, runs) in runs.iter().enumerate() {
             let cut = |(from, to): &(View, View)| {
@@ -96,6 +106,7 @@ impl Assembly {
         for (from, to) in &pieces {
             self.put(0, from, to);
         }
+        Ok(())
     }
 
     /// The shape of the result.

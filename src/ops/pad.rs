@@ -102,7 +102,7 @@ impl Assembly {
     /// # Errors
     ///
     /// [`Error::Argument`] (`entries` if there is not a pair for each dimension, then `padding` if one is longer than
-    /// the mode allows); [`Error::ShapeTooLarge`].
+    /// the mode allows, then `pieces` if more than 10 dimensions are padded by other elements than a constant); [`Error::ShapeTooLarge`].
     pub fn pad(
         x: &View,
         paddings: &[[usize; 2]],
@@ -157,7 +157,7 @@ impl Assembly {
                 ];
                 ends.into_iter().flatten().collect()
             });
-        assembly.put_runs(x, &runs.collect::<Vec<_>>());
+        assembly.put_runs(x, &runs.collect::<Vec<_>>())?;
         if mode == Pad::Constant(()) {
             assembly.put_borders(x, paddings);
         }

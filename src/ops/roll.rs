@@ -24,7 +24,8 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis` for a scalar, then `shifts`, then `axis`).
+    /// [`Error::Argument`] (`axis` for a scalar, then `shifts`, then `axis`, then `pieces` if more than 15 axes are
+    /// rolled at once).
     pub fn roll(x: &View, shifts: &[i64], axes: &[isize], dtype: DType) -> Result<Self, Error> {
         let rank = x.shape.len();
         if rank == 0 {
@@ -55,7 +56,7 @@ impl Assembly {
         // An empty array has no pieces, in whatever dimension it is empty.
         if !x.is_empty() {
             let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());
-            assembly.put_runs(x, &runs.collect::<Vec<_>>());
+            assembly.put_runs(x, &runs.collect::<Vec<_>>())?;
         }
         Ok(assembly)
     }
