@@ -66,8 +66,7 @@ impl Kind {
                     ..adapters
                 };
                 let gpu = request_device(adapter, all, limits)?;
-                let gpu = gpu.with_dispatch_bytes(2048).with_offset_limit(4095);
-                Ok(gpu.without_shared_pipelines())
+                Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(4095))
             }
             Self::Parts => {
                 let limits = wgpu::Limits {
