@@ -18,6 +18,7 @@ use crate::{Tensor, backend::Device};
 /// your own encoder, record each piece with the buffer of its source:
 ///
 /// ```no_run
+/// # #[cfg(feature = "gpu")]
 /// # fn example(gpu: &wgslice::Gpu, caches: [&wgpu::Buffer; 2], joined: &wgpu::Buffer) -> Result<(), wgslice::Error> {
 /// use wgslice::{gpu::Buffers, Assembly, DType, View};
 ///
