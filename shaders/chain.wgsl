@@ -9,7 +9,6 @@
 //   list each, a row's links are neighbours, so that a sector has both. Otherwise all links of a kind are.
 //
 // Numbers up to `first_row` are those of earlier dispatches and stand for no row.
-//
 // Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of `lists`.
 #import walk.wgsl
 

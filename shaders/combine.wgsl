@@ -1,7 +1,6 @@
 // Combinations, the last step, of numbers of one or two words, and of smaller ones if rows are whole words. An
 // invocation takes `segment` units of a slice of the destination, and combines each with the same unit of every row of
 // the slice, in order. It looks at all slices or, if rows are few (BY_ROWS), at each row that is the first of a slice.
-//
 // Needs: `Unit`, and two functions that convert: `words` a unit to four words, and `unit` four words to a unit.
 #import chain.wgsl
 #import parts.wgsl

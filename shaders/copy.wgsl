@@ -5,7 +5,6 @@
 // If ROWS is 4, each belongs to another row: a workgroup takes `lanes` units of four times as many neighbouring rows as
 // it has invocations for. Short rows are copied in this way, and transposes: if neighbouring rows are neighbours in
 // the source, and `lanes` units fill a sector of the result, the workgroup uses all of each sector that it touches.
-//
 // Needs: `Unit`, a type of the unit's size.
 #import walk.wgsl
 

@@ -1,5 +1,4 @@
 // Numbers of 1 or 2 bytes that share words.
-//
 // Defines: combined_parts. Needs: nothing.
 
 // The bytes of a number.

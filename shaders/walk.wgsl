@@ -12,7 +12,6 @@
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two.
-//
 // Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four,
 // report_row, slice_of, workgroup_number. Needs: nothing.
 
@@ -95,7 +94,8 @@ struct Walk {
     first_row: u32,
     slices: u32,
     first_slice: u32,
-    // The lists of a slice, of which there are none if one workgroup links all rows, and the logarithm of the number of rows that share a list: see `link.wgsl`.
+    // The lists of a slice (0 if one workgroup links all rows), and the logarithm of the number of rows that share a
+    // list: see `link.wgsl`.
     lists: u32,
     list_shift: u32,
     // The distance between rows in the updates and between slices, and where the first row begins in the updates.

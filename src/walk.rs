@@ -435,6 +435,12 @@ impl Walk {
             })
     }
 
+    /// The part of the destination that the walk fills. `None` if it leaves gaps.
+    pub(crate) fn part_of<'a>(&self, dest: &'a mut [u8]) -> Option<&'a mut [u8]> {
+        let begin = self.to.cast_unsigned() * self.unit;
+        self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
+    }
+
     /// Removes dimension `d`, along which no coordinate extends, from the list.
     pub(crate) fn remove(&mut self, d: usize) -> Dim {
         for along in self.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
@@ -445,13 +451,15 @@ impl Walk {
 
     /// Reverses dimensions that run backwards in the destination, but those of tuples and boxes.
     pub(crate) fn turn(&mut self) {
-        let cropped: Vec<bool> = (0..self.dims.len()).map(|d| self.is_cropped(d)).collect();
-        let turned = self.dims.iter_mut().zip(cropped);
-        for (dim, _) in turned.filter(|(dim, cropped)| dim.to < 0 && dim.tuple == 0 && !cropped) {
+        for d in 0..self.dims.len() {
+            let dim = self.dims[d];
+            if dim.to >= 0 || dim.tuple > 0 || self.is_cropped(d) {
+                continue;
+            }
             let last = dim.size.cast_signed() - 1;
             self.from += last * dim.from;
             self.to += last * dim.to;
-            (dim.from, dim.to) = (-dim.from, -dim.to);
+            (self.dims[d].from, self.dims[d].to) = (-dim.from, -dim.to);
         }
     }
 

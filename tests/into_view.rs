@@ -17,7 +17,8 @@ fn places(view: &View) -> Vec<usize> {
     places.into_iter().map(isize::cast_unsigned).collect()
 }
 
-/// Views of this shape: in the middle of a larger array, with steps, reversed, transposed, and one that is dense.
+/// Views of this shape: in the middle of a larger array, with steps, reversed, transposed, a
+/// contiguous part, and a whole array.
 fn dests(shape: &[usize]) -> Vec<View> {
     let rank = shape.len();
     let larger: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
@@ -28,11 +29,16 @@ fn dests(shape: &[usize]) -> Vec<View> {
     };
     let reversed: Vec<usize> = (0..rank).rev().collect();
     let turned: Vec<usize> = shape.iter().rev().copied().collect();
+    let mut longer = shape.to_vec();
+    longer[0] += 3;
+    let part = View::new(&longer).unwrap();
+    let part = part.slice(&format!("2:{}", 2 + shape[0]).parse().unwrap());
     vec![
         of(&|size| format!("1:{}", size + 1)),
         of(&|size| format!("2:{}:2", 2 * size + 1)),
         of(&|size| format!("{}:0:-1", size)),
         View::new(&turned).unwrap().transpose(&reversed).unwrap(),
+        part.unwrap(),
         View::new(shape).unwrap(),
     ]
 }

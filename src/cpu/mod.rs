@@ -133,30 +133,25 @@ impl Plan {
                 return gather::run(walk, self.policy(), source, indices, dest, threads);
             }
             (Effect::Update, operation) if self.indices.is_some() => {
-                // The loops of gathers and crops fill whole results.
-                let [filling, placing] = walk.staged();
-                let mut stage = vec![0; walk.bytes()];
                 let run = match operation {
                     Operation::Crop => crop::run,
                     _ => gather::run,
                 };
-                let missing = run(
-                    &filling,
-                    self.policy(),
-                    source,
-                    indices,
-                    &mut stage,
-                    threads,
-                );
+                let policy = self.policy();
+                if let Some(part) = walk.part_of(dest) {
+                    return run(walk, policy, source, indices, part, threads);
+                }
+                // The loops of gathers and crops fill dense results.
+                let [filling, placing] = walk.staged();
+                let mut stage = vec![0; walk.bytes()];
+                let missing = run(&filling, policy, source, indices, &mut stage, threads);
                 place::run::<false>(&placing, &stage, dest, threads);
                 return missing;
             }
-            (Effect::Update, _) if walk.is_dense() => {
-                let begin = walk.to.cast_unsigned() * walk.unit;
-                let part = &mut dest[begin..][..walk.bytes()];
-                slice::LoopNest::of(walk).run(source, 0, part, threads);
-            }
-            (Effect::Update, _) => place::run::<false>(walk, source, dest, threads),
+            (Effect::Update, _) => match walk.part_of(dest) {
+                Some(part) => slice::LoopNest::of(walk).run(source, 0, part, threads),
+                None => place::run::<false>(walk, source, dest, threads),
+            },
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
             (Effect::Scatter(effect), _) => {
                 return scatter::run(walk, effect, source, indices, dest, threads);
@@ -175,16 +170,23 @@ impl Plan {
         let how = match (&self.walk, self.effect, self.operation) {
             (None, ..) if zeros > 0 => " of zeros".into(),
             (None, ..) => return "nothing to move".into(),
-            (Some(walk), Effect::Make, Operation::StridedSlice) => {
+            (Some(walk), Effect::Make | Effect::Update, operation) if self.indices.is_some() => {
+                let how = match operation {
+                    Operation::Crop => crop::explain(walk, threads),
+                    _ => gather::explain(walk, bytes, threads),
+                };
+                match self.effect == Effect::Make || walk.is_dense() {
+                    true => how,
+                    false => how + ", then copied to the view",
+                }
+            }
+            (Some(walk), effect, _)
+                if effect == Effect::Make || effect == Effect::Update && walk.is_dense() =>
+            {
                 slice::LoopNest::of(walk).explain(bytes, threads)
             }
-            (Some(walk), Effect::Make, Operation::Crop) => crop::explain(walk, threads),
-            (Some(walk), Effect::Make, _) => gather::explain(walk, bytes, threads),
-            (Some(walk), Effect::Update, _) if walk.is_dense() => {
-                slice::LoopNest::of(walk).explain(bytes, threads)
-            }
-            (Some(walk), Effect::Update | Effect::Fill, _) => place::explain(walk, bytes, threads),
             (Some(walk), Effect::Scatter(effect), _) => scatter::explain(walk, effect, threads),
+            (Some(walk), ..) => place::explain(walk, bytes, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))
     }

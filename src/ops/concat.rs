@@ -152,8 +152,8 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let memory = |array: &ArrayRef<'a, T>| array.clone().memory("arrays");
         let all: Vec<_> = arrays.iter().map(memory).collect::<Result<_, _>>()?;
-        let views: Vec<View> = all.iter().map(|(_, view)| view.clone()).collect();
-        let values: Vec<&[T]> = all.iter().map(|(values, _)| &values[..]).collect();
+        let (values, views): (Vec<_>, Vec<View>) = all.into_iter().unzip();
+        let values: Vec<&[T]> = values.iter().map(|values| &values[..]).collect();
         self.assemble(&assembly(&views)?, &values)
     }
 
@@ -267,7 +267,7 @@ fn assemble(
         first.check_goes_with("arrays", other)?;
     }
     let views: Vec<View> = views.iter().map(|view| view.view().clone()).collect();
-    Tensor::assemble(&first.backend, &assembly(&views, first.dtype())?, &tensors)
+    Tensor::assemble(&assembly(&views, first.dtype())?, &tensors)
 }
 
 /// The dimension that `axis` names in an array of this rank.

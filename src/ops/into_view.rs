@@ -9,7 +9,7 @@ use crate::{
 impl Plan {
     /// The same slice, gather or crop, with its result written to the elements that `dest` selects from another array,
     /// whose other elements keep their values. `dest` has the shape of the result. On a GPU this takes no more dispatches
-    /// than the plan itself; on the CPU a gather or a crop takes a second pass over its result.
+    /// than the plan itself. On the CPU a gather or a crop takes a second pass over its result, unless `dest` is contiguous.
     ///
     /// The plan then changes its destination [in place](Plan::is_in_place): pass the whole array that `dest` is a view of.
     ///

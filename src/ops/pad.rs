@@ -243,6 +243,6 @@ impl TensorView {
             sources.push(constant);
         }
         let assembly = Assembly::pad(self.view(), paddings, mode.map(|_| ()), self.dtype())?;
-        Tensor::assemble(&x.backend, &assembly, &sources)
+        Tensor::assemble(&assembly, &sources)
     }
 }

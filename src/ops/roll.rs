@@ -98,6 +98,6 @@ impl TensorView {
     /// As [`Tensor::roll`].
     pub fn roll(&self, shifts: &[i64], axes: &[isize]) -> Result<Tensor, Error> {
         let assembly = Assembly::roll(self.view(), shifts, axes, self.dtype())?;
-        Tensor::assemble(&self.tensor().backend, &assembly, &[self.tensor()])
+        Tensor::assemble(&assembly, &[self.tensor()])
     }
 }

@@ -146,7 +146,7 @@ impl TensorView {
     /// As [`Tensor::tile`].
     pub fn tile(&self, multiples: &[usize]) -> Result<Tensor, Error> {
         let assembly = Assembly::tile(self.view(), multiples, self.dtype())?;
-        Tensor::assemble(&self.tensor().backend, &assembly, &[self.tensor()])
+        Tensor::assemble(&assembly, &[self.tensor()])
     }
 
     /// Repeats positions of the selection, as [`Tensor::repeat`] does, without copying it first.
@@ -156,6 +156,6 @@ impl TensorView {
     /// As [`Tensor::repeat`].
     pub fn repeat(&self, times: usize, axis: isize) -> Result<Tensor, Error> {
         let assembly = Assembly::repeat(self.view(), times, axis, self.dtype())?;
-        Tensor::assemble(&self.tensor().backend, &assembly, &[self.tensor()])
+        Tensor::assemble(&assembly, &[self.tensor()])
     }
 }

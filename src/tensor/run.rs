@@ -1,12 +1,12 @@
 //! Runs plans on tensors.
 
 use super::{Storage, Tensor};
-use crate::{
-    Assembly, Backend, Error, Indices, Pending, Plan, Report, cpu::Threads, ops::index::IndexType,
-    plan::Operation,
-};
 #[cfg(feature = "gpu")]
-use crate::{backend::Device, options::OutOfRange};
+use crate::options::OutOfRange;
+use crate::{
+    Assembly, Error, Indices, Pending, Plan, Report, backend::Device, cpu::Threads,
+    ops::index::IndexType, plan::Operation,
+};
 use std::borrow::Cow;
 
 impl Tensor {
@@ -80,45 +80,30 @@ impl Tensor {
         Ok(Pending::done(report))
     }
 
-    /// Runs an assembly with these tensors as its sources. All have its element type and are on the device of `backend`.
-    pub(crate) fn assemble(
-        backend: &Backend,
-        assembly: &Assembly,
-        sources: &[&Self],
-    ) -> Result<Self, Error> {
-        #[cfg(feature = "gpu")]
-        if let Device::Gpu(gpu) = &backend.device {
-            let bytes: Vec<_> = sources
-                .iter()
-                .filter_map(|tensor| tensor.device_bytes())
-                .collect();
-            let dest = gpu
-                .opened()
-                .allocate(assembly.shape(), assembly.dtype().size())?;
-            let plans = assembly
-                .pieces()
-                .map(|(source, plan)| (bytes[source], plan));
-            gpu.write_all("putting arrays together", plans, &dest)?;
-            let storage = Storage::Device(dest);
-            return Ok(Self::new(
-                backend,
-                assembly.dtype(),
-                assembly.shape(),
-                storage,
-            ));
-        }
-        let bytes = assembly.shape().iter().product::<usize>() * assembly.dtype().size();
-        let mut dest = backend.host_pool.take(bytes)?;
-        for (source, plan) in assembly.pieces() {
-            sources[source].run_on_cpu(plan, None, dest.as_mut(), backend.threads)?;
-        }
-        let storage = Storage::Pooled(dest.into());
-        Ok(Self::new(
-            backend,
-            assembly.dtype(),
-            assembly.shape(),
-            storage,
-        ))
+    /// Runs an assembly with these tensors as its sources: at least one, all of one device and of the assembly's type.
+    pub(crate) fn assemble(assembly: &Assembly, sources: &[&Self]) -> Result<Self, Error> {
+        let (backend, shape, dtype) = (&sources[0].backend, assembly.shape(), assembly.dtype());
+        let storage = match &backend.device {
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => {
+                let sources = sources.iter().filter_map(|tensor| tensor.device_bytes());
+                let sources: Vec<_> = sources.collect();
+                let dest = gpu.opened().allocate(shape, dtype.size())?;
+                let plans = assembly.pieces();
+                let plans = plans.map(|(source, plan)| (sources[source], plan));
+                gpu.write_all("putting arrays together", plans, &dest)?;
+                Storage::Device(dest)
+            }
+            Device::Cpu => {
+                let bytes = shape.iter().product::<usize>() * dtype.size();
+                let mut dest = backend.host_pool.take(bytes)?;
+                for (source, plan) in assembly.pieces() {
+                    sources[source].run_on_cpu(plan, None, dest.as_mut(), backend.threads)?;
+                }
+                Storage::Pooled(dest.into())
+            }
+        };
+        Ok(Self::new(backend, dtype, shape, storage))
     }
 
     /// Whether a call waits for the device before it returns, so that the call itself can fail if a tuple is out of

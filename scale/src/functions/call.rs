@@ -29,7 +29,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// A function of one tensor and as many texts.
+    /// A function whose arguments are a tensor and then `texts` texts, such as a slice in Python's notation.
     pub(super) const fn of_tensor(
         name: &'static str,
         example: &'static str,
@@ -44,8 +44,8 @@ impl Usage {
         }
     }
 
-    /// A function of two tensors, one of which holds indices, and as many texts. An argument of any type may follow, and
-    /// name the row in errors.
+    /// A function whose arguments are two tensors, one of which holds indices, and then `texts` texts. An argument of any
+    /// type may follow, and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,

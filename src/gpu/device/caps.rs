@@ -9,8 +9,9 @@ pub(crate) const VECTOR: usize = 16;
 /// four rows. Workgroups of 256 use 12 KiB; WebGPU guarantees 16 KiB.
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
-/// On lavapipe a pipeline takes about 20 ms to compile, and looking a row up takes twice as long without constants. A GPU
-/// looks up this many rows at once.
+/// [`Tuning::few_units`]. Without a pipeline of its own, a walk's rows take lavapipe twice as long to look up, whereas a
+/// pipeline takes it about 20 ms to compile. Hardware runs this many invocations at once (an H100 270,000), so that a
+/// longer look-up costs no more than its latency.
 const FEW_UNITS: usize = 1 << 16;
 
 /// The numbers in which adapters differ. None of them changes which kernel runs.

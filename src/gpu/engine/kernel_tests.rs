@@ -173,6 +173,32 @@ fn a_crop_is_one_dispatch() {
     assert!(explained.contains(expected), "{explained}");
 }
 
+/// A result that goes to a view with gaps takes no more dispatches than one of its own.
+#[test]
+fn a_result_in_a_view_is_one_dispatch() {
+    let dest = View::new(&[40, 9])
+        .unwrap()
+        .slice(&"::2, 1:7".parse().unwrap())
+        .unwrap();
+    let boxes = Boxes {
+        count: 20,
+        ..Boxes::default()
+    };
+    let crop = CropOptions {
+        sizes: vec![6],
+        ..CropOptions::default()
+    };
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        for plan in [
+            Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
+            Plan::crop(&[20, 11], boxes, &crop, dtype).unwrap(),
+        ] {
+            let explained = strict(KINDS[0]).explain(&plan.into_view(&dest).unwrap());
+            assert!(explained.contains(": 1 dispatch of"), "{explained}");
+        }
+    }
+}
+
 #[test]
 fn a_million_rows_take_few_dispatches() {
     let gpu = strict(KINDS[0]);

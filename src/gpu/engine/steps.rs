@@ -3,17 +3,18 @@
 //!
 //! | combination | steps |
 //! |---|---|
-//! | update | `last`, then a gather of each slice's last row; or, if rows are few, `last` twice or, if one workgroup can, `link`, and then a copy of the last rows |
+//! | update | `last`, then a gather of each slice's last row |
+//! | update by few rows | `last` twice, then a copy of the last rows |
+//! | update by one chunk of rows | `link`, then a copy of the last rows |
 //! | integers of one word | `atomic` |
-//! | others | `link`, `order` if the order of rows matters and several workgroups link them, and `combine` or `combine_parts` |
+//! | others | `link`, `order` if the order of rows matters and they are several chunks, and `combine` or `combine_parts` |
 //! | update, no two tuples equal | a copy of the rows to where their tuples point, unless they are many and no whole words |
 //! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
-//! Under `OutOfRange::Error`, `last` first checks all tuples.
+//! A chunk is what one workgroup of `link` takes: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first checks all tuples.
 //!
 //! Scratch memory has one number for each slice, or a few, and is cleared before. So a scatter writes 4 bytes for each
-//! slice of the destination, unless one workgroup can link all rows (1,024 on a GPU) or the caller says that tuples are
-//! unique.
+//! slice of the destination, unless all rows are one chunk or the caller says that tuples are unique.
 //!
 //! What exceeds the device's limits is halved until it fits: the rows, the slices or, if a row or a slice alone is too
 //! long, the run of units of each. Such a block finishes all its steps before the next block begins, and blocks with the
@@ -334,9 +335,9 @@ impl Scatterer<'_> {
         let (rows, slices) = (block.numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
-        let alone = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
-        let by_rows = self.is_direct() || alone || !fresh && rows.len() * FEW < slices;
-        let (lists, list_shift) = match alone {
+        let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
+        let by_rows = self.is_direct() || one_chunk || !fresh && rows.len() * FEW < slices;
+        let (lists, list_shift) = match one_chunk {
             true => (0, 31),
             false => self.lists(rows.len(), slices),
         };
@@ -344,7 +345,7 @@ impl Scatterer<'_> {
         let links = match self.way {
             Way::Atomic | Way::Unique => 0,
             Way::Update if !by_rows => 0,
-            Way::Update if !alone => rows.len(),
+            Way::Update if !one_chunk => rows.len(),
             Way::Update | Way::Lists { .. } => 3 * rows.len(),
         };
         let scratch = (heads + links) as u64 * 4;
@@ -360,7 +361,7 @@ impl Scatterer<'_> {
             run: block.run.clone(),
             lists,
         };
-        if alone {
+        if one_chunk {
             // Links take the place of numbers.
             steps.numbers = None;
         }
@@ -376,7 +377,7 @@ impl Scatterer<'_> {
         let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
         match self.way {
             Way::Update => {
-                if alone {
+                if one_chunk {
                     dispatches.push(of_rows(Kernel::Link, &[("ORDERED", 1), ("LASTS", 1)])?);
                 } else {
                     dispatches.push(of_rows(Kernel::Last, &[])?);
@@ -391,9 +392,9 @@ impl Scatterer<'_> {
                 if rows.len() > self.most_rows() {
                     return Err(Stop::Rows);
                 }
-                let in_order = usize::from(ordered || alone);
+                let in_order = usize::from(ordered || one_chunk);
                 dispatches.push(of_rows(Kernel::Link, &[("ORDERED", in_order)])?);
-                if ordered && !alone {
+                if ordered && !one_chunk {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }
                 dispatches.push(site.combine()?);
