@@ -30,7 +30,8 @@ override FIXED: bool = false;
 override PLAIN: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
-// Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops.
+// Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops. They
+// also execute what is in a branch or a loop if no invocation takes it, and only discard what it stores.
 override LOOPS: bool = false;
 // The number of invocations in a workgroup. The host makes it a constant.
 override WORKGROUP: u32 = 256u;

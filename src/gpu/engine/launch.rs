@@ -174,11 +174,7 @@ impl Site<'_> {
             }
             _ => self.tiles(count.next_multiple_of(abreast), run),
         };
-        let constants = [
-            ("ROWS", grid.rows),
-            ("ABREAST", abreast),
-            ("LOOPS", usize::from(loops && grid.rows == 1)),
-        ];
+        let constants = [("ROWS", grid.rows), ("ABREAST", abreast)];
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
@@ -186,14 +182,7 @@ impl Site<'_> {
         let mut rows = RunWalk::of(walk);
         rows.begin_groups(16, 1)?;
         let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
-        let constants = [("LOOPS", usize::from(self.reach.tuning.loops))];
-        let launch = self.finish(
-            Kernel::CopyUnaligned,
-            Prelude::None,
-            &constants,
-            &rows,
-            grid,
-        );
+        let launch = self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid);
         Some(Launch { spans, ..launch? })
     }
 
@@ -265,14 +254,12 @@ impl Site<'_> {
             all.all(|distance| distance % 4 == 0)
         };
         let straddles = straddles || order != 0 && !is_aligned;
-        let loops = self.reach.tuning.loops && grid.rows == 1 && !is_short;
         let constants = [
             ("ROWS", grid.rows),
             ("ELEMENT", element),
             ("SHORT", usize::from(is_short)),
             ("STRADDLES", usize::from(straddles)),
             ("BYTES", order),
-            ("LOOPS", usize::from(loops)),
         ];
         self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
@@ -302,7 +289,6 @@ impl Site<'_> {
             ("ELEMENT", element),
             ("RUN_TO", known),
             ("FORWARD", usize::from(forward && rows.cropped.is_none())),
-            ("LOOPS", usize::from(self.reach.tuning.loops)),
         ];
         self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
@@ -359,6 +345,7 @@ impl Site<'_> {
         Some(Launch {
             program: Program::new(kernel, prelude, tuning.workgroup)
                 .with(constants)
+                .with(&[("LOOPS", usize::from(tuning.loops))])
                 .with(&of_walk(
                     &rows.walk,
                     rows.walk.units() * rows.run.size,
