@@ -36,12 +36,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let at = locate(row);
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         var units = first + lane + lanes * FOUR;
-        if LOOPS {
-            for (; units.x < end; units += 4u * lanes) {
-                move_four(at, at, at, at, units, units < vec4(end));
-            }
-        } else {
+        for (; units.x < end; units += 4u * lanes) {
             move_four(at, at, at, at, units, units < vec4(end));
+            if !LOOPS { break; }
         }
     } else {
         let block = number / walk.segments;
@@ -71,8 +68,7 @@ fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool
     var unit_c = source[fetched.z];
     var unit_d = source[fetched.w];
     let to = vec4(a.to, b.to, c.to, d.to) + units * walk.run_to;
-    // One branch for nearly all invocations, so that the four loads stay in flight together. Adapters on which loops
-    // cost little have no loads in flight, but pay for each store, even if no invocation executes it.
+    // One branch for nearly all invocations, so that the four loads stay in flight together.
     if !LOOPS && all(found) {
         dest[to.x] = unit_a;
         dest[to.y] = unit_b;

@@ -71,21 +71,17 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let first = number * walk.run + walk.head;
     let begin = select((first + 15u) >> 4u, 0u, number == 0u);
     let vectors = begin + part * walk.segment + lane + lanes * FOUR;
-    if LOOPS {
-        // The vectors that the row holds only in part lie in this range. A vector that it holds whole may be made twice.
-        var edges = vec2(NONE, 0u);
-        for (var n = 0u; n < walk.segment; n += 4u) {
-            let some = make_four(row, first, vectors + n);
-            edges = vec2(min(edges.x, some.x), max(edges.y, some.y));
-        }
-        for (var vector = edges.x; vector < edges.y; vector++) { make_edge(vector, vector * 16u - walk.head); }
-    } else {
-        make_four(row, first, vectors);
+    var edges = vec2(NONE, 0u);
+    for (var n = 0u; n < walk.segment; n += 4u * lanes) {
+        edges = make_four(row, first, vectors + n, edges);
+        if !LOOPS { break; }
     }
+    for (var vector = edges.x; vector < edges.y; vector += lanes) { make_edge(vector, vector * 16u - walk.head); }
 }
 
-// Makes four vectors of a row, which begins `first` bytes after the beginning of vector 0.
-fn make_four(row: Row, first: u32, vectors: vec4<u32>) -> vec2<u32> {
+// Makes four vectors of a row, which begins `first` bytes after the beginning of vector 0. Returns `edges`, extended to
+// those that the row holds only in part.
+fn make_four(row: Row, first: u32, vectors: vec4<u32>, edges: vec2<u32>) -> vec2<u32> {
     let j = vectors * 16u - first;
     // `j` wraps before the row.
     let whole = j < vec4(walk.run - 15u);
@@ -103,7 +99,7 @@ fn make_four(row: Row, first: u32, vectors: vec4<u32>) -> vec2<u32> {
         dest[to.y] = b;
         dest[to.z] = c;
         dest[to.w] = d;
-        return vec2(0u);
+        return edges;
     }
     if row.state != ELSEWHERE {
         let zero = row.state == MISSING;
@@ -113,16 +109,5 @@ fn make_four(row: Row, first: u32, vectors: vec4<u32>) -> vec2<u32> {
         if whole.w { dest[to.w] = select(d, vec4(0u), zero); }
     }
     let inside = vectors < vec4((first + walk.run + 15u) >> 4u);
-    let is_edge = inside & !whole;
-    if LOOPS {
-        let low = select(vec4(NONE), vectors, is_edge);
-        let high = select(vec4(0u), vectors + 1u, is_edge);
-        return vec2(min(min(low.x, low.y), min(low.z, low.w)), max(max(high.x, high.y), max(high.z, high.w)));
-    }
-    let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), is_edge);
-    for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
-        let vector = vectors[firstTrailingBit(left)];
-        make_edge(vector, vector * 16u - walk.head);
-    }
-    return vec2(0u);
+    return extended(edges, vectors, inside & !whole);
 }

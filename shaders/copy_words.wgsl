@@ -138,17 +138,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let at = locate(row);
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         let groups = first + lane + lanes * FOUR;
-        if LOOPS {
-            // The groups that the row holds only in part lie in this range. A group that it holds whole may be made twice.
-            var edges = vec2(NONE, 0u);
-            for (var n = 0u; n < walk.segment; n += 4u) {
-                let some = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true));
-                edges = vec2(min(edges.x, some.x), max(edges.y, some.y));
-            }
-            for (var group = edges.x; group < edges.y; group++) { make_edge(group); }
-        } else {
-            make_four(at, vec4(row), vec4(at.base), groups, vec4(true));
+        var edges = vec2(NONE, 0u);
+        for (var n = 0u; n < walk.segment; n += 4u * lanes) {
+            edges = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true), edges);
+            if !LOOPS { break; }
         }
+        for (var group = edges.x; group < edges.y; group += lanes) { make_edge(group); }
     } else {
         // Four rows are a quad.
         let block = number / walk.segments;
@@ -167,7 +162,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         if BYTES == SQUARE {
             make_square(row, rows.x, group, exists);
         } else {
-            make_four(row, rows, row.base + FOUR * along.from_stride, vec4(group), exists);
+            make_four(row, rows, row.base + FOUR * along.from_stride, vec4(group), exists, vec2(0u));
         }
     }
 }
@@ -197,8 +192,10 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
 }
 
 // Makes one group of each of four rows, which are one or differ only in their bases. The groups are numbered from the
-// first that the row owns.
-fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>) -> vec2<u32> {
+// first that the row owns. Of one row it returns `edges`, extended to those groups that the row holds only in part.
+fn make_four(
+    row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
+) -> vec2<u32> {
     // Each row's first element, counted from the beginning of group 0, and the first group that the row owns.
     var first = vec4(rows.x * walk.run + walk.head);
     var begin = vec4(select((first.x + 3u) >> 2u, 0u, rows.x == 0u));
@@ -218,13 +215,13 @@ fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, ex
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    // One branch for nearly all invocations; but adapters with LOOPS pay for each store, executed or not.
+    // One branch for nearly all invocations.
     if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);
         store(groups.z, c);
         store(groups.w, d);
-        return vec2(0u);
+        return edges;
     }
     if row.state != ELSEWHERE {
         // A row without a source has zeros for its words.
@@ -233,18 +230,13 @@ fn make_four(row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, ex
         if whole.z { store(groups.z, c); }
         if whole.w { store(groups.w, d); }
     }
-    let inside = exists & (groups < ((first + walk.run + 3u) >> vec4(2u)));
-    let is_edge = inside & !whole;
-    if LOOPS && ROWS == 1u {
-        let low = select(vec4(NONE), groups, is_edge);
-        let high = select(vec4(0u), groups + 1u, is_edge);
-        return vec2(min(min(low.x, low.y), min(low.z, low.w)), max(max(high.x, high.y), max(high.z, high.w)));
-    }
-    let edges = select(vec4(0u), vec4(1u, 2u, 4u, 8u), is_edge);
-    for (var left = edges.x | edges.y | edges.z | edges.w; left != 0u; left &= left - 1u) {
+    let is_edge = exists & !whole & (groups < ((first + walk.run + 3u) >> vec4(2u)));
+    if ROWS == 1u { return extended(edges, groups, is_edge); }
+    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), is_edge);
+    for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
         make_edge(groups[firstTrailingBit(left)]);
     }
-    return vec2(0u);
+    return edges;
 }
 
 // The words of four elements of a row that begin at byte `at`; zeros if they have no source.

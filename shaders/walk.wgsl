@@ -13,7 +13,7 @@
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two.
 // Defines: walk, report, Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four,
-// report_row, slice_of, workgroup_number. Needs: nothing.
+// report_row, slice_of, extended, workgroup_number. Needs: nothing.
 
 // The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
 // walk has the number.
@@ -31,7 +31,7 @@ override PLAIN: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
 // Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops. They
-// also execute what is in a branch or a loop if no invocation takes it, and only discard what it stores.
+// also execute a branch that no invocation takes, and discard what it stores, so such branches stand after the loop.
 override LOOPS: bool = false;
 // The number of invocations in a workgroup. The host makes it a constant.
 override WORKGROUP: u32 = 256u;
@@ -387,6 +387,15 @@ fn slice_of(number: u32, speaks: bool) -> u32 {
     let slice = row.base - walk.first_slice;
     let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);
+}
+
+// The range from `range.x` to below `range.y`, extended to those of four numbers that are `some`.
+fn extended(range: vec2<u32>, numbers: vec4<u32>, some: vec4<bool>) -> vec2<u32> {
+    let low = select(vec4(NONE), numbers, some);
+    let high = select(vec4(0u), numbers + 1u, some);
+    let lowest = min(min(low.x, low.y), min(low.z, low.w));
+    let highest = max(max(high.x, high.y), max(high.z, high.w));
+    return vec2(min(range.x, lowest), max(range.y, highest));
 }
 
 // The number of the workgroup in the grid.
