@@ -97,7 +97,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && first == 0u { return; }
     }
     let to = walk.to_base + slice * walk.pitch;
-    for (var j = begin; j < min(begin + walk.segment, walk.run); j++) {
+    for (var j = begin; !LOOPS || j < min(begin + walk.segment, walk.run); j++) {
         combine_rows(first, to, j);
         if !LOOPS { break; }
     }

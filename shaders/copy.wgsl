@@ -36,7 +36,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let at = locate(row);
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         var units = first + lane + lanes * FOUR;
-        for (; units.x < end; units += 4u * lanes) {
+        for (; !LOOPS || units.x < end; units += 4u * lanes) {
             move_four(at, at, at, at, units, units < vec4(end));
             if !LOOPS { break; }
         }

@@ -72,7 +72,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let begin = select((first + 15u) >> 4u, 0u, number == 0u);
     let vectors = begin + part * walk.segment + lane + lanes * FOUR;
     var edges = vec2(NONE, 0u);
-    for (var n = 0u; n < walk.segment; n += 4u * lanes) {
+    for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
         edges = make_four(row, first, vectors + n, edges);
         if !LOOPS { break; }
     }

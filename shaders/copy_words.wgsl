@@ -139,7 +139,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
         let groups = first + lane + lanes * FOUR;
         var edges = vec2(NONE, 0u);
-        for (var n = 0u; n < walk.segment; n += 4u * lanes) {
+        for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
             edges = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true), edges);
             if !LOOPS { break; }
         }
