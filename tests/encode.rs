@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, Plan,
+    Backend, DType, Plan, View,
     gpu::{AdapterOptions, Buffers, DeviceIndices},
     options::{GatherOptions, ScatterOptions},
     slice,
@@ -367,6 +367,55 @@ fn a_report_without_the_tuple() {
             (1, vec![1], vec![])
         );
         assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
+    }
+}
+
+/// A cache moves its own rows: source and destination are one buffer, in an encoder and in a pass, whatever its usages
+/// and wherever rows begin. Of rows that overlap, both ranges are named, and nothing is recorded.
+#[test]
+fn rows_move_within_one_buffer() {
+    use wgpu::{BufferUsages, util::DeviceExt};
+    for gpu in gpu_devices() {
+        let moves = |from: usize, to: usize| {
+            let place = View::new(&[37, 3])?.slice(&slice![to..to + 5; 1])?;
+            Plan::slice(&[37, 3], &slice![from..from + 5; 1], DType::U8)?.into_view(&place)
+        };
+        let contents: Vec<u8> = (0..112).collect();
+        let copied = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        for (number, (from, to)) in [(31, 0), (1, 7), (8, 3)].into_iter().enumerate() {
+            let plan = moves(from, to).unwrap();
+            let cache = gpu
+                .device()
+                .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                    label: None,
+                    contents: &contents,
+                    usage: BufferUsages::STORAGE | copied,
+                });
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            let buffers = between(cache.slice(..), cache.slice(..));
+            if number == 0 {
+                gpu.encode(&mut encoder, &plan, buffers).unwrap();
+            } else {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                gpu.encode(&mut pass, &plan, buffers).unwrap();
+            }
+            let overlaps = moves(10, 14).unwrap();
+            let error = gpu.encode(&mut encoder, &overlaps, buffers).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("30..45, overlap") && error.contains("42..57"),
+                "{error}"
+            );
+            gpu.queue().submit([encoder.finish()]);
+            let mut expected = contents.clone();
+            expected.copy_within(3 * from..3 * (from + 5), 3 * to);
+            assert_eq!(read_buffer(gpu, &cache), expected, "{from} to {to}");
+            let said = gpu.explain(&plan);
+            assert!(
+                said.ends_with("15 bytes go through scratch memory first"),
+                "{said}"
+            );
+        }
     }
 }
 

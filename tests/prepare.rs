@@ -247,7 +247,7 @@ fn what_is_prepared_checks_its_buffers() {
         };
         assert!(encode(&short, &long).contains("source"));
         assert!(encode(&long, &short).contains("dest"));
-        assert!(encode(&long, &long).contains("read and written at once"));
+        assert!(encode(&long, &long).contains("overlap"));
         let indices = DeviceIndices::I32(short.slice(..));
         let error = gpu.encode(
             &mut encoder,

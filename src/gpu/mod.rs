@@ -143,9 +143,11 @@ impl Gpu {
     }
 
     /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
-    /// the kernel of the first. Assumes that each argument is the whole of one buffer.
+    /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
+    /// destination in place, it also says what a source in the buffer of the destination costs.
     pub fn explain(&self, plan: &Plan) -> String {
-        format!("{plan}: {}", self.how(plan))
+        let aside = engine::aside::cost(plan).unwrap_or_default();
+        format!("{plan}: {}{aside}", self.how(plan))
     }
 
     /// The text of [`Gpu::explain`] without the plan's description.

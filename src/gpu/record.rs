@@ -88,9 +88,11 @@ impl Gpu {
     /// has the usage `COPY_SRC`, `dest` has `COPY_DST`, and both offsets are multiples of 4. A pass takes only dispatches.
     /// Recording many small plans into one pass saves time, since a pass costs wgpu more time than a dispatch.
     ///
-    /// `dest` must be another buffer than the other two: wgpu does not allow a buffer to be read and written in the same
-    /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
-    /// with `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
+    /// `source` and `indices` may lie in the buffer of `dest`. wgpu does not allow a buffer to be read and written in the
+    /// same dispatch, so what is read there is copied to scratch memory first, by one more command, and that memory is kept
+    /// until [`Gpu::trim`]. The bytes from the first to the last that are read must not overlap those from the first to
+    /// the last that are written. To slice in place, record into a second buffer and copy the result back with
+    /// `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, ids: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -135,8 +137,8 @@ impl Gpu {
     ///
     /// After an error nothing is recorded.
     ///
-    /// - [`Error::Buffer`] for a buffer that does not fit the plan, that is missing or not used, or that is destroyed or
-    ///   belongs to another device. Of the latter two, wgpu itself reports some at `finish` or `submit`: a buffer that is
+    /// - [`Error::Buffer`] for a buffer that does not fit the plan, that is missing or not used, whose bytes that are read
+    ///   overlap those that are written, or that is destroyed or belongs to another device. Of the latter two, wgpu itself reports some at `finish` or `submit`: a buffer that is
     ///   destroyed after its second recording with the same plan, and buffers of copies.
     /// - [`Error::DeviceLimit`] if the plan has more dimensions than a shader takes, or if not even a single unit, of 1
     ///   to 16 bytes, fits the device's limits.

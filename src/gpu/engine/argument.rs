@@ -61,17 +61,16 @@ impl<'a> Argument<'a> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, that the word in which each ends lies wholly in its
-    /// buffer, and that they share no buffer.
+    /// Checks that this argument and `dest` are long enough, and that the word in which each ends lies wholly in its
+    /// buffer.
     pub(in crate::gpu) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
-        dest.check_words()?;
-        self.check_apart(dest)
+        dest.check_words()
     }
 
     /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends lies wholly in its
     /// buffer.
-    fn check_words(&self) -> Result<(), Error> {
+    pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
         let needed = self.needed;
         let Some(last) = self.buffers.last() else {
@@ -89,21 +88,6 @@ impl<'a> Argument<'a> {
                 last.size()
             );
             return Err(self.problem(problem));
-        }
-        Ok(())
-    }
-
-    /// Checks that this argument and `dest` share no buffer.
-    fn check_apart(&self, dest: &Self) -> Result<(), Error> {
-        if self
-            .buffers
-            .iter()
-            .any(|buffer| dest.buffers.contains(buffer))
-        {
-            let problem = "is also dest, and wgpu lets no buffer be read and written at once, whatever \
-                           the offsets: record into a buffer of its own, and copy the result back \
-                           with copy_buffer_to_buffer if it must be in place";
-            return Err(self.problem(problem.into()));
         }
         Ok(())
     }
@@ -127,12 +111,11 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
-    /// what [`Argument::check`] checks, the tuples must begin at a multiple of 4 bytes and share no buffer with `dest`,
-    /// and all buffers need the usage `STORAGE`.
+    /// what [`Argument::check`] checks, the tuples must begin at a multiple of 4 bytes, and all buffers need the usage
+    /// `STORAGE`.
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check_words()?;
-        self.check_apart(dest)?;
         if !self.parts.offset.is_multiple_of(4) {
             let problem = "begins in the middle of a word: its offset must be a multiple of 4";
             return Err(self.problem(problem.into()));

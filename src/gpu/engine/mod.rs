@@ -13,11 +13,13 @@
 //! | `cache` | how long that is kept, and its bind groups |
 //! | `record`, `explain` | how these commands are recorded, and described in words |
 //! | `argument` | whether the buffers that are passed fit a plan |
+//! | `aside` | what happens to sources and index tuples in the buffer of the destination |
 //! | `report` | how a gather or scatter reports later how many tuples were out of range |
-//! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
+//! | `scratch` | the memory between the steps of a scatter, between a texture and a tensor, and of `aside` |
 //! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
 
 pub(super) mod argument;
+pub(super) mod aside;
 #[cfg(any(test, debug_assertions))]
 mod bounds;
 #[cfg(test)]
@@ -52,7 +54,7 @@ use cache::Cache;
 use caps::{Reach, Tuning, largest_binding};
 use pipeline::Pipelines;
 use program::UniformSpace;
-use scratch::{KeptTexels, ScatterMemory};
+use scratch::{Kept, KeptTexels};
 use std::sync::Arc;
 
 /// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
@@ -66,7 +68,8 @@ pub(super) struct Engine {
     pub(super) reach: Reach,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) cache: Arc<Cache>,
-    pub(super) scatter: Arc<ScatterMemory>,
+    pub(super) scatter: Arc<Kept>,
+    pub(super) aside: Arc<Kept>,
     pub(super) texels: Arc<KeptTexels>,
 }
 
@@ -88,6 +91,7 @@ impl Engine {
             device,
             cache: Arc::default(),
             scatter: Arc::default(),
+            aside: Arc::default(),
             texels: Arc::default(),
         }
     }
@@ -108,6 +112,7 @@ impl Engine {
         self.cache.clear();
         self.pipelines.trim();
         *lock(&self.scatter) = None;
+        *lock(&self.aside) = None;
         lock(&self.texels).clear();
     }
 }

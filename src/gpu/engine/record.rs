@@ -3,6 +3,7 @@
 use super::{
     Engine,
     argument::Argument,
+    aside::Copy,
     caps::Parts,
     copy::{clear, copy, copyable},
     cut::{self, Places},
@@ -70,14 +71,24 @@ impl Engine {
         indices: Option<Argument<'_>>,
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
-        match (plan.effect(), indices) {
-            (Effect::Scatter(scatter), Some(indices)) => {
-                self.record_scatter(target, plan, &scatter, [source, dest, indices])
+        let may_copy = matches!(target, Target::Encoder(_));
+        let tuples = indices.as_ref().filter(|_| plan.tuples().is_some());
+        let aside = self.aside(plan, &source, tuples, &dest)?;
+        let mut copies = Vec::new();
+        let source = self.moved(&aside.source, source, may_copy, &mut copies)?;
+        let moved =
+            indices.map(|indices| self.moved(&aside.indices, indices, may_copy, &mut copies));
+        match (plan.effect(), moved.transpose()?.zip(indices)) {
+            (Effect::Scatter(scatter), Some((moved, indices))) => {
+                let arguments = [source, dest, moved];
+                self.record_scatter(target, plan, &scatter, arguments, &indices, &copies)
             }
-            (_, Some(indices)) => self.record_gather(target, plan, [source, dest, indices]),
+            (_, Some((moved, indices))) => {
+                self.record_gather(target, plan, [source, dest, moved], &indices, &copies)
+            }
             (_, None) => {
-                let copies = matches!(target, Target::Encoder(_));
-                let commands = self.commands(plan, &source, &dest, copies)?;
+                let commands = self.commands(plan, &source, &dest, may_copy)?;
+                self.put_copies(&mut target, &copies);
                 self.put(&mut target, plan, &commands, source, dest);
                 Ok(Pending::done(
                     plan.report(Default::default(), |_| Vec::new())?,
@@ -140,14 +151,17 @@ impl Engine {
         }
     }
 
-    /// Records a gather or a crop. `arguments` are the source, the result and the index tuples.
+    /// Records a gather or a crop. `arguments` are the source, the result and the index tuples. Of `indices` the report
+    /// reads a tuple later; they are the same tuples, but not in scratch memory.
     fn record_gather(
         &self,
         mut target: Target<'_, '_>,
         plan: &Plan,
         arguments: [Argument<'_>; 3],
+        indices: &Argument<'_>,
+        copies: &[Copy<'_>],
     ) -> Result<Pending<Report>, Error> {
-        let [source, dest, indices] = &arguments;
+        let [source, dest, tuples] = &arguments;
         if plan.tuples().is_none() {
             return Err(indices.problem("is not used by this plan: pass None".into()));
         }
@@ -156,8 +170,9 @@ impl Engine {
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(&self.device, &plan, counts, indices));
         }
-        indices.check_tuples(source, dest)?;
+        tuples.check_tuples(source, dest)?;
         let bound = self.bound(plan, &arguments)?;
+        self.put_copies(&mut target, copies);
         target.in_pass(plan, |pass| self.launch(pass, &bound, &mut counts));
         Ok(report::pending(
             &self.device,
@@ -179,9 +194,11 @@ impl Engine {
         mut target: Target<'_, '_>,
         plan: &Plan,
         scatter: &Scatter,
-        [updates, dest, indices]: [Argument<'_>; 3],
+        [updates, dest, tuples]: [Argument<'_>; 3],
+        indices: &Argument<'_>,
+        copies: &[Copy<'_>],
     ) -> Result<Pending<Report>, Error> {
-        indices.check_tuples(&updates, &dest)?;
+        tuples.check_tuples(&updates, &dest)?;
         let mut counts = Counts::default();
         if plan.walk().is_none() {
             if scatter.fresh && plan.result_bytes() > 0 {
@@ -189,7 +206,7 @@ impl Engine {
                 self.record(target, &zeros, updates, None, dest)?;
             }
             let plan = Arc::new(plan.clone());
-            return Ok(report::pending(&self.device, &plan, counts, &indices));
+            return Ok(report::pending(&self.device, &plan, counts, indices));
         }
         if let Some((_, number)) = rule_of(plan, scatter)? {
             for argument in [&updates, &dest] {
@@ -203,7 +220,7 @@ impl Engine {
                 }
             }
         }
-        let work = self.work_of(plan, &[updates, dest, indices])?;
+        let work = self.work_of(plan, &[updates, dest, tuples])?;
         // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
         // untouched.
         let scratch = self.scratch(work.scratch)?;
@@ -211,7 +228,7 @@ impl Engine {
             callers: work.scratch == 0,
             ..Argument::of("scratch", scratch.slice(..), 0)
         };
-        let arguments = [updates, dest, indices, memory];
+        let arguments = [updates, dest, tuples, memory];
         debug_assert_eq!(arguments.len(), SCRATCH + 1);
         let groups = self.groups(&work, &arguments)?;
         let cleared = work.passes.iter().map(|Pass { cleared, .. }| {
@@ -229,6 +246,7 @@ impl Engine {
             }
         });
         let cleared: Vec<Option<Bound>> = cleared.collect::<Result<_, Error>>()?;
+        self.put_copies(&mut target, copies);
         let mut groups = groups.iter();
         for (pass, zeros) in work.passes.iter().zip(cleared) {
             if let (Target::Encoder(encoder), Range { start, end }) = (&mut target, &pass.cleared)
@@ -245,7 +263,7 @@ impl Engine {
                 }
             });
         }
-        Ok(report::pending(&self.device, &work.plan, counts, &indices))
+        Ok(report::pending(&self.device, &work.plan, counts, indices))
     }
 
     /// Decides on the commands of a gather whose result is not empty.

@@ -1,5 +1,5 @@
-//! Scratch memory of two kinds: one kind holds data between the steps of a scatter, the other holds rows between a
-//! texture and a tensor. An [`Engine`] has one memory of each kind, which serves every recording. Each recording writes
+//! Scratch memory of three kinds: between the steps of a scatter, for what is read from the buffer of the destination, and
+//! for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves every recording. Each recording writes
 //! the scratch memory before reading it, so the order of recordings does not matter.
 
 use super::{Engine, argument::Argument, caps::Parts};
@@ -7,9 +7,9 @@ use crate::{Error, lock::lock};
 use std::sync::Mutex;
 use wgpu::BufferUsages;
 
-/// The memory between the steps of a scatter, at least as large as any scatter has needed since [`Gpu::trim`](crate::Gpu::trim). `None`
-/// before the first of these scatters.
-pub(in crate::gpu) type ScatterMemory = Mutex<Option<wgpu::Buffer>>;
+/// A buffer at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim). `None` before the first of
+/// these recordings.
+pub(in crate::gpu) type Kept = Mutex<Option<wgpu::Buffer>>;
 
 /// The buffers of rows between textures and tensors, each at least as large as any copy has needed since
 /// [`Gpu::trim`](crate::Gpu::trim). There are several only if a copy needed more than the device's `max_buffer_size`.
@@ -42,14 +42,31 @@ impl TexelMemory {
 impl Engine {
     /// Returns a buffer of at least `needed` bytes for a scatter: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        // The size is rounded up to a power of two if the device allows it, so that a slightly larger scatter fits too.
+        self.grown_twofold(&self.scatter, needed, "allocating memory for a scatter")
+    }
+
+    /// The same for arguments that lie in the buffer of the destination.
+    pub(super) fn memory_aside(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
+        self.grown_twofold(
+            &self.aside,
+            needed,
+            "allocating memory for a source in the buffer of dest",
+        )
+    }
+
+    fn grown_twofold(
+        &self,
+        kept: &Kept,
+        needed: u64,
+        doing: &'static str,
+    ) -> Result<wgpu::Buffer, Error> {
+        // The size is rounded up to a power of two if the device allows it, so that a slightly larger need fits too.
         let size = needed.max(256);
         let size = size.checked_next_power_of_two().unwrap_or(size);
         let size = size
             .min(self.device.shared.limits.max_buffer_size)
             .max(needed);
-        let kept = &mut lock(&self.scatter);
-        self.grown(kept, needed, size, "allocating memory for a scatter")
+        self.grown(&mut lock(kept), needed, size, doing)
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu

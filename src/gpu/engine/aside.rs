@@ -1,0 +1,197 @@
+//! Sources and index tuples that lie in the buffer of the destination, as in a cache that moves its own rows or in a
+//! buffer that a program divides among its arrays.
+//!
+//! wgpu lets no buffer be read and written by one dispatch, whatever the offsets. So the bytes that a plan reads there are
+//! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
+//! depend on which invocation runs first.
+
+use super::{Engine, argument::Argument, caps::Parts, record::Commands, record::Target};
+use crate::{
+    Error, Plan,
+    plan::{Effect, Scatter},
+    text::counted,
+    walk::Side,
+};
+use std::{ops::Range, slice};
+
+/// Arguments are copied to places that are multiples of this apart, so that those of 16 bytes and less stay aligned.
+const PLACE: u64 = 256;
+
+/// The arguments that are read from scratch memory instead. `None` for those that stay where they are.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    pub(super) source: Option<Place>,
+    pub(super) indices: Option<Place>,
+}
+
+/// Where an argument lies in scratch memory.
+#[derive(Debug)]
+pub(super) struct Place {
+    memory: wgpu::Buffer,
+    offset: u64,
+    /// The bytes that are read, counted from the beginning of the argument.
+    read: Range<u64>,
+}
+
+/// The copy of an argument to scratch memory.
+#[derive(Debug)]
+pub(super) struct Copy<'a> {
+    plan: Plan,
+    commands: Commands,
+    from: Argument<'a>,
+    to: Argument<'a>,
+}
+
+impl Engine {
+    /// Finds out which arguments lie in the buffer of `dest`, and allocates memory for them.
+    pub(super) fn aside(
+        &self,
+        plan: &Plan,
+        source: &Argument<'_>,
+        indices: Option<&Argument<'_>>,
+        dest: &Argument<'_>,
+    ) -> Result<Aside, Error> {
+        let shares = |argument: &&Argument<'_>| dest.buffers.contains(&argument.buffers[0]);
+        let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
+        if source.is_none() && indices.is_none() || plan.result_bytes() == 0 {
+            return Ok(Aside::default());
+        }
+        dest.check_words()?;
+        let of_source = span(plan, Side::Source);
+        let of_indices = 0..plan.walk().map_or(0, |_| plan.index_bytes() as u64);
+        let mut size = 0;
+        let mut place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
+            let Some(argument) = argument else {
+                return Ok(None);
+            };
+            argument.check_words()?;
+            check_apart(argument, &read, dest, &written(plan))?;
+            let offset = size + argument.parts.offset % PLACE;
+            size = (offset + argument.needed).next_multiple_of(PLACE);
+            Ok::<_, Error>(Some((offset, read)))
+        };
+        let places = [place(source, of_source)?, place(indices, of_indices)?];
+        let memory = self.memory_aside(size)?;
+        let [source, indices] = places.map(|place| {
+            place.map(|(offset, read)| Place {
+                memory: memory.clone(),
+                offset,
+                read,
+            })
+        });
+        Ok(Aside { source, indices })
+    }
+
+    /// Returns what replaces `argument`: its copy at a place in scratch memory. Adds the copy to `copies`; if it must not
+    /// be a buffer copy, it is a dispatch. Without a place the argument stays as it is.
+    pub(super) fn moved<'a>(
+        &self,
+        place: &'a Option<Place>,
+        argument: Argument<'a>,
+        may_copy: bool,
+        copies: &mut Vec<Copy<'a>>,
+    ) -> Result<Argument<'a>, Error> {
+        let Some(Place {
+            memory,
+            offset,
+            read,
+        }) = place
+        else {
+            return Ok(argument);
+        };
+        let moved = Argument {
+            buffers: slice::from_ref(memory),
+            parts: Parts {
+                offset: *offset,
+                ..Parts::ONE
+            },
+            callers: false,
+            ..argument
+        };
+        if !read.is_empty() {
+            // Whole words, which lie in the buffer: `check_words`.
+            let words = |argument: Argument<'a>| {
+                let first = (argument.parts.offset + read.start) / 4 * 4;
+                let end = (argument.parts.offset + read.end).next_multiple_of(4);
+                let bytes = end - first;
+                Argument {
+                    parts: Parts {
+                        offset: first,
+                        ..Parts::ONE
+                    },
+                    passed: bytes,
+                    needed: bytes,
+                    ..argument
+                }
+            };
+            let (from, to) = (words(argument), words(moved));
+            let plan = Plan::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
+            let commands = self.commands(&plan, &from, &to, may_copy)?;
+            copies.push(Copy {
+                plan,
+                commands,
+                from,
+                to,
+            });
+        }
+        Ok(moved)
+    }
+
+    pub(super) fn put_copies(&self, target: &mut Target<'_, '_>, copies: &[Copy<'_>]) {
+        for copy in copies {
+            self.put(target, &copy.plan, &copy.commands, copy.from, copy.to);
+        }
+    }
+}
+
+/// Fails if the bytes that are read of `argument` overlap those of `dest`, in the same buffer, that are written.
+fn check_apart(
+    argument: &Argument<'_>,
+    read: &Range<u64>,
+    dest: &Argument<'_>,
+    written: &Range<u64>,
+) -> Result<(), Error> {
+    let [from, to] = [(argument, read), (dest, written)].map(|(argument, bytes)| {
+        argument.parts.offset + bytes.start..argument.parts.offset + bytes.end
+    });
+    if from.start.max(to.start) >= from.end.min(to.end) {
+        return Ok(());
+    }
+    let problem = format!(
+        "lies in the buffer of dest, and the bytes that are read, {from:?}, overlap those that are written, {to:?}: \
+         record into another buffer, and copy the result back with copy_buffer_to_buffer if it must be in place"
+    );
+    Err(argument.problem(problem))
+}
+
+/// What a source in the buffer of the destination costs, for a plan that changes its destination in place.
+pub(in crate::gpu) fn cost(plan: &Plan) -> Option<String> {
+    let bytes = span(plan, Side::Source);
+    let bytes = counted(
+        usize::try_from(bytes.end - bytes.start).ok()?,
+        "byte",
+        "bytes",
+    );
+    (plan.is_in_place() && plan.walk().is_some()).then(|| {
+        format!("; from a source in the same buffer, {bytes} go through scratch memory first")
+    })
+}
+
+/// The bytes of a plan's destination from the first to the last that it may write.
+fn written(plan: &Plan) -> Range<u64> {
+    match plan.effect() {
+        Effect::Update => span(plan, Side::Dest),
+        Effect::Scatter(Scatter { fresh: false, .. }) if plan.walk().is_none() => 0..0,
+        _ => 0..plan.result_bytes() as u64,
+    }
+}
+
+/// The bytes from the first to the last that a plan's walk may reach on one side.
+fn span(plan: &Plan, side: Side) -> Range<u64> {
+    let Some(walk) = plan.walk() else {
+        return 0..0;
+    };
+    let Range { start, end } = walk.span(side);
+    let bytes = |units: isize| (units.max(0).cast_unsigned() * walk.unit) as u64;
+    bytes(start)..bytes(end)
+}
