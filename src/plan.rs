@@ -80,6 +80,7 @@ pub(crate) enum Operation {
     Roll,
     Tile,
     Repeat,
+    ArrayIndex,
 }
 
 impl Operation {
@@ -101,6 +102,7 @@ impl Operation {
             Self::Roll => "roll",
             Self::Tile => "tile",
             Self::Repeat => "repeat",
+            Self::ArrayIndex => "array_index",
         }
     }
 }

@@ -39,6 +39,14 @@ fn every_assembly_on_every_device() {
     }
 }
 
+/// Every device indexes by arrays as NumPy does.
+#[test]
+fn every_array_index_on_every_device() {
+    for case in parse(include_str!("vectors/array_index.jsonl")) {
+        check_case(&case.unwrap());
+    }
+}
+
 /// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
 #[test]
 fn every_scatter_of_floats_on_every_device() {

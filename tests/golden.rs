@@ -9,6 +9,7 @@ use wgslice_vectors::{Answer, Case, Expectation, Operation, Tensor, answer, pars
 
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
+const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
 fn run(case: &Case) -> Answer {
@@ -205,6 +206,22 @@ fn the_reference_puts_arrays_together_as_tensorflow_does() {
         ("stack", "success", 85),
         ("tile", "entries", 6),
         ("tile", "success", 94),
+    ];
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_indexes_by_arrays_as_numpy_does() {
+    let counts = check("array_index.jsonl", ARRAY_INDEX);
+    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    let expected = [
+        ("array_shapes", 17),
+        ("multiple_ellipses", 1),
+        ("position", 21),
+        ("shrink_out_of_range", 24),
+        ("stride_zero", 1),
+        ("success", 526),
+        ("too_many_specs", 10),
     ];
     assert_eq!(counts, expected);
 }

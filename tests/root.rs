@@ -2,6 +2,7 @@
 //! devices are opened once.
 
 #[cfg(feature = "gpu")]
+mod array_index;
 mod browser;
 mod concat;
 #[cfg(all(feature = "gpu", feature = "half"))]

@@ -1,8 +1,8 @@
 //! [`ArgumentError`], which hides how many ways there are to be wrong.
 
 use super::{
-    AssemblyError, CropError, Error, GatherError, ScatterError, SpecError, TextureError,
-    ValueError, ViewError,
+    AssemblyError, CropError, Error, GatherError, IndexError, ScatterError, SpecError,
+    TextureError, ValueError, ViewError,
 };
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
@@ -18,6 +18,7 @@ enum Reason {
     View(#[from] ViewError),
     Gather(#[from] GatherError),
     Assembly(#[from] AssemblyError),
+    Index(#[from] IndexError),
     Crop(#[from] CropError),
     Scatter(#[from] ScatterError),
     Texture(#[from] TextureError),
@@ -34,7 +35,7 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError AssemblyError GatherError CropError ScatterError TextureError ValueError }
+from! { SpecError ViewError AssemblyError IndexError GatherError CropError ScatterError TextureError ValueError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
@@ -45,6 +46,7 @@ impl ArgumentError {
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
     /// | views and parts | `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `permutation`, `plan_argument`, `repeats`, `reshape` |
     /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `sources`, `split_sizes` |
+    /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
@@ -108,6 +110,13 @@ impl ArgumentError {
                 AssemblyError::Shifts { .. } => "shifts",
                 AssemblyError::Sources { .. } => "sources",
                 AssemblyError::SplitSizes { .. } => "split_sizes",
+            },
+            Reason::Index(error) => match error {
+                IndexError::ArrayShapes { .. } => "array_shapes",
+                IndexError::MaskShape { .. } => "mask_shape",
+                IndexError::OuterRank { .. } => "outer_rank",
+                IndexError::Position { .. } => "position",
+                IndexError::Values { .. } => "values",
             },
             Reason::Crop(error) => match error {
                 CropError::BoxSize { .. } => "crop_box_size",

@@ -6,6 +6,7 @@
 //! | `slice` | slice by begin and size, planned as a strided_slice |
 //! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather; gather_elements |
+//! | `array_index` | NumPy's `x[…]` with arrays, planned as gathers |
 //! | `crop` | crop |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
@@ -18,6 +19,7 @@
 
 use crate::{Error, error::ValueError, plan::Operation};
 
+mod array_index;
 pub(crate) mod assembly;
 mod concat;
 pub(crate) mod crop;

@@ -11,14 +11,18 @@
 //! | ONNX's starts, ends, axes and steps | [`SliceSpec::onnx`] | |
 //! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
+//! An [`IndexSpec`] is a slice of which some entries are arrays of positions or masks.
+//!
 //! Applied to a shape, a [`SliceSpec`] becomes a [`View`](crate::View).
 
+mod arrays;
 pub(crate) mod items;
 mod macros;
 mod masks;
 mod onnx;
 mod text;
 
+pub use arrays::{IndexItem, IndexSpec};
 pub use macros::{Ellipsis, NewAxis};
 pub use masks::TfStridedSlice;
 

@@ -6,11 +6,18 @@
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! Both brackets are present, or neither is. `numpy.newaxis` is accepted too. White space is allowed between tokens.
+//! An index expression with arrays has no brackets around it, and two more kinds of items:
+//!
+//! ```text
+//! item  = list | "True" | "False"
+//! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
+//! ```
+//!
+//! Both brackets of a slice are present, or neither is. `numpy.newaxis` is accepted too. White space is allowed between tokens.
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
 
-use super::{SliceItem, SliceSpec};
+use super::{IndexItem, IndexSpec, SliceItem, SliceSpec};
 use crate::{Error, error::ParseError};
 use std::{fmt, str::FromStr};
 
@@ -18,16 +25,52 @@ impl FromStr for SliceSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let mut parser = Parser { text, rest: text };
-        parser.spec().map_err(|(at, problem)| {
-            ParseError {
-                text: text.to_owned(),
-                position: text[..at].chars().count(),
-                problem,
-            }
-            .into()
+        read(text, |parser| {
+            let bracket = parser.bracket();
+            parser.items(bracket, Parser::item).map(SliceSpec::new)
         })
     }
+}
+
+impl FromStr for IndexSpec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        read(text, |parser| {
+            parser.items(None, Parser::index_item).map(Self::new)
+        })
+    }
+}
+
+/// Reads all of `text` by `parse`.
+fn read<T>(
+    text: &str,
+    parse: impl FnOnce(&mut Parser<'_>) -> Result<T, Problem>,
+) -> Result<T, Error> {
+    let mut parser = Parser { text, rest: text };
+    let read = parse(&mut parser).and_then(|read| match parser.peek() {
+        None => Ok(read),
+        Some(_) => Err(parser.problem("nothing may follow the closing bracket")),
+    });
+    read.map_err(|(at, problem)| {
+        ParseError {
+            text: text.to_owned(),
+            position: text[..at].chars().count(),
+            problem,
+        }
+        .into()
+    })
+}
+
+/// The most lists within lists: far more than an array has dimensions.
+const DEEPEST: usize = 64;
+
+/// A list: its shape, and its numbers and truth values.
+#[derive(Default)]
+struct List {
+    shape: Vec<usize>,
+    numbers: Vec<i64>,
+    truths: Vec<bool>,
 }
 
 /// The byte of the text where an error lies, and the message.
@@ -39,15 +82,24 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn spec(&mut self) -> Result<SliceSpec, Problem> {
-        let bracket = self.take("[").then(|| self.at() - 1);
+    /// Skips an opening bracket, and returns its place.
+    fn bracket(&mut self) -> Option<usize> {
+        self.take("[").then(|| self.at() - 1)
+    }
+
+    /// Reads items between commas, up to the bracket that closes `bracket` or, without one, to the end.
+    fn items<T>(
+        &mut self,
+        bracket: Option<usize>,
+        item: impl Fn(&mut Self) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, Problem> {
         let closed = |parser: &mut Self| match bracket {
             Some(_) => parser.take("]"),
             None => parser.peek().is_none(),
         };
         let mut items = Vec::new();
         while !closed(self) {
-            items.push(self.item()?);
+            items.push(item(self)?);
             if closed(self) {
                 break;
             }
@@ -62,10 +114,78 @@ impl Parser<'_> {
                 });
             }
         }
-        match self.peek() {
-            None => Ok(SliceSpec::new(items)),
-            Some(_) => Err(self.problem("nothing may follow the closing bracket")),
+        Ok(items)
+    }
+
+    fn index_item(&mut self) -> Result<IndexItem, Problem> {
+        if self.peek() != Some('[')
+            && !self.rest.starts_with("True")
+            && !self.rest.starts_with("False")
+        {
+            return self.item().map(IndexItem::Slice);
         }
+        let start = self.at();
+        let List {
+            shape,
+            numbers,
+            truths,
+        } = self.list(DEEPEST)?;
+        match (numbers.is_empty(), truths.is_empty()) {
+            (_, true) => Ok(IndexItem::Positions {
+                values: numbers,
+                shape,
+            }),
+            (true, false) => Ok(IndexItem::Mask {
+                values: truths,
+                shape,
+            }),
+            (false, false) => Err((start, "a list of positions and truth values".into())),
+        }
+    }
+
+    /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may lie in.
+    fn list(&mut self, deepest: usize) -> Result<List, Problem> {
+        let start = self.at();
+        let Some(bracket) = self.bracket() else {
+            let mut list = List::default();
+            for (name, truth) in [("True", true), ("False", false)] {
+                if self.word(name) {
+                    list.truths.push(truth);
+                    return Ok(list);
+                }
+            }
+            return match self.bound()? {
+                Bound::Integer(number) => {
+                    list.numbers.push(number);
+                    Ok(list)
+                }
+                Bound::Absent | Bound::None => {
+                    let found = self.found();
+                    Err(self.problem(&format!(
+                        "expected a position, True or False, found {found}"
+                    )))
+                }
+            };
+        };
+        let Some(deeper) = deepest.checked_sub(1) else {
+            return Err((start, format!("more than {DEEPEST} lists within lists")));
+        };
+        let lists = self.items(Some(bracket), |parser| parser.list(deeper))?;
+        let mut all = List {
+            shape: vec![lists.len()],
+            ..List::default()
+        };
+        if let Some(first) = lists.first() {
+            if lists.iter().any(|list| list.shape != first.shape) {
+                return Err((start, "the entries of this list differ in shape".into()));
+            }
+            all.shape.extend(&first.shape);
+        }
+        for list in lists {
+            all.numbers.extend(list.numbers);
+            all.truths.extend(list.truths);
+        }
+        Ok(all)
     }
 
     fn item(&mut self) -> Result<SliceItem, Problem> {
@@ -212,18 +332,65 @@ impl fmt::Display for SliceItem {
     }
 }
 
+impl fmt::Display for IndexItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slice(item) => item.fmt(f),
+            Self::Positions { values, shape } => {
+                write_list(f, shape, &mut values.iter().map(ToString::to_string))
+            }
+            Self::Mask { values, shape } => {
+                let name = |&truth: &bool| if truth { "True" } else { "False" };
+                write_list(f, shape, &mut values.iter().map(name))
+            }
+        }
+    }
+}
+
+fn write_list<T: fmt::Display>(
+    f: &mut fmt::Formatter<'_>,
+    shape: &[usize],
+    values: &mut impl Iterator<Item = T>,
+) -> fmt::Result {
+    if shape.contains(&0) {
+        return f.write_str("[]");
+    }
+    let Some((&size, inner)) = shape.split_first() else {
+        return values.next().map_or(Ok(()), |value| value.fmt(f));
+    };
+    f.write_str("[")?;
+    for position in 0..size {
+        if position > 0 {
+            f.write_str(", ")?;
+        }
+        write_list(f, inner, values)?;
+    }
+    f.write_str("]")
+}
+
+/// Prints Python's spelling, without brackets around the whole. Whether the expression is outer is not printed.
+impl fmt::Display for IndexSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_items(f, self.items())
+    }
+}
+
+fn write_items(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{item}")?;
+    }
+    Ok(())
+}
+
 /// Prints Python's spelling. Parsing the text returns the same slice, except that all single indices have stride 1.
 ///
 /// For a single index, all positive strides mean the same. Any other stride of a single index is lost in the text,
 /// although it makes the slice an error on every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, item) in self.items().iter().enumerate() {
-            if position > 0 {
-                f.write_str(", ")?;
-            }
-            write!(f, "{item}")?;
-        }
-        Ok(())
+        write_items(f, self.items())
     }
 }

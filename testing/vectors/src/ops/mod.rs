@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters and `crop` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `crop`, `pad`, `roll`, `tile`, `repeat`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
+//! | gathers, `array_index`, `crop`, `pad`, `roll`, `tile`, `repeat`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
 //! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
@@ -15,6 +15,7 @@
 //! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
 //! elements.
 
+mod array_index;
 mod concat;
 mod crop;
 mod gather;
@@ -29,6 +30,7 @@ mod strided_slice_update;
 mod tile;
 mod view;
 
+pub use array_index::ArrayIndex;
 pub use concat::Concat;
 pub use crop::Crop;
 pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
@@ -242,6 +244,7 @@ operations! {
     Roll(Roll) = "roll",
     Tile(Tile) = "tile",
     Repeat(Tile) = "repeat",
+    ArrayIndex(ArrayIndex) = "array_index",
 }
 
 impl Operation {

@@ -20,6 +20,7 @@
 //! # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
 //! ```
 
+mod array_index;
 mod broadcast_to;
 mod concat;
 mod crop;
@@ -38,6 +39,7 @@ mod strided_slice_update;
 mod tile;
 mod transpose;
 
+pub use array_index::{Entry, array_index};
 pub use broadcast_to::broadcast_to;
 pub use concat::{concat, stack};
 pub use crop::{Boxes, crop};
@@ -85,6 +87,9 @@ use std::{error, fmt, iter};
 /// | `entries` | paddings and multiples have an entry for each dimension |
 /// | `padding` | no end is padded by more than the mode can mirror or repeat |
 /// | `shifts` | there is a shift for each axis |
+/// | `outer_rank` | an array of an outer index expression has one dimension |
+/// | `array_shapes`, `mask_shape` | arrays of positions can be broadcast; a mask has the sizes of the dimensions |
+/// | `position` | a position lies inside its dimension |
 /// | `batch_dims` | `batch_dims` is less than both ranks; in `gather`, at most the rank of indices and the axis |
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |

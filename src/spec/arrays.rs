@@ -1,0 +1,112 @@
+//! NumPy's index expressions with arrays, such as `x[[0, 2], :, [[1], [3]]]`.
+
+use super::{SliceItem, SliceSpec};
+
+/// One entry of an [`IndexSpec`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum IndexItem {
+    /// An index, a range, an ellipsis or a new axis.
+    Slice(SliceItem),
+    /// Positions in one dimension, in row-major order of a shape. Negative positions count from the end.
+    Positions {
+        /// The positions.
+        values: Vec<i64>,
+        /// Their shape.
+        shape: Vec<usize>,
+    },
+    /// Selects the positions at which it is true, in row-major order, in as many dimensions as it has.
+    Mask {
+        /// A value for each position.
+        values: Vec<bool>,
+        /// The sizes of the dimensions.
+        shape: Vec<usize>,
+    },
+}
+
+/// What stands in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice of which some entries are arrays.
+///
+/// As in NumPy, arrays and single indices are broadcast against each other and walk together, and the dimensions of
+/// what they select stand where the first of them stands or, if another entry stands between two of them, first. An
+/// [outer](Self::outer) expression instead selects all combinations of positions, as `numpy.ix_` and Zarr's `oindex` do.
+///
+/// ```
+/// use wgslice::spec::{IndexItem, IndexSpec};
+/// use wgslice::Backend;
+///
+/// let table = (&[0, 1, 2, 10, 11, 12, 20, 21, 22], &[3, 3]);
+/// let backend = Backend::cpu(); // or Backend::auto()
+/// let pairs: IndexSpec = "[0, 2], [1, -1]".parse()?;
+/// assert_eq!(backend.index(table, &pairs)?.data, [1, 22]); // x[0, 1] and x[2, 2]
+/// assert_eq!(backend.index(table, &pairs.outer())?.data, [1, 2, 21, 22]);
+///
+/// // The same without text. A mask selects where it is true.
+/// let some = IndexSpec::new([IndexItem::from(vec![true, false, true]), vec![1, -1].into()]);
+/// assert_eq!(backend.index(table, &some)?.data, [1, 22]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+///
+/// As text, arrays are lists, nested to their shape, of numbers or of `True` and `False`; there are no brackets around
+/// the whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct IndexSpec {
+    items: Vec<IndexItem>,
+    outer: bool,
+}
+
+impl IndexSpec {
+    /// An expression of these entries, whose arrays walk together.
+    pub fn new(items: impl Into<Vec<IndexItem>>) -> Self {
+        Self {
+            items: items.into(),
+            outer: false,
+        }
+    }
+
+    /// The same entries, of which all combinations are selected. Arrays then have one dimension.
+    #[must_use]
+    pub fn outer(self) -> Self {
+        Self {
+            outer: true,
+            ..self
+        }
+    }
+
+    /// The entries, in order.
+    pub fn items(&self) -> &[IndexItem] {
+        &self.items
+    }
+
+    /// Whether all combinations of positions are selected.
+    pub fn is_outer(&self) -> bool {
+        self.outer
+    }
+}
+
+impl From<&SliceSpec> for IndexSpec {
+    fn from(spec: &SliceSpec) -> Self {
+        let items = spec.items().iter().copied().map(IndexItem::Slice);
+        Self::new(items.collect::<Vec<_>>())
+    }
+}
+
+impl From<SliceItem> for IndexItem {
+    fn from(item: SliceItem) -> Self {
+        Self::Slice(item)
+    }
+}
+
+/// Positions of one dimension.
+impl From<Vec<i64>> for IndexItem {
+    fn from(values: Vec<i64>) -> Self {
+        let shape = vec![values.len()];
+        Self::Positions { values, shape }
+    }
+}
+
+/// A mask of one dimension.
+impl From<Vec<bool>> for IndexItem {
+    fn from(values: Vec<bool>) -> Self {
+        let shape = vec![values.len()];
+        Self::Mask { values, shape }
+    }
+}

@@ -1,0 +1,183 @@
+use super::*;
+use crate::reference::Entry;
+use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
+
+/// NumPy's `x[…]` with arrays. The argument `index` is a list of entries: a number, `null` for a new axis, `"..."`,
+/// `{"range": [begin, end, stride]}`, or an array as a list of lists of numbers or of truth values.
+#[derive(Clone, Debug)]
+pub struct ArrayIndex<'a> {
+    /// The array.
+    pub params: Params<'a>,
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// Whether all combinations are selected.
+    pub outer: bool,
+}
+
+impl<'a> Op<'a> for ArrayIndex<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let list = case.args.get("index").and_then(Value::as_array);
+        let entries = list.and_then(|list| list.iter().map(entry).collect());
+        Ok(Self {
+            params: Params::of(case)?,
+            entries: entries.ok_or_else(|| case.bad("`index` is not a list of entries"))?,
+            outer: case.args.contains_key("outer"),
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        let (values, shape) = (&params.data, &params.shape);
+        reference::array_index(values, shape, &self.entries, self.outer).map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let items: Vec<_> = self.entries.iter().map(item).collect();
+        let spec = IndexSpec::new(items);
+        let text = spec.to_string();
+        let read: IndexSpec = text.parse()?;
+        // A list without entries is read as one of positions, of one dimension.
+        assert!(read == spec || text.contains("[]"), "{text}");
+        let spec = if self.outer { spec.outer() } else { spec };
+        Ok(self.params.on(run)?.index(&spec)?.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let sizes = random_view(rng, &source, &mut args);
+        let outer = rng.u8(..3) == 0;
+        let common = [rng.usize(1..4), rng.usize(..4)];
+        let mut entries = Vec::new();
+        let mut axis = 0;
+        let mut ellipses = 0;
+        while axis < sizes.len() {
+            let size = sizes[axis] as i64;
+            let position = |rng: &mut Rng| match rng.u8(..200) {
+                0 => size,
+                1 => -size - 1,
+                _ if size == 0 => 0,
+                _ => rng.i64(-size..size),
+            };
+            match rng.u8(..12) {
+                0 => entries.push(Value::Null),
+                1 if ellipses == 0 || rng.u8(..20) == 0 => {
+                    entries.push("...".into());
+                    ellipses += 1;
+                    axis += rng.usize(..=sizes.len() - axis);
+                }
+                2 => {
+                    entries.push(position(rng).into());
+                    axis += 1;
+                }
+                3 | 4 => {
+                    let rank = if outer {
+                        1
+                    } else {
+                        rng.usize(1..=sizes.len() - axis)
+                    };
+                    let mut shape = sizes[axis..axis + rank].to_vec();
+                    if rng.u8(..30) == 0 {
+                        shape[0] += 1;
+                    }
+                    entries.push(nested(&shape, &mut || rng.bool().into()));
+                    axis += rank;
+                }
+                5..8 => {
+                    let mut bound = || match rng.u8(..3) {
+                        0 => Value::Null,
+                        _ => rng.i64(-size - 1..=size + 1).into(),
+                    };
+                    let (begin, end) = (bound(), bound());
+                    let stride = [1, 1, 1, 2, 3, -1, -2][rng.usize(..7)];
+                    entries.push(json!({ "range": [begin, end, stride] }));
+                    axis += 1;
+                }
+                _ => {
+                    let shape = match rng.u8(..4) {
+                        _ if outer => vec![rng.usize(..5)],
+                        0 => common.to_vec(),
+                        1 => vec![common[0], 1],
+                        _ => vec![common[1]],
+                    };
+                    entries.push(nested(&shape, &mut || position(rng).into()));
+                    axis += 1;
+                }
+            }
+        }
+        if rng.u8(..40) == 0 {
+            entries.push(json!([0]));
+        }
+        args.insert("index".into(), entries.into());
+        if outer {
+            args.insert("outer".into(), "yes".into());
+        }
+        Case::new(operation, [("params", tensor(rng, &source))], args)
+    }
+}
+
+fn nested(shape: &[usize], value: &mut impl FnMut() -> Value) -> Value {
+    match shape.split_first() {
+        None => value(),
+        Some((&size, inner)) => (0..size).map(|_| nested(inner, value)).collect(),
+    }
+}
+
+fn entry(value: &Value) -> Option<Entry> {
+    Some(match value {
+        Value::Null => Entry::NewAxis,
+        Value::Number(number) => Entry::Index(number.as_i64()?),
+        Value::String(text) => (text == "...").then_some(Entry::Ellipsis)?,
+        Value::Object(range) => {
+            let bounds = range.get("range")?.as_array()?;
+            let bound = |number: usize| bounds.get(number).and_then(Value::as_i64);
+            Entry::Range(bound(0), bound(1), bound(2)?)
+        }
+        Value::Bool(_) | Value::Array(_) => {
+            let (mut shape, mut inner) = (Vec::new(), value);
+            while let Some(list) = inner.as_array() {
+                shape.push(list.len());
+                inner = list.first().unwrap_or(&Value::Null);
+            }
+            let mut flat = vec![value];
+            for _ in &shape {
+                flat = flat
+                    .into_iter()
+                    .filter_map(Value::as_array)
+                    .flatten()
+                    .collect();
+            }
+            match inner {
+                Value::Bool(_) => {
+                    let truths = flat.into_iter().map(Value::as_bool);
+                    Entry::Mask(truths.collect::<Option<_>>()?, shape)
+                }
+                _ => {
+                    let positions = flat.into_iter().map(Value::as_i64);
+                    Entry::Positions(positions.collect::<Option<_>>()?, shape)
+                }
+            }
+        }
+    })
+}
+
+fn item(entry: &Entry) -> IndexItem {
+    match entry {
+        Entry::Index(index) => IndexItem::Slice((*index).into()),
+        Entry::Range(begin, end, stride) => IndexItem::Slice(SliceItem::Range {
+            begin: *begin,
+            end: *end,
+            stride: *stride,
+        }),
+        Entry::Ellipsis => IndexItem::Slice(SliceItem::Ellipsis),
+        Entry::NewAxis => IndexItem::Slice(SliceItem::NewAxis),
+        Entry::Positions(values, shape) => IndexItem::Positions {
+            values: values.clone(),
+            shape: shape.clone(),
+        },
+        Entry::Mask(values, shape) => IndexItem::Mask {
+            values: values.clone(),
+            shape: shape.clone(),
+        },
+    }
+}

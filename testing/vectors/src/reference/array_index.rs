@@ -1,0 +1,333 @@
+//! `array_index`: NumPy's `x[…]` with arrays, and the outer form of it.
+
+use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+
+/// One entry of the brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A single position.
+    Index(i64),
+    /// `begin:end:stride`.
+    Range(Option<i64>, Option<i64>, i64),
+    /// `...`.
+    Ellipsis,
+    /// `None`.
+    NewAxis,
+    /// An array of positions, and its shape.
+    Positions(Vec<i64>, Vec<usize>),
+    /// A mask, and its shape.
+    Mask(Vec<bool>, Vec<usize>),
+}
+
+/// What a dimension of the array is read at.
+enum Read {
+    /// At the digit of this dimension of the result, looked up in a list.
+    List(usize, Vec<usize>),
+    /// At a single position.
+    Single(usize),
+    /// At the array with this number, at the digits of the arrays.
+    Array(usize),
+}
+
+/// A dimension of the result.
+enum Made {
+    /// Of so many positions.
+    Own(usize),
+    /// Here stand the dimensions of the arrays, if they stand where the first of them does.
+    Arrays,
+}
+
+/// The shape and the values of `x[…]`. If it is `outer`, each array is taken on its own, so that all combinations are
+/// selected.
+///
+/// ```
+/// use wgslice_vectors::reference::{Entry, array_index};
+///
+/// let entries = [Entry::Index(1), Entry::Positions(vec![2, 0], vec![2])];
+/// let letters = ["a", "b", "c", "d", "e", "f"];
+/// assert_eq!(array_index(&letters, &[2, 3], &entries, false)?, (vec![2], vec!["f", "d"]));
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `outer_rank`, `multiple_ellipses`, `scalar_input`, `too_many_specs`, `stride_zero`,
+/// `shrink_out_of_range`, `position`, `mask_shape`, `array_shapes` or `too_large`.
+pub fn array_index<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    entries: &[Entry],
+    outer: bool,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    let entries = full(entries, shape, outer)?;
+    let is_array = |entry: &Entry| matches!(entry, Entry::Positions(..) | Entry::Mask(..));
+    let together = entries.iter().any(is_array) && !outer;
+    check_slices(&entries, shape, together)?;
+    let (mut reads, mut made) = (Vec::new(), Vec::new());
+    let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
+    // The numbers of the entries that are arrays.
+    let mut numbers: Vec<usize> = Vec::new();
+    let mut meet = |number: usize, made: &mut Vec<Made>| {
+        if numbers.is_empty() {
+            made.push(Made::Arrays);
+        }
+        numbers.push(number);
+    };
+    for (number, entry) in entries.iter().enumerate() {
+        let size = shape.get(reads.len()).copied().unwrap_or(0);
+        match entry {
+            Entry::NewAxis => made.push(Made::Own(1)),
+            Entry::Ellipsis => {}
+            Entry::Range(begin, end, stride) => {
+                let list = positions(size, *begin, *end, *stride);
+                let dim = made.len();
+                made.push(Made::Own(list.len()));
+                reads.push(Read::List(dim, list));
+            }
+            Entry::Index(index) => {
+                let position = inside(*index, size)?;
+                if together {
+                    meet(number, &mut made);
+                    arrays.push((vec![*index], Vec::new()));
+                    reads.push(Read::Array(arrays.len() - 1));
+                } else {
+                    reads.push(Read::Single(position));
+                }
+            }
+            Entry::Positions(list, sizes) if together => {
+                meet(number, &mut made);
+                arrays.push((list.clone(), sizes.clone()));
+                reads.push(Read::Array(arrays.len() - 1));
+            }
+            Entry::Positions(list, _) => {
+                let dim = made.len();
+                made.push(Made::Own(list.len()));
+                reads.push(Read::List(dim, Vec::new()));
+                arrays.push((list.clone(), vec![reads.len() - 1, size]));
+            }
+            Entry::Mask(mask, sizes) => {
+                let found = shape.iter().skip(reads.len()).take(sizes.len());
+                if !found.eq(sizes) {
+                    let sizes = show(sizes);
+                    return fail(
+                        "mask_shape",
+                        format!("the mask of shape {sizes} does not fit"),
+                    );
+                }
+                let ones: Vec<Vec<usize>> = coordinates(sizes)
+                    .zip(mask)
+                    .filter_map(|(place, &truth)| truth.then_some(place))
+                    .collect();
+                if together {
+                    meet(number, &mut made);
+                    for axis in 0..sizes.len() {
+                        let list = ones.iter().map(|place| place[axis] as i64).collect();
+                        arrays.push((list, vec![ones.len()]));
+                        reads.push(Read::Array(arrays.len() - 1));
+                    }
+                    if sizes.is_empty() {
+                        arrays.push((vec![0; ones.len()], vec![ones.len()]));
+                    }
+                } else {
+                    let dim = made.len();
+                    made.push(Made::Own(ones.len()));
+                    reads.push(Read::List(dim, ones.iter().map(|place| place[0]).collect()));
+                }
+            }
+        }
+    }
+    if !together {
+        // The lists of an outer expression are looked at last.
+        for (list, place) in arrays.drain(..) {
+            let found = list.iter().map(|&position| inside(position, place[1]));
+            let found: Vec<usize> = found.collect::<Result<_, _>>()?;
+            if let Read::List(_, empty) = &mut reads[place[0]] {
+                *empty = found;
+            }
+        }
+    }
+    let mut common: Vec<usize> = Vec::new();
+    for (_, sizes) in &arrays {
+        common = broadcast(&common, sizes)?;
+    }
+    let adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    // Where the dimensions of the arrays stand in the result, and where those of `made` do.
+    let first = made.iter().position(|made| matches!(made, Made::Arrays));
+    let first = first.filter(|_| adjacent).unwrap_or(0);
+    let own: Vec<(usize, usize)> = made
+        .iter()
+        .enumerate()
+        .filter_map(|(dim, made)| match made {
+            Made::Own(size) => Some((dim, *size)),
+            Made::Arrays => None,
+        })
+        .collect();
+    let mut sizes: Vec<usize> = own.iter().map(|&(_, size)| size).collect();
+    sizes.splice(first..first, common.iter().copied());
+    let mut result = room(&sizes)?;
+    for element in coordinates(&sizes) {
+        let digits = &element[first..first + common.len()];
+        let digit_of = |dim: usize| {
+            let number = own.iter().position(|&(found, _)| found == dim);
+            let number = number.expect("a list belongs to a dimension of its own");
+            let skipped = if number < first { 0 } else { common.len() };
+            element[number + skipped]
+        };
+        let mut place = Vec::new();
+        for (axis, read) in reads.iter().enumerate() {
+            place.push(match read {
+                Read::Single(position) => *position,
+                Read::List(dim, list) => list[digit_of(*dim)],
+                Read::Array(number) => {
+                    let (list, sizes) = &arrays[*number];
+                    let own = &digits[common.len() - sizes.len()..];
+                    let own: Vec<usize> = own
+                        .iter()
+                        .zip(sizes)
+                        .map(|(&digit, &size)| if size == 1 { 0 } else { digit })
+                        .collect();
+                    inside(*at(list, sizes, &own), shape[axis])?
+                }
+            });
+        }
+        result.push(at(values, shape, &place).clone());
+    }
+    // Positions of a result without elements are read, too, unless no arrays walk.
+    if result.is_empty() && !common.contains(&0) {
+        for (axis, read) in reads.iter().enumerate() {
+            if let Read::Array(number) = read {
+                let mut list = arrays[*number].0.iter();
+                list.try_for_each(|&position| inside(position, shape[axis]).map(drop))?;
+            }
+        }
+    }
+    Ok((sizes, result))
+}
+
+/// The entries with a whole range for each dimension that an ellipsis stands for or that is not named.
+fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, ReferenceError> {
+    for entry in entries {
+        if let (Entry::Positions(_, sizes) | Entry::Mask(_, sizes), true) = (entry, outer)
+            && sizes.len() != 1
+        {
+            return fail(
+                "outer_rank",
+                "an array of an outer expression has one dimension",
+            );
+        }
+    }
+    let ellipses = entries.iter().filter(|entry| **entry == Entry::Ellipsis);
+    if ellipses.count() > 1 {
+        return fail(
+            "multiple_ellipses",
+            "Multiple ellipses in slice spec not allowed",
+        );
+    }
+    let taken: usize = entries
+        .iter()
+        .map(|entry| match entry {
+            Entry::Index(_) | Entry::Range(..) | Entry::Positions(..) => 1,
+            Entry::Ellipsis | Entry::NewAxis => 0,
+            Entry::Mask(_, sizes) => sizes.len(),
+        })
+        .sum();
+    let Some(left) = shape.len().checked_sub(taken) else {
+        let kind = if shape.is_empty() {
+            "scalar_input"
+        } else {
+            "too_many_specs"
+        };
+        return fail(kind, "too many indices for array");
+    };
+    let whole = std::iter::repeat_n(Entry::Range(None, None, 1), left);
+    let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
+    let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
+    // The ellipsis stays, since it stands between arrays even if it stands for no dimension.
+    let ellipsis = after.first().cloned();
+    let rest = after.iter().skip(1).cloned();
+    Ok(before
+        .iter()
+        .cloned()
+        .chain(ellipsis)
+        .chain(whole)
+        .chain(rest)
+        .collect())
+}
+
+/// Strides of 0, and single positions outside, are errors before all else that arrays may be.
+fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<(), ReferenceError> {
+    let mut axis = 0;
+    for entry in entries {
+        match entry {
+            Entry::Range(_, _, 0) => return fail("stride_zero", "slice step cannot be zero"),
+            Entry::Index(index) if !together && inside(*index, shape[axis]).is_err() => {
+                return fail(
+                    "shrink_out_of_range",
+                    format!("index {index} is out of bounds"),
+                );
+            }
+            _ => {}
+        }
+        axis += match entry {
+            Entry::Ellipsis | Entry::NewAxis => 0,
+            Entry::Mask(_, sizes) => sizes.len(),
+            _ => 1,
+        };
+    }
+    Ok(())
+}
+
+fn inside(position: i64, size: usize) -> Result<usize, ReferenceError> {
+    let size = size as i128;
+    let from_begin = i128::from(position) + if position < 0 { size } else { 0 };
+    match usize::try_from(from_begin) {
+        Ok(found) if from_begin < size => Ok(found),
+        _ => fail("position", format!("index {position} is out of bounds")),
+    }
+}
+
+/// The positions that Python's `range(*slice(begin, end, stride).indices(size))` has.
+fn positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> Vec<usize> {
+    let size = size as i128;
+    let (low, high) = if stride > 0 {
+        (0, size)
+    } else {
+        (-1, size - 1)
+    };
+    let bound = |bound: Option<i64>, default: i128| match bound {
+        None => default,
+        Some(bound) if bound < 0 => (i128::from(bound) + size).max(low),
+        Some(bound) => i128::from(bound).min(high),
+    };
+    let (mut position, end) = match stride > 0 {
+        true => (bound(begin, low), bound(end, high)),
+        false => (bound(begin, high), bound(end, low)),
+    };
+    let mut list = Vec::new();
+    while (stride > 0 && position < end) || (stride < 0 && position > end) {
+        list.push(usize::try_from(position).expect("a position inside"));
+        position += i128::from(stride);
+    }
+    list
+}
+
+fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {
+    let (longer, shorter) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut joined = longer.to_vec();
+    let skipped = longer.len() - shorter.len();
+    for (size, &other) in joined[skipped..].iter_mut().zip(shorter) {
+        match (*size, other) {
+            (1, _) => *size = other,
+            (_, 1) => {}
+            (size, other) if size == other => {}
+            _ => {
+                return fail(
+                    "array_shapes",
+                    format!("{} and {} do not fit", show(a), show(b)),
+                );
+            }
+        }
+    }
+    Ok(joined)
+}

@@ -1,0 +1,212 @@
+//! Edges of index expressions with arrays. Golden vectors from NumPy and random cases compare them on every device with
+//! the reference.
+
+use crate::harness::kind;
+use wgslice::{
+    Backend, DType, View,
+    spec::{IndexItem, IndexSpec},
+};
+
+fn parse(text: &str) -> IndexSpec {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn arrays_as_text() {
+    let positions = |values: &[i64], shape: &[usize]| IndexItem::Positions {
+        values: values.to_vec(),
+        shape: shape.to_vec(),
+    };
+    let mask = |values: &[bool], shape: &[usize]| IndexItem::Mask {
+        values: values.to_vec(),
+        shape: shape.to_vec(),
+    };
+    for (text, item) in [
+        ("[0, -2]", positions(&[0, -2], &[2])),
+        ("[[0],[1_000],]", positions(&[0, 1000], &[2, 1])),
+        ("[]", positions(&[], &[0])),
+        ("[[], []]", positions(&[], &[2, 0])),
+        ("[True,False]", mask(&[true, false], &[2])),
+        ("True", mask(&[true], &[])),
+        ("[[[False]]]", mask(&[false], &[1, 1, 1])),
+    ] {
+        assert_eq!(parse(text).items(), [item], "{text}");
+    }
+    let text = "1, [[0, 2], [1, 1]], ..., None, ::-1, [True, False]";
+    assert_eq!(parse(text).to_string(), text);
+}
+
+#[test]
+fn texts_that_are_no_expression() {
+    let deep = "[".repeat(100_000);
+    for (text, position, problem) in [
+        ("[0, True]", 0, "a list of positions and truth values"),
+        ("0, [[0], 1]", 3, "the entries of this list differ in shape"),
+        ("[0, 1", 0, "this bracket is not closed"),
+        ("[0, 1]]", 6, "a bracket that was not opened"),
+        ("[0 1]", 3, "expected a comma"),
+        ("[0, :]", 4, "expected a position, True or False, found ':'"),
+        ("[1.5]", 1, "an index must be an integer"),
+        ("[None]", 5, "expected a position, True or False"),
+        (&deep, 64, "more than 64 lists within lists"),
+    ] {
+        let error = text.parse::<IndexSpec>().unwrap_err().to_string();
+        assert!(
+            error.contains(problem),
+            "{}: {error}",
+            &text[..text.len().min(20)]
+        );
+        let wgslice::Error::Parse(parse) = text.parse::<IndexSpec>().unwrap_err() else {
+            panic!("{error}");
+        };
+        assert_eq!(parse.position(), position, "{error}");
+    }
+}
+
+/// Each error names the entry and the rule.
+#[test]
+fn arrays_that_do_not_fit() {
+    for (shape, text, outer, tag, says) in [
+        (
+            &[2, 3][..],
+            "[0], [3]",
+            false,
+            "position",
+            "entry 1 has position 3, but dimension 1",
+        ),
+        (
+            &[2, 3],
+            "-3, [0]",
+            false,
+            "position",
+            "positions are -2 to 1",
+        ),
+        (
+            &[2, 3],
+            "[0, 1], [0, 1, 2]",
+            false,
+            "array_shapes",
+            "entry 1 selects positions of shape [3]",
+        ),
+        (
+            &[2, 3],
+            "..., [True]",
+            false,
+            "mask_shape",
+            "the dimensions from 1 on have sizes [3]",
+        ),
+        (
+            &[2, 3],
+            "[[True, True]]",
+            false,
+            "mask_shape",
+            "shape [1,2]",
+        ),
+        (
+            &[2, 3],
+            "[[0]], :",
+            true,
+            "outer_rank",
+            "entry 0 has 2 dimensions",
+        ),
+        (
+            &[2, 3],
+            "True, :",
+            true,
+            "outer_rank",
+            "entry 0 has 0 dimensions",
+        ),
+        (&[2, 3], "[0], 0, 0", false, "too_many_specs", ""),
+        (&[2, 3], "..., [0], ...", false, "multiple_ellipses", ""),
+        (&[], "[0]", false, "scalar_input", ""),
+        (&[2, 3], "[0], ::0", false, "stride_zero", ""),
+        (&[2, 3], "[0], 9", true, "shrink_out_of_range", ""),
+    ] {
+        let spec = parse(text);
+        let spec = if outer { spec.outer() } else { spec };
+        let error = View::new(shape)
+            .unwrap()
+            .index(&spec, DType::U8)
+            .unwrap_err();
+        assert_eq!(kind(&error), tag, "{text}");
+        assert!(error.to_string().contains(says), "{text}: {error}");
+    }
+    let short = IndexItem::Positions {
+        values: vec![0],
+        shape: vec![usize::MAX, 2],
+    };
+    let wrong = IndexItem::Mask {
+        values: vec![true],
+        shape: vec![2],
+    };
+    for (item, says) in [
+        (short, "too"),
+        (wrong, "has 1 values, which do not fill its shape [2]"),
+    ] {
+        let spec = IndexSpec::new([item]);
+        let error = View::new(&[2])
+            .unwrap()
+            .index(&spec, DType::U8)
+            .unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+/// Two arrays of 2^20 positions each select 2^40 pairs together, which no tuples can hold here, but outer only the few
+/// columns that there are.
+#[test]
+fn the_product_of_outer_arrays_exists_nowhere() {
+    let many: Vec<i64> = vec![0; 1 << 20];
+    let x = View::new(&[1, 1]).unwrap();
+    let spec = IndexSpec::new([IndexItem::from(many.clone()), vec![0; 3].into()]).outer();
+    let steps = x.index(&spec, DType::U8).unwrap();
+    let shapes: Vec<_> = steps
+        .iter()
+        .map(|(plan, _)| plan.shape().to_vec())
+        .collect();
+    assert_eq!(shapes, [vec![1, 3], vec![1 << 20, 3]]);
+    let column = IndexItem::Positions {
+        values: many.clone(),
+        shape: vec![1 << 20, 1],
+    };
+    let pairs = IndexSpec::new([column, IndexItem::from(vec![0; 1 << 24])]);
+    let error = x.index(&pairs, DType::U8).unwrap_err();
+    assert!(
+        matches!(error, wgslice::Error::OutOfHostMemory { .. }),
+        "{error}"
+    );
+}
+
+/// A slice without arrays is no gather, and a view is not copied before it is gathered from.
+#[test]
+fn plans_are_as_few_as_may_be() {
+    let x = View::new(&[4, 5, 6]).unwrap();
+    let steps = |text: &str, outer: bool| {
+        let spec = parse(text);
+        let spec = if outer { spec.outer() } else { spec };
+        let steps = x.index(&spec, DType::F32).unwrap();
+        let names = steps
+            .iter()
+            .map(|(plan, tuples)| (plan.to_string(), tuples.len()));
+        names
+            .map(|(plan, tuples)| (plan.split(' ').next().unwrap().to_owned(), tuples))
+            .collect::<Vec<_>>()
+    };
+    let is = |name: &str, tuples| (name.to_owned(), tuples);
+    assert_eq!(steps("1, ::-1", false), [is("strided_slice", 0)]);
+    assert_eq!(steps("1, ::-1, [0, 1]", false), [is("array_index", 4)]);
+    assert_eq!(steps("1, ::-1, [0, 1]", true), [is("gather", 2)]);
+    assert_eq!(
+        steps("[0, 1, 2, 3], :, [0]", true),
+        [is("gather", 1), is("gather", 4)]
+    );
+    let backend = Backend::cpu();
+    let x: Vec<u16> = (0..120).collect();
+    let made = backend
+        .index((&x, &[4, 5, 6]), &parse("::-1, 4, [0, 5]"))
+        .unwrap();
+    assert_eq!(
+        (&made.shape[..], &made.data[..3]),
+        (&[4, 2][..], &[114, 119, 84][..])
+    );
+}
