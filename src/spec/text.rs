@@ -27,7 +27,7 @@ impl FromStr for SliceSpec {
     fn from_str(text: &str) -> Result<Self, Error> {
         read(text, |parser| {
             let bracket = parser.bracket();
-            parser.items(bracket, Parser::item).map(SliceSpec::new)
+            parser.items(bracket, Parser::item).map(Self::new)
         })
     }
 }

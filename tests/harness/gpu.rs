@@ -275,7 +275,7 @@ fn run_with(
     let mut source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
     let mut tuples = indices.map(|indices| index_buffer(gpu, plan, indices));
     let mut dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
-    if (plan.source_bytes() + plan.result_bytes()) % 3 == 0 {
+    if (plan.source_bytes() + plan.result_bytes()).is_multiple_of(3) {
         Guarded::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
     }
     let indices = indices.zip(tuples.as_ref());
