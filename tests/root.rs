@@ -1,8 +1,8 @@
 //! All integration tests except the soak, growth and large tests are one binary, so that wgpu is linked once and
 //! devices are opened once.
 
-#[cfg(feature = "gpu")]
 mod array_index;
+#[cfg(feature = "gpu")]
 mod browser;
 mod concat;
 #[cfg(all(feature = "gpu", feature = "half"))]
