@@ -1,37 +1,73 @@
-//! Any text is read as a slice or refused. A slice that is read prints as text that reads as the same slice. The
-//! position of an error lies in the text.
+//! Any text is read as a slice, and as an index expression with arrays, or refused. What is read prints as text that reads
+//! as the same. The position of an error lies in the text.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wgslice::{Error, SliceSpec, spec::TfStridedSlice};
+use wgslice::{
+    DType, Error, SliceSpec, View,
+    spec::{IndexSpec, TfStridedSlice},
+};
 
-fuzz_target!(|text: &str| match text.parse::<SliceSpec>() {
-    Ok(spec) => {
-        let printed = spec.to_string();
+fuzz_target!(|text: &str| {
+    match text.parse::<SliceSpec>() {
+        Ok(spec) => slice(&spec),
+        Err(error) => refused(text, error),
+    }
+    match text.parse::<IndexSpec>() {
+        Ok(spec) => index(spec),
+        Err(error) => refused(text, error),
+    }
+});
+
+fn slice(spec: &SliceSpec) {
+    let printed = spec.to_string();
+    assert_eq!(
+        printed.parse::<SliceSpec>().as_ref(),
+        Ok(spec),
+        "{printed:?}"
+    );
+    if let Ok(encoded) = TfStridedSlice::try_from(spec) {
         assert_eq!(
-            printed.parse::<SliceSpec>().as_ref(),
-            Ok(&spec),
+            SliceSpec::try_from(&encoded).as_ref(),
+            Ok(spec),
             "{printed:?}"
         );
-        if let Ok(encoded) = TfStridedSlice::try_from(&spec) {
-            assert_eq!(
-                SliceSpec::try_from(&encoded).as_ref(),
-                Ok(&spec),
-                "{printed:?}"
-            );
+    }
+    for shape in [&[][..], &[5], &[3, 1, 0, 4], &[usize::MAX >> 1], &[2; 9]] {
+        if let Ok(view) = spec.view(shape) {
+            let elements: usize = view.shape().iter().product();
+            assert_eq!(view.len(), elements, "{printed:?} of {shape:?}");
         }
-        for shape in [&[][..], &[5], &[3, 1, 0, 4], &[usize::MAX >> 1], &[2; 9]] {
-            if let Ok(view) = spec.view(shape) {
-                let elements: usize = view.shape().iter().product();
-                assert_eq!(view.len(), elements, "{printed:?} of {shape:?}");
+    }
+}
+
+fn index(spec: IndexSpec) {
+    let printed = spec.to_string();
+    let again = printed.parse::<IndexSpec>();
+    // A list without entries may lose dimensions.
+    assert!(
+        again.as_ref() == Ok(&spec) || printed.contains("[]"),
+        "{printed:?}"
+    );
+    let outer = spec.clone().outer();
+    for shape in [&[][..], &[5], &[3, 1, 0, 4], &[2; 9]] {
+        let x = View::new(shape).expect("a small shape");
+        for spec in [&spec, &outer] {
+            for (plan, tuples) in x.index(spec, DType::U8).unwrap_or_default() {
+                assert!(!plan.to_string().is_empty());
+                let rows = plan.shape().iter().product::<usize>();
+                assert!(rows == 0 || tuples.len() <= rows.saturating_mul(9));
             }
         }
     }
-    Err(Error::Parse(error)) => {
-        assert!(error.position() <= text.len(), "{error}");
-        let message = error.to_string();
-        assert!(message.len() < 2000, "{} bytes of error", message.len());
-    }
-    Err(other) => panic!("{other}"),
-});
+}
+
+fn refused(text: &str, error: Error) {
+    let Error::Parse(error) = error else {
+        panic!("{error}")
+    };
+    assert!(error.position() <= text.len(), "{error}");
+    let message = error.to_string();
+    assert!(message.len() < 2000, "{} bytes of error", message.len());
+}
