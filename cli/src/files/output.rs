@@ -1,13 +1,14 @@
 //! Output files appear whole or not at all.
 //!
 //! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. If the
-//! path is a symbolic link, its target is replaced. Only regular files are replaced.
+//! path is a symbolic link, its target is replaced. Only regular files are replaced, and only those that this user may
+//! write to. The new file has the mode of the old one and, where the system permits, its owner and group.
 //!
 //! The temporary file is removed after an error. It is also removed when the command is interrupted, because its name
 //! is on a list for the signal handler. Only a process that is killed outright leaves its temporary file behind.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io,
     path::{Path, PathBuf},
     process,
@@ -65,6 +66,40 @@ fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
     }
 }
 
+/// Returns the file at `path`, if there is one. Refuses a file that this user may not write to, although its folder
+/// would allow to replace it.
+fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
+    match File::options().write(true).open(path) {
+        Ok(file) => Ok(Some(file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives a new file the mode of the file that it replaces and, where the system permits, its owner and group.
+#[cfg(unix)]
+fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let mut mode = replaced.mode() & 0o7777;
+    // Only a privileged user may give a file away, but every user may give it to a group of theirs.
+    let owned = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
+    if !owned && fchown(file, None, Some(replaced.gid())).is_err() {
+        // Another group than before gets no more than everyone else.
+        mode = (mode & 0o707) | ((mode >> 3) & mode & 0o007) << 3;
+    }
+    if !owned {
+        // The set-user-ID bits would lend another user's rights than before.
+        mode &= 0o777;
+    }
+    // After the change of the owner, which clears bits of the mode.
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
+    file.set_permissions(replaced.permissions())
+}
+
 /// Follows symbolic links, beginning with `path`, to a path that is not a link.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     /// The most links that are followed one after the other: as many as Linux follows.
@@ -87,6 +122,8 @@ pub(super) struct Output {
     file: NamedTempFile,
     listed: Listed,
     path: PathBuf,
+    /// The file that is replaced, if there is one.
+    replaced: Option<Metadata>,
 }
 
 impl Output {
@@ -96,6 +133,7 @@ impl Output {
     /// points to is replaced.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
         let path = replaceable(path)?;
+        let replaced = existing(&path)?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -104,10 +142,11 @@ impl Output {
         builder.prefix(".wgslice-");
         #[cfg(unix)]
         {
-            // New files have this mode, less what the umask forbids. Temporary files would have 0600 by default, which
-            // is private.
+            // New files have mode 0666, less what the umask forbids. What replaces a file may be as private as that file,
+            // and is, until it is complete.
             use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+            builder.permissions(fs::Permissions::from_mode(mode));
         }
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder).map_err(|error| {
@@ -122,6 +161,7 @@ impl Output {
             listed: Listed(file.path().to_owned()),
             file,
             path,
+            replaced,
         })
     }
 
@@ -132,6 +172,9 @@ impl Output {
 
     /// Renames the complete file to its final path.
     pub(super) fn finish(self) -> Result<(), Problem> {
+        if let Some(replaced) = &self.replaced {
+            keep_access(self.file.as_file(), replaced)?;
+        }
         self.file.persist(&self.path).map_err(|error| error.error)?;
         drop(self.listed);
         Ok(())

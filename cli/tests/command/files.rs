@@ -49,6 +49,44 @@ fn links_are_read_as_what_they_lead_to() {
     assert_eq!(folder.names(), before);
 }
 
+/// As a user without privileges, if the test may become one: whoever may not write to a file does not replace it either,
+/// and a file that cannot be given back to its group is not opened to another group.
+#[test]
+fn what_this_user_may_not_write_is_kept() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[4]);
+    let [locked, shared] = ["locked.npy", "shared.npy"].map(|name| folder.write(name, "before"));
+    let set = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    set(&locked, 0o444).expect("the mode");
+    set(&shared, 0o664).expect("the mode");
+    set(&folder.path("."), 0o777).expect("the mode");
+    let privileged = chown(&shared, Some(65534), Some(4321)).is_ok();
+    let run = |args: &[&str]| -> Ran {
+        let mut command = match privileged {
+            true => Command::new("setpriv"),
+            false => command(&[]),
+        };
+        if privileged {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+            command.arg(env!("CARGO_BIN_EXE_wgslice"));
+        }
+        command.args(args).output().expect("it starts").into()
+    };
+    if run(&["slice", &input, "0", "--explain"]).code != Some(0) {
+        eprintln!("other users may not read the folder of the tests: nothing is tested");
+        return;
+    }
+    let slice = |output| run(&["slice", &input, "::-1", "-o", output, "--device", "cpu"]);
+    let ran = slice(&locked);
+    names_it(&ran, &["cannot write", "locked.npy", "Permission denied"]);
+    assert_eq!(fs::read(&locked).expect("the file"), b"before");
+    slice(&shared).ok();
+    let mode = fs::metadata(&shared).expect("the file").mode() & 0o7777;
+    assert_eq!(mode, if privileged { 0o644 } else { 0o664 }, "{mode:o}");
+    assert_eq!(folder.names(), ["in.npy", "locked.npy", "shared.npy"]);
+}
+
 /// The test mounts a file system of 64 KiB. It is skipped if the kernel does not allow this.
 #[test]
 fn a_full_disk_is_an_error_and_keeps_the_old_output() {

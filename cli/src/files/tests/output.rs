@@ -5,7 +5,7 @@ use wgslice::DType;
 
 use super::{assert_says, data, read_at};
 use crate::files::bytes::{Bytes, MAP_FROM};
-use crate::files::{Writer, write};
+use crate::files::{Document, Writer, write};
 
 #[test]
 fn a_failed_write_leaves_everything_as_it_was() {
@@ -111,6 +111,57 @@ fn permissions_are_those_of_any_new_file() {
     write(&ours, DType::U8, &[1], &[1]).unwrap();
     fs::write(&plain, "").unwrap();
     assert_eq!(mode(&ours), mode(&plain));
+}
+
+/// Every way to write: arrays of each format, texts, in place, and through a link.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let array = |path: &Path| write(path, DType::U8, &[1, 1], &[1]).unwrap();
+    let text = |path: &Path| Document::create(path).unwrap().finish("text").unwrap();
+    symlink("target.npy", at("link.npy")).unwrap();
+    for mode in [0o600, 0o640, 0o666, 0o700] {
+        for (name, target, write) in [
+            ("x.npy", "x.npy", &array as &dyn Fn(&Path)),
+            ("x.png", "x.png", &array),
+            ("link.npy", "target.npy", &array),
+            ("x.json", "x.json", &text),
+        ] {
+            let (path, target) = (at(name), at(target));
+            fs::write(&target, "before").unwrap();
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode)).unwrap();
+            // Only a privileged user may give a file away.
+            let given = chown(&target, Some(1234), Some(4321)).is_ok();
+            write(&path);
+            let after = fs::metadata(&target).unwrap();
+            assert_eq!(after.mode() & 0o7777, mode, "{name}");
+            assert!(
+                !given || (after.uid(), after.gid()) == (1234, 4321),
+                "{name}"
+            );
+            assert_ne!(fs::read(&target).unwrap(), b"before", "{name}");
+        }
+    }
+}
+
+/// While it is written, too, a file is not less private than the one that it will replace.
+#[cfg(unix)]
+#[test]
+fn a_private_file_is_private_before_it_is_complete() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    fs::write(&path, "before").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let _writer = Writer::create(&path, DType::U8, &[1]).unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{:?}", entry.path());
+    }
 }
 
 /// On Unix the map keeps the old file. Elsewhere the system may refuse to replace a mapped file.
