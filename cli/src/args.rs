@@ -51,6 +51,12 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Also say which device does the work and why, and the time of each stage
+    #[arg(short, long, global = true, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) verbose: bool,
+    /// Say nothing but errors, and what was asked for
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,7 +86,7 @@ pub(crate) struct To {
     /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
     output: Option<PathBuf>,
-    /// Describe the work without doing it
+    /// Describe the work without doing it; with -v in the words of the library
     #[arg(long)]
     pub(crate) explain: bool,
 }

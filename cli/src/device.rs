@@ -134,7 +134,7 @@ mod with_gpu {
             match pollster::block_on(Gpu::from_adapter(&candidate.adapter)) {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
-                    print::line_to_stderr(format_args!("note: not used: {candidate}: {error}"));
+                    print::aside(format_args!("note: not used: {candidate}: {error}"));
                     refused = Some(Failure::refused(candidate)(error));
                 }
             }

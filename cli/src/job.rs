@@ -9,7 +9,7 @@ use crate::{
     failure::{Failure, Stopped},
     files::{self, Array, Indices, Writer},
     print,
-    report::{Described, Run},
+    report::{Described, Explained, Run},
     times::{Stage, Times},
 };
 use std::process::ExitCode;
@@ -65,14 +65,8 @@ impl From<Assembly> for Todo {
 impl Todo {
     /// Opens the backend for the plan or, for an assembly, for the plan of its longest source.
     fn open(&self, global: &Global) -> Result<Backend, Failure> {
-        let plan = match self {
-            Self::Plan(plan) => Some(plan),
-            Self::Assembly(assembly) => {
-                let plans = assembly.pieces().map(|(_, plan)| plan);
-                plans.max_by_key(|plan| plan.source_bytes())
-            }
-        };
-        match plan {
+        let plans = self.plans().into_iter();
+        match plans.max_by_key(|plan| plan.source_bytes()) {
             Some(plan) => device::open_for(global, plan),
             None => Ok(device::cpu(global)),
         }
@@ -86,18 +80,10 @@ impl Todo {
         }
     }
 
-    fn explain(&self, backend: &Backend) -> String {
+    fn plans(&self) -> Vec<&Plan> {
         match self {
-            Self::Plan(plan) => backend.explain(plan),
-            Self::Assembly(assembly) => {
-                let piece =
-                    |(source, plan)| format!("of input {source}: {}", backend.explain(plan));
-                let pieces: Vec<String> = assembly.pieces().map(piece).collect();
-                match &pieces[..] {
-                    [] => "nothing to move".into(),
-                    pieces => pieces.join("\n"),
-                }
-            }
+            Self::Plan(plan) => vec![plan],
+            Self::Assembly(assembly) => assembly.pieces().map(|(_, plan)| plan).collect(),
         }
     }
 }
@@ -160,7 +146,9 @@ impl Job<'_> {
 
         let backend = plan.open(global)?;
         if self.to.explain {
-            print::line(plan.explain(&backend));
+            let (to, shape, plans) = (self.to.output(), plan.shape(), plan.plans());
+            Explained::new(inputs, read.bytes(), to, shape, &backend, &plans, dtype)
+                .print(global.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         // An output that cannot be written is refused before the work.
@@ -196,7 +184,7 @@ impl Job<'_> {
                 ..
             } = report;
             let (became, shape) = (self.bad, crate::report::shape(shape));
-            print::line_to_stderr(format_args!(
+            print::aside(format_args!(
                 "warning: {out_of_range} of {tuples} index tuples are out of range and {became}, \
                  the first at {first} of params {shape}"
             ));
@@ -281,6 +269,17 @@ struct Read {
 }
 
 impl Read {
+    /// The number of bytes of all inputs.
+    fn bytes(&self) -> usize {
+        let values = self.values.iter().map(|array| array.bytes().len());
+        let indices = match &self.indices {
+            Some(Indices::I32(tuples)) => size_of_val(&tuples[..]),
+            Some(Indices::I64(tuples)) => size_of_val(&tuples[..]),
+            None => 0,
+        };
+        values.sum::<usize>() + indices
+    }
+
     fn upload(self, backend: &Backend) -> Result<Tensors, Error> {
         let shape = &self.shapes.indices;
         let indices = match &self.indices {

@@ -15,6 +15,7 @@
 //! | `progress` | progress bars |
 //! | `failure` | errors and exit codes |
 //! | `print` | lines on standard output and standard error |
+//! | `units` | numbers for people |
 
 mod args;
 mod assemble;
@@ -34,6 +35,7 @@ mod scatter;
 mod slice;
 mod slice_update;
 mod times;
+mod units;
 mod verify;
 
 use args::{Args, Global};
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refused(&error),
     };
+    print::choose(global.quiet, global.verbose);
     files::watch_for_signals();
     let code = command.run(&global).unwrap_or_else(report);
     match print::all_written() {

@@ -6,8 +6,31 @@ use crate::failure::Failure;
 use std::{
     fmt,
     io::{self, ErrorKind, Write},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
+
+/// Whether nothing is said but errors and what was asked for.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Whether reasons and stages are said.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Takes the choice of the user: `--quiet` and `--verbose`.
+pub(crate) fn choose(quiet: bool, verbose: bool) {
+    QUIET.store(quiet, Relaxed);
+    VERBOSE.store(verbose, Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Relaxed)
+}
+
+pub(crate) fn is_verbose() -> bool {
+    VERBOSE.load(Relaxed)
+}
 
 /// The first error of standard output.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
@@ -36,6 +59,13 @@ pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
         _ => Err(Failure::usage(format_args!(
             "cannot write to standard output: {error}"
         ))),
+    }
+}
+
+/// Prints a warning or a note on standard error, unless the user wants none.
+pub(crate) fn aside(text: impl fmt::Display) {
+    if !is_quiet() {
+        line_to_stderr(text);
     }
 }
 

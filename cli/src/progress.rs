@@ -1,7 +1,7 @@
 //! Progress bars. They appear after half a second, only if standard error is a terminal, and are erased at the
 //! end.
 
-use crate::times::Stage;
+use crate::{print, times::Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
@@ -33,7 +33,7 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
 
 /// Runs `work`, and calls `show` if the work takes longer than `PATIENCE` and standard error is a terminal.
 fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
-    if !io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() || print::is_quiet() {
         return work();
     }
     let (done, waiting) = mpsc::channel::<()>();

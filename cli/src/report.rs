@@ -1,17 +1,20 @@
 //! The report of a run: one line for people, or one JSON object.
 
-use crate::{failure::Failure, print, times::Times};
-use serde::Serialize;
-use std::{fmt, path::Path};
-use wgslice::{Backend, DType, Report};
+use crate::{failure::Failure, print, times::Times, units};
+use serde::{Serialize, Serializer};
+use std::{fmt, iter, path::Path};
+use wgslice::{Backend, DType, Plan, Report, cost::CostModel};
 
 /// A run that succeeded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
     inputs: Vec<Described>,
     output: Described,
-    dtype: String,
+    #[serde(serialize_with = "name")]
+    dtype: DType,
     device: String,
+    #[serde(skip)]
+    cpu: bool,
     reason: String,
     /// The error after which the CPU replaced the device, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,6 +26,14 @@ pub(crate) struct Run {
     /// The number of index tuples, and those of them out of range. `None` if the operation has no indices.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature is serde's"
+)]
+fn name<S: Serializer>(dtype: &DType, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(dtype.name())
 }
 
 /// The path and the shape of an array.
@@ -82,8 +93,9 @@ impl Run {
         Self {
             inputs: inputs.into(),
             output: Described::new(&output.display().to_string(), shape),
-            dtype: dtype.name().to_owned(),
+            dtype,
             device: backend.to_string(),
+            cpu: backend.is_cpu(),
             reason: backend.reason().to_owned(),
             fallback: None,
             seconds,
@@ -109,39 +121,152 @@ impl Run {
 
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
-            print::line_to_stderr(format_args!("warning: finished on the CPU: {why}"));
+            print::aside(format_args!("warning: finished on the CPU: {why}"));
         }
         if json {
-            print::json(self)
-        } else {
+            return print::json(self);
+        }
+        if !print::is_quiet() {
             print::line(self);
-            Ok(())
+        }
+        if print::is_verbose() {
+            print::line(format_args!("  on {}: {}", self.device, self.reason));
+            let inputs: Vec<String> = self.inputs.iter().map(Described::to_string).collect();
+            print::line(format_args!("  from {}", inputs.join(", ")));
+            print::line(format_args!("  {}", self.seconds));
+            if let Some(pieces) = self.pieces {
+                print::line(format_args!("  in {}", units::counted(pieces, "piece")));
+            }
+        }
+        Ok(())
+    }
+
+    fn device_in_short(&self) -> &'static str {
+        match (&self.fallback, self.cpu) {
+            (Some(_), _) => "CPU, as the GPU failed",
+            (None, true) => "CPU",
+            (None, false) => "GPU",
         }
     }
 }
 
+/// What a command would do: the answer to `--explain`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explained {
+    inputs: Vec<Described>,
+    output: Described,
+    #[serde(serialize_with = "name")]
+    dtype: DType,
+    device: String,
+    reason: String,
+    /// The bytes of the inputs, and those of them that are read, if no element is read twice.
+    input_bytes: usize,
+    read_bytes: usize,
+    written_bytes: usize,
+    /// The estimated time of the work on the device, without that of files, in seconds.
+    estimated_seconds: f64,
+    /// The library's words for the work, for each plan.
+    plans: Vec<String>,
+}
+
+impl Explained {
+    /// `inputs` are those of values and indices, which take `input_bytes` in total.
+    pub(crate) fn new(
+        inputs: impl Into<Vec<Described>>,
+        input_bytes: usize,
+        output: &Path,
+        shape: &[usize],
+        backend: &Backend,
+        plans: &[&Plan],
+        dtype: DType,
+    ) -> Self {
+        let written_bytes = shape.iter().product::<usize>() * dtype.size();
+        let in_place = plans.iter().any(|plan| plan.is_in_place());
+        let seconds = |plan: &&Plan| match backend.estimate(plan) {
+            Some(estimate) => estimate.device,
+            None => CostModel::HARDWARE.estimate(plan).cpu,
+        };
+        let plan = |plan: &&Plan| backend.explain(plan);
+        Self {
+            inputs: inputs.into(),
+            output: Described::new(&output.display().to_string(), shape),
+            dtype,
+            device: backend.to_string(),
+            reason: backend.reason().to_owned(),
+            input_bytes,
+            read_bytes: match in_place {
+                true => input_bytes,
+                false => input_bytes.min(written_bytes),
+            },
+            written_bytes,
+            estimated_seconds: plans.iter().map(seconds).sum(),
+            plans: plans.iter().map(plan).collect(),
+        }
+    }
+
+    pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            return print::json(self);
+        }
+        let [read, input, written] =
+            [self.read_bytes, self.input_bytes, self.written_bytes].map(units::bytes);
+        let shape = units::dims(&self.output.shape);
+        let dtype = self.dtype.name();
+        print::line(format_args!(
+            "{shape} {dtype}: reads {read} of {input}, writes {written}"
+        ));
+        print::line(format_args!(
+            "  in about {} on {}, and the time of the files",
+            units::seconds(self.estimated_seconds),
+            self.device
+        ));
+        if print::is_verbose() {
+            print::line(format_args!("  because {}", self.reason));
+            for (at, plan) in self.plans.iter().enumerate() {
+                print::line(format_args!("plan {at}: {plan}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most columns of the line for people, so that it fits a terminal.
+const COLUMNS: usize = 79;
+
+/// What was written, in one line.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            inputs,
             output,
             dtype,
-            device,
-            reason,
             seconds,
-            pieces,
             ..
         } = self;
-        let inputs: Vec<String> = inputs.iter().map(|input| shape(&input.shape)).collect();
-        let (inputs, output) = (inputs.join(", "), shape(&output.shape));
-        write!(
-            f,
-            "{inputs} -> {output} {dtype} on {device} ({reason}): {seconds}"
-        )?;
-        match pieces {
-            Some(pieces @ 2..) => write!(f, ", in {pieces} pieces"),
-            _ => Ok(()),
-        }
+        let elements: usize = output.shape.iter().product();
+        let rest = format!(
+            "  {} {}, {}, {} ({})",
+            units::dims(&output.shape),
+            dtype.name(),
+            units::bytes(elements * dtype.size()),
+            units::seconds(seconds.total()),
+            self.device_in_short(),
+        );
+        f.write_str(&shortened(&output.path, COLUMNS - rest.chars().count()))?;
+        f.write_str(&rest)
+    }
+}
+
+/// Returns the end of a path, in at most `columns` columns. No character of it moves the cursor.
+fn shortened(path: &str, columns: usize) -> String {
+    let path: Vec<char> = path
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
+    match path.len().checked_sub(columns) {
+        None | Some(0) => path.into_iter().collect(),
+        Some(over) => iter::once('…')
+            .chain(path.into_iter().skip(over + 1))
+            .collect(),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::{
     device,
     failure::{Failure, Stopped},
     files::{self, Writer},
-    print, progress,
-    report::{Described, Run},
+    progress,
+    report::{Described, Explained, Run},
     times::{Stage, Timer, Times},
 };
 use std::{ops::Range, process::ExitCode};
@@ -113,7 +113,17 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
 
     let backend = device::open_for(global, &plan)?;
     if args.to.explain {
-        print::line(backend.explain(&plan));
+        let (bytes, output) = (array.bytes().len(), args.to.output());
+        Explained::new(
+            [input],
+            bytes,
+            output,
+            plan.shape(),
+            &backend,
+            &[&plan],
+            dtype,
+        )
+        .print(global.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;

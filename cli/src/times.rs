@@ -1,6 +1,6 @@
 //! The stages of a run and their times.
 
-use crate::progress;
+use crate::{progress, units};
 use serde::{Serialize, Serializer};
 use std::{
     fmt,
@@ -57,6 +57,11 @@ impl Times {
         self.0[stage as usize] += time.into();
     }
 
+    /// The time of all stages, in seconds.
+    pub(crate) fn total(&self) -> f64 {
+        self.0.iter().sum::<Duration>().as_secs_f64()
+    }
+
     fn each(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let seconds = self.0.iter().map(Duration::as_secs_f64);
         Stage::ALL.into_iter().map(Stage::name).zip(seconds)
@@ -93,11 +98,7 @@ impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (stage, seconds)) in self.each().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
-            if seconds < 1.0 {
-                write!(f, "{comma}{stage} {:.1} ms", seconds * 1e3)?;
-            } else {
-                write!(f, "{comma}{stage} {seconds:.2} s")?;
-            }
+            write!(f, "{comma}{stage} {}", units::seconds(seconds))?;
         }
         Ok(())
     }

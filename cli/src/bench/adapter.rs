@@ -80,7 +80,7 @@ pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>
         match Adapter::open(candidate, listed) {
             Ok(adapter) => adapters.push(adapter),
             Err(problem) if choice == DeviceChoice::All => {
-                print::line_to_stderr(format_args!("note: not used: {candidate}: {problem}"));
+                print::aside(format_args!("note: not used: {candidate}: {problem}"));
             }
             Err(problem) => return Err(Failure::device(format_args!("{candidate}: {problem}"))),
         }

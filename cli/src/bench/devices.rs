@@ -73,7 +73,7 @@ pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure>
                          there is",
                     ));
                 }
-                print::line_to_stderr("note: no adapter fits, so only the CPU is measured");
+                print::aside("note: no adapter fits, so only the CPU is measured");
             }
             DeviceChoice::Auto | DeviceChoice::Cpu => {}
         }

@@ -169,7 +169,7 @@ fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
                 "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists what there is",
             ));
         }
-        print::line_to_stderr("note: no adapter fits, so only the CPU is verified");
+        print::aside("note: no adapter fits, so only the CPU is verified");
     }
     Ok([device::cpu(global)].into_iter().chain(adapters).collect())
 }

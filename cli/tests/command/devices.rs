@@ -176,7 +176,15 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
 fn the_bound_on_threads_is_kept() {
     let folder = Folder::new();
     let input = folder.sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
-    let args = ["slice", &input, ":, ::-1", "--explain", "--device", "cpu"];
+    let args = [
+        "slice",
+        &input,
+        ":, ::-1",
+        "--explain",
+        "-v",
+        "--device",
+        "cpu",
+    ];
     let explained = |more: &[&str]| wgslice(&[&args[..], more].concat()).ok().stdout;
     let one = explained(&["--threads", "1"]);
     assert!(one.contains(" on 1 thread,"), "{one}");

@@ -243,8 +243,8 @@ fn arrays_are_put_together() {
         on_every_device(&folder, args, |_, out| {
             assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
         });
-        let explained = wgslice(&[args, &["--explain"]].concat()).ok().stdout;
-        assert!(explained.starts_with("of input 0: "), "{explained}");
+        let explained = wgslice(&[args, &["--explain", "-v"]].concat()).ok().stdout;
+        assert!(explained.contains("\nplan 0: "), "{explained}");
     }
     for (args, message) in [
         (&["concat", &a, &b][..], "must be that of the first"),
@@ -277,12 +277,24 @@ fn plans_are_explained_and_nothing_is_done() {
                 "0 to unit 0: 1200*1>2",
             ),
         ] {
-            let ran = wgslice(&[args, &["--explain", "--device", device]].concat()).ok();
+            let args = [args, &["--explain", "--device", device]].concat();
+            let ran = wgslice(&[&args[..], &["-v"]].concat()).ok();
             assert!(ran.stdout.contains(form), "{ran:?}");
             assert!(ran.stdout.contains("  bytes  ") && ran.stdout.contains("  on     "));
+            let short = wgslice(&args).ok().stdout;
+            assert_eq!(short.lines().count(), 2, "{short}");
+            let json = wgslice(&[&args[..], &["--json"]].concat()).ok().json();
+            assert!(json["estimated_seconds"].as_f64() > Some(0.0), "{json}");
+            assert!(
+                ran.stdout
+                    .contains(json["plans"][0].as_str().expect("a plan"))
+            );
         }
     }
     assert_eq!(folder.names(), names);
+    let ran = wgslice(&["slice", &array, ":20:2", "--explain", "--device", "cpu"]).ok();
+    let line = "10 × 30 int32: reads 1.17 KiB of 4.69 KiB, writes 1.17 KiB\n";
+    assert!(ran.stdout.starts_with(line), "{ran:?}");
     let ran = wgslice(&["slice", &array, "::2"]);
     assert_eq!(ran.code, Some(2), "without -o: {ran:?}");
 }

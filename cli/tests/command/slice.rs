@@ -101,11 +101,8 @@ fn a_photo_stays_a_photo() {
         assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
         wgslice(&["slice", &png, "...", "-o", &from_png]).ok();
         let ran = wgslice(&["slice", PHOTO, spec, "-o", &npy, "--device", device]).ok();
-        assert!(
-            ran.stdout
-                .starts_with("[512,512,3] -> [128,150,3] uint8 on "),
-            "{ran:?}"
-        );
+        let says = "straight.npy  128 × 150 × 3 uint8, 56.2 KiB, ";
+        assert!(ran.stdout.contains(says), "{ran:?}");
         assert!(
             fs::read(&from_png).unwrap() == fs::read(&npy).unwrap(),
             "{device}"
@@ -148,18 +145,57 @@ fn an_empty_result_and_a_scalar_are_written() {
     }
 }
 
+/// However long the path is, and whatever is in it.
 #[test]
-fn one_line_says_shapes_dtype_device_reason_and_times() {
+fn one_line_of_79_columns_names_the_output() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    for name in ["out.npy", &("x".repeat(200) + ".npy"), "a\nb\u{1b}[31m.npy"] {
+        let output = folder.path(name);
+        let args = ["slice", &input, "::-1", "-o", &output];
+        let ran = wgslice(&args).ok();
+        let line = ran.stdout.strip_suffix('\n').expect("a line");
+        assert!(line.chars().count() <= 79, "{line}");
+        assert!(!line.contains(char::is_control), "{line:?}");
+        let (path, rest) = line.split_once("  ").expect("a path");
+        assert!(path.ends_with(".npy"), "{line}");
+        assert!(rest.starts_with("2 × 3 int32, 24 bytes, "), "{line}");
+        assert!(rest.ends_with(" (CPU)"), "{line}");
+    }
+}
+
+#[test]
+fn more_or_less_is_said_on_demand() {
     let folder = Folder::new();
     let input = folder.arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
-    let ran = wgslice(&["slice", &input, "::-1", "-o", &output, "--device", "cpu"]).ok();
-    assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
-    let begin = "[2,3] -> [2,3] int32 on CPU (the CPU was asked for): read ";
-    assert!(ran.stdout.starts_with(begin), "{ran:?}");
-    for stage in ["upload ", "dispatch ", "readback ", "write "] {
-        assert!(ran.stdout.contains(stage), "{stage} in {ran:?}");
+    let run = |more: &[&str]| wgslice(&[&["slice", &input, "::-1", "-o", &output], more].concat());
+    let verbose = run(&["-v", "--device", "cpu"]).ok().stdout;
+    for said in [
+        "(CPU)\n",
+        "on CPU: the CPU was asked for",
+        "in.npy [2,3]",
+        "read ",
+        ", upload ",
+        ", dispatch ",
+        ", readback ",
+        ", write ",
+        "in 1 piece\n",
+    ] {
+        assert!(verbose.contains(said), "{said} in {verbose}");
     }
+    let quiet = run(&["-q"]).ok();
+    assert_eq!((&*quiet.stdout, &*quiet.stderr), ("", ""));
+    // What was asked for, and errors, are no asides.
+    assert!(!run(&["-q", "--json"]).ok().stdout.is_empty());
+    assert!(!run(&["-q", "--explain"]).ok().stdout.is_empty());
+    assert_eq!(run(&["-q", "-v"]).code, Some(2));
+    let failed = wgslice(&["slice", &input, "7", "-o", &output, "-q"]);
+    assert!(failed.stderr.starts_with("error: "), "{failed:?}");
+    let beyond = folder.npy("beyond.npy", "<i4", &[1], &9i32.to_le_bytes());
+    let gather = ["gather", &input, &beyond, "-o", &output];
+    assert!(wgslice(&gather).ok().stderr.starts_with("warning: "));
+    assert_eq!(wgslice(&[&gather[..], &["-q"]].concat()).ok().stderr, "");
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! Numbers for people: bytes, times and shapes.
+
+/// Formats a number of bytes to three digits, as in `1.5 GiB`.
+pub(crate) fn bytes(bytes: usize) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1 << 10 {
+        return counted(bytes, "byte");
+    }
+    let mut scaled = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    // Numbers from here on would round to 1024.
+    while scaled >= 1023.5 {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(scaled), UNITS[unit])
+}
+
+/// Formats a time to three digits, as in `18.8 µs`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    let (scale, unit) = match seconds {
+        ..1e-3 => (1e6, "µs"),
+        ..1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    format!("{} {unit}", three_digits(seconds * scale))
+}
+
+fn three_digits(number: f64) -> String {
+    let decimals = match number {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{number:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Formats a shape, as in `512 × 512 × 3`.
+pub(crate) fn dims(shape: &[usize]) -> String {
+    /// Arrays of more dimensions are described by their rank.
+    const SHOWN: usize = 5;
+    match shape {
+        [] => "scalar".into(),
+        [n] => n.to_string(),
+        _ if shape.len() <= SHOWN => {
+            let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
+            dims.join(" × ")
+        }
+        _ => format!("{} dimensions", shape.len()),
+    }
+}
+
+/// Formats a number of things, as in `1 byte`.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        for (number, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (1536, "1.5 KiB"),
+            (153_600, "150 KiB"),
+            ((1 << 20) - 1, "1 MiB"),
+            (3 << 29, "1.5 GiB"),
+            (usize::MAX, "16 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+        for (time, text) in [
+            (0.0, "0 µs"),
+            (1.88e-5, "18.8 µs"),
+            (0.002_104, "2.1 ms"),
+            (0.2, "200 ms"),
+            (12.345, "12.3 s"),
+            (75.0, "75 s"),
+        ] {
+            assert_eq!(seconds(time), text);
+        }
+    }
+
+    #[test]
+    fn shapes_are_short() {
+        for (shape, text) in [
+            (&[][..], "scalar"),
+            (&[7], "7"),
+            (&[2, 3], "2 × 3"),
+            (&[1; 9], "9 dimensions"),
+        ] {
+            assert_eq!(dims(shape), text);
+        }
+    }
+}
