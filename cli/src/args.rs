@@ -7,10 +7,7 @@ pub(crate) use numbers::{Integers, Sizes, mask, memory};
 
 use crate::Command;
 use clap::{Args as ArgGroup, Parser, ValueEnum};
-use std::{
-    num::NonZero,
-    path::{Path, PathBuf},
-};
+use std::{num::NonZero, path::PathBuf};
 use wgslice::options::{self, OutOfRange};
 
 const EXIT_CODES: &str = "\
@@ -84,18 +81,15 @@ pub(crate) enum Api {
 #[derive(Debug, ArgGroup)]
 pub(crate) struct To {
     /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
-    #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
-    output: Option<PathBuf>,
+    /// [default: the values are printed, as by NumPy]
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print all values of a large array
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) all: bool,
     /// Describe the work without doing it; with -v in the words of the library
     #[arg(long)]
     pub(crate) explain: bool,
-}
-
-impl To {
-    /// Returns the path of the output file, or an empty path if only `--explain` was given.
-    pub(crate) fn output(&self) -> &Path {
-        self.output.as_deref().unwrap_or(Path::new(""))
-    }
 }
 
 /// The axis of an operation on single elements.

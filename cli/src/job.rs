@@ -7,9 +7,10 @@ use crate::{
     args::{Global, To},
     device,
     failure::{Failure, Stopped},
-    files::{self, Array, Indices, Writer},
+    files::{self, Array, Indices},
     print,
     report::{Described, Explained, Run},
+    target::Target,
     times::{Stage, Times},
 };
 use std::process::ExitCode;
@@ -146,13 +147,21 @@ impl Job<'_> {
 
         let backend = plan.open(global)?;
         if self.to.explain {
-            let (to, shape, plans) = (self.to.output(), plan.shape(), plan.plans());
-            Explained::new(inputs, read.bytes(), to, shape, &backend, &plans, dtype)
-                .print(global.json)?;
+            let (shape, plans) = (plan.shape(), plan.plans());
+            Explained::new(
+                inputs,
+                read.bytes(),
+                self.to,
+                shape,
+                &backend,
+                &plans,
+                dtype,
+            )
+            .print(global.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         // An output that cannot be written is refused before the work.
-        let mut output = Writer::create(self.to.output(), dtype, plan.shape())?;
+        let mut output = Target::create(self.to, global.json, dtype, plan.shape())?;
         let mut fallback = None;
         let mut made = self.make(read, &backend, &work, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
@@ -164,14 +173,15 @@ impl Job<'_> {
             made = self.make(self.read()?, &cpu, &work, &mut output, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
-        times.measure(Stage::Write, || output.finish())?;
+        let values = times.measure(Stage::Write, || output.finish())?;
 
-        let mut run = Run::new(inputs, self.to.output(), &shape, dtype, &backend, times);
+        let mut run = Run::new(inputs, self.to, &shape, dtype, &backend, times);
         if let Some(report) = report {
             self.warn(&report);
             run = run.with_report(report);
         }
-        run.with_fallback(fallback).print(global.json)?;
+        run.with_fallback(fallback)
+            .print(global.json, values.as_ref())?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -238,7 +248,7 @@ impl Job<'_> {
         read: Read,
         backend: &Backend,
         work: impl Fn(&Tensors) -> Result<M, Error>,
-        output: &mut Writer,
+        output: &mut Target,
         times: &mut Times,
     ) -> Result<(Vec<usize>, Option<Report>), Stopped> {
         let tensors = times.measure(Stage::Upload, || {
@@ -255,7 +265,7 @@ impl Job<'_> {
             let report = report.as_ref().map(Pending::wait).transpose()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
-        times.measure(Stage::Write, || output.write(&bytes).map_err(Failure::from))?;
+        times.measure(Stage::Write, || output.write(&bytes))?;
         Ok((tensor.shape().to_vec(), report))
     }
 }

@@ -8,9 +8,11 @@
 //! | `slice`, `slice_update`, `grad`, `crop` | one operation each |
 //! | `assemble` | concat, stack, pad, roll, tile and repeat |
 //! | `gather`, `scatter` | the operations of these names, also `-nd` and `-elements` |
-//! | `info`, `verify`, `bench` | one subcommand each |
+//! | `info`, `inspect` | `info`, of devices and of files |
+//! | `verify`, `bench` | one subcommand each |
 //! | `job` | the common part of subcommands on whole tensors |
 //! | `report` | the output of a run |
+//! | `target`, `values` | where a result goes, and how its values are printed |
 //! | `times` | the times of the stages of a run |
 //! | `progress` | progress bars |
 //! | `failure` | errors and exit codes |
@@ -27,6 +29,7 @@ mod files;
 mod gather;
 mod grad;
 mod info;
+mod inspect;
 mod job;
 mod print;
 mod progress;
@@ -34,8 +37,10 @@ mod report;
 mod scatter;
 mod slice;
 mod slice_update;
+mod target;
 mod times;
 mod units;
+mod values;
 mod verify;
 
 use args::{Args, Global};
@@ -60,13 +65,19 @@ enum Command {
     Roll(assemble::Roll),
     Tile(assemble::Tile),
     Repeat(assemble::Repeat),
-    /// Show the adapters of this machine, their limits, and which would be used and why
+    /// Show what files hold; without files the adapters of this machine, and which would be used and why
     #[command(after_help = "\
 Examples:
+  wgslice info photo.png volume.npy
+  wgslice info model.safetensors
   wgslice info
   wgslice info --device gpu --backend vulkan
   wgslice info --json")]
-    Info,
+    Info {
+        /// Files: .npy, .png or .safetensors
+        #[arg(value_name = "FILE")]
+        files: Vec<String>,
+    },
     Verify(verify::Verify),
     Bench(bench::Bench),
 }
@@ -89,7 +100,8 @@ impl Command {
             Self::Roll(args) => args.run(global),
             Self::Tile(args) => args.run(global),
             Self::Repeat(args) => args.run(global),
-            Self::Info => info::run(global),
+            Self::Info { files } if files.is_empty() => info::run(global),
+            Self::Info { files } => inspect::run(global, files),
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
         }
@@ -137,8 +149,7 @@ fn refused(error: &clap::Error) -> ExitCode {
 
 /// Prints the error, and returns its exit code.
 fn report(failure: Failure) -> ExitCode {
-    let message = format!("error: {failure}");
-    print::line_to_stderr(print::clipped(&message));
+    print::error(&failure);
     failure.exit_code()
 }
 

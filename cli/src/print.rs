@@ -69,6 +69,11 @@ pub(crate) fn aside(text: impl fmt::Display) {
     }
 }
 
+/// Prints an error on standard error.
+pub(crate) fn error(failure: &Failure) {
+    line_to_stderr(clipped(&format!("error: {failure}")));
+}
+
 /// Prints a line on standard error.
 pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");

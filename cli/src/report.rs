@@ -1,8 +1,9 @@
 //! The report of a run: one line for people, or one JSON object.
 
-use crate::{failure::Failure, print, times::Times, units};
+use crate::{args::To, failure::Failure, print, times::Times, units, values::Shown};
 use serde::{Serialize, Serializer};
-use std::{fmt, iter, path::Path};
+use serde_json::Value;
+use std::{fmt, iter};
 use wgslice::{Backend, DType, Plan, Report, cost::CostModel};
 
 /// A run that succeeded.
@@ -26,6 +27,9 @@ pub(crate) struct Run {
     /// The number of index tuples, and those of them out of range. `None` if the operation has no indices.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
+    /// The values of a result that is not written to a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Value>,
 }
 
 #[expect(
@@ -39,14 +43,23 @@ fn name<S: Serializer>(dtype: &DType, serializer: S) -> Result<S::Ok, S::Error> 
 /// The path and the shape of an array.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
-    pub(crate) path: String,
+    /// `None` if the values are printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
     pub(crate) shape: Vec<usize>,
 }
 
 impl Described {
     pub(crate) fn new(path: &str, shape: &[usize]) -> Self {
         Self {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
+            shape: shape.to_vec(),
+        }
+    }
+
+    fn output(to: &To, shape: &[usize]) -> Self {
+        Self {
+            path: to.output.as_ref().map(|path| path.display().to_string()),
             shape: shape.to_vec(),
         }
     }
@@ -84,7 +97,7 @@ impl From<Report> for OutOfRange {
 impl Run {
     pub(crate) fn new(
         inputs: impl Into<Vec<Described>>,
-        output: &Path,
+        to: &To,
         shape: &[usize],
         dtype: DType,
         backend: &Backend,
@@ -92,7 +105,7 @@ impl Run {
     ) -> Self {
         Self {
             inputs: inputs.into(),
-            output: Described::new(&output.display().to_string(), shape),
+            output: Described::output(to, shape),
             dtype,
             device: backend.to_string(),
             cpu: backend.is_cpu(),
@@ -101,6 +114,7 @@ impl Run {
             seconds,
             pieces: None,
             out_of_range: None,
+            values: None,
         }
     }
 
@@ -119,23 +133,33 @@ impl Run {
         self
     }
 
-    pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
+    /// Prints the values, if they are not in a file, and the report. It goes to standard error if standard output has
+    /// the values.
+    pub(crate) fn print(mut self, json: bool, values: Option<&Shown>) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
             print::aside(format_args!("warning: finished on the CPU: {why}"));
         }
         if json {
-            return print::json(self);
+            self.values = values.map(Shown::json);
+            return print::json(&self);
         }
+        if let Some(values) = values {
+            print::line(values.text());
+        }
+        let say = |line: fmt::Arguments<'_>| match values {
+            Some(_) => print::line_to_stderr(line),
+            None => print::line(line),
+        };
         if !print::is_quiet() {
-            print::line(self);
+            say(format_args!("{self}"));
         }
         if print::is_verbose() {
-            print::line(format_args!("  on {}: {}", self.device, self.reason));
+            say(format_args!("  on {}: {}", self.device, self.reason));
             let inputs: Vec<String> = self.inputs.iter().map(Described::to_string).collect();
-            print::line(format_args!("  from {}", inputs.join(", ")));
-            print::line(format_args!("  {}", self.seconds));
+            say(format_args!("  from {}", inputs.join(", ")));
+            say(format_args!("  {}", self.seconds));
             if let Some(pieces) = self.pieces {
-                print::line(format_args!("  in {}", units::counted(pieces, "piece")));
+                say(format_args!("  in {}", units::counted(pieces, "piece")));
             }
         }
         Ok(())
@@ -174,7 +198,7 @@ impl Explained {
     pub(crate) fn new(
         inputs: impl Into<Vec<Described>>,
         input_bytes: usize,
-        output: &Path,
+        to: &To,
         shape: &[usize],
         backend: &Backend,
         plans: &[&Plan],
@@ -189,7 +213,7 @@ impl Explained {
         let plan = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
-            output: Described::new(&output.display().to_string(), shape),
+            output: Described::output(to, shape),
             dtype,
             device: backend.to_string(),
             reason: backend.reason().to_owned(),
@@ -244,14 +268,17 @@ impl fmt::Display for Run {
         } = self;
         let elements: usize = output.shape.iter().product();
         let rest = format!(
-            "  {} {}, {}, {} ({})",
+            "{} {}, {}, {} ({})",
             units::dims(&output.shape),
             dtype.name(),
             units::bytes(elements * dtype.size()),
             units::seconds(seconds.total()),
             self.device_in_short(),
         );
-        f.write_str(&shortened(&output.path, COLUMNS - rest.chars().count()))?;
+        if let Some(path) = &output.path {
+            let columns = COLUMNS - 2 - rest.chars().count();
+            write!(f, "{}  ", shortened(path, columns))?;
+        }
         f.write_str(&rest)
     }
 }
@@ -279,6 +306,7 @@ pub(crate) fn shape(shape: &[usize]) -> String {
 /// Writes the path and the shape, for errors.
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.path, shape(&self.shape))
+        let path = self.path.as_deref().unwrap_or_default();
+        write!(f, "{path} {}", shape(&self.shape))
     }
 }

@@ -4,9 +4,9 @@ use crate::{
     args::{Global, Integers, To, mask, memory},
     device,
     failure::{Failure, Stopped},
-    files::{self, Writer},
-    progress,
+    files, progress,
     report::{Described, Explained, Run},
+    target::Target,
     times::{Stage, Timer, Times},
 };
 use std::{ops::Range, process::ExitCode};
@@ -22,10 +22,10 @@ use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 #[command(after_help = "\
 Examples:
   wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
+  wgslice slice photo.png '0, :5'
   wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
-  wgslice slice huge.npy '::2, ::-1' --explain
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
@@ -113,24 +113,16 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
 
     let backend = device::open_for(global, &plan)?;
     if args.to.explain {
-        let (bytes, output) = (array.bytes().len(), args.to.output());
-        Explained::new(
-            [input],
-            bytes,
-            output,
-            plan.shape(),
-            &backend,
-            &[&plan],
-            dtype,
-        )
-        .print(global.json)?;
+        let (bytes, to) = (array.bytes().len(), &args.to);
+        Explained::new([input], bytes, to, plan.shape(), &backend, &[&plan], dtype)
+            .print(global.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Writer::create(args.to.output(), dtype, stream.shape())?;
+    let mut output = Target::create(&args.to, global.json, dtype, stream.shape())?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -140,16 +132,14 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
                 .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")).into())
         };
         let sink = |bytes: &[u8]| {
-            writing
-                .measure(|| output.write(bytes))
-                .map_err(Failure::from)?;
+            writing.measure(|| output.write(bytes))?;
             progress.advance(bytes.len());
             Ok::<_, Stopped>(())
         };
         stream.run(fetch, sink)
     });
     let streamed = streamed.map_err(|stopped| stopped.explained(&input))?;
-    times.measure(Stage::Write, || output.finish())?;
+    let values = times.measure(Stage::Write, || output.finish())?;
     times.add(Stage::Read, reading);
     times.add(Stage::Upload, streamed.upload);
     times.add(Stage::Dispatch, streamed.dispatch);
@@ -157,10 +147,10 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     times.add(Stage::Write, writing);
 
     let shape = stream.shape();
-    Run::new([input], args.to.output(), shape, dtype, &backend, times)
+    Run::new([input], &args.to, shape, dtype, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()))
-        .print(global.json)?;
+        .print(global.json, values.as_ref())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -81,6 +81,61 @@ pub(crate) fn read(source: &str) -> Result<Array, FileError> {
     read_path(path, tensor).map_err(|problem| FileError::reading(path, problem))
 }
 
+/// What a file says about itself, and about the arrays that it holds.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    pub(crate) format: &'static str,
+    /// The size of the file.
+    pub(crate) bytes: u64,
+    pub(crate) arrays: Vec<Entry>,
+}
+
+/// What a file says about an array.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The name of a tensor. `None` if the file is the array.
+    pub(crate) name: Option<String>,
+    /// The element type: this command's name of it, or the file's if it is unknown here.
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<usize>,
+    /// The size of the elements.
+    pub(crate) bytes: u64,
+    /// Whether the first dimension is contiguous in the file.
+    pub(crate) column_major: bool,
+    /// Whether the highest byte of a number stands first in the file. False if the elements are single bytes.
+    pub(crate) big_endian: bool,
+}
+
+/// Lists the arrays of a file, or the one that `source` names, without reading their elements.
+pub(crate) fn list(source: &str) -> Result<Listing, FileError> {
+    let (path, tensor) = split_tensor_name(source);
+    let path = Path::new(path);
+    let list = || {
+        let format = format_of(path)?;
+        let mut file = open(path)?;
+        let bytes = bytes::file_len(&file);
+        let mut arrays = match format {
+            "npy" => vec![npy::entry(&mut file)?],
+            "png" => vec![png::entry(file)?],
+            _ => safetensors::list(&mut file)?,
+        };
+        if let Some(tensor) = tensor {
+            arrays.retain(|entry| entry.name.as_deref() == Some(tensor));
+            if arrays.is_empty() {
+                return Err(Problem::invalid(format!(
+                    "it holds no tensor named {tensor:?}"
+                )));
+            }
+        }
+        Ok(Listing {
+            format,
+            bytes,
+            arrays,
+        })
+    };
+    list().map_err(|problem| FileError::reading(path, problem))
+}
+
 /// Writes an array as `.npy` or `.png`, by the extension of `path`.
 #[cfg(test)]
 fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
@@ -180,10 +235,19 @@ impl Writer {
 }
 
 fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
-    match extension(path).as_str() {
+    match format_of(path)? {
         "npy" => npy::read(&mut open(path)?),
         "png" => png::read(open(path)?),
-        "safetensors" => safetensors::read(&mut open(path)?, tensor),
+        _ => safetensors::read(&mut open(path)?, tensor),
+    }
+}
+
+/// Returns the format of a file that is read, by its extension.
+fn format_of(path: &Path) -> Result<&'static str, Problem> {
+    match extension(path).as_str() {
+        "npy" => Ok("npy"),
+        "png" => Ok("png"),
+        "safetensors" => Ok("safetensors"),
         other => Err(unknown_extension(
             other,
             ".npy, .png and .safetensors can be read",

@@ -7,12 +7,12 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 use wgslice::DType;
-use wgslice_npy::Header;
+use wgslice_npy::{ByteOrder, Header};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::{to_native, to_row_major};
-use super::{Array, claimed_len, output::Output};
+use super::{Array, Entry, claimed_len, output::Output};
 
 pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
     let Header {
@@ -40,6 +40,20 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
         dtype,
         shape,
         bytes,
+    })
+}
+
+/// Describes the array of a file, by its header.
+pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
+    let header = Header::read(file)?;
+    let len = claimed_len(header.dtype, &header.shape)?;
+    Ok(Entry {
+        name: None,
+        dtype: header.dtype.name().to_owned(),
+        bytes: len as u64,
+        column_major: header.column_major && header.shape.len() > 1,
+        shape: header.shape,
+        big_endian: header.dtype.size() > 1 && header.byte_order == ByteOrder::Big,
     })
 }
 

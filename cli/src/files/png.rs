@@ -8,14 +8,14 @@ use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 use png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError};
-use png::{Info, Limits, Transformations};
+use png::{Info, Limits, Reader, Transformations};
 use wgslice::DType;
 use wgslice_npy::ByteOrder;
 
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, output::Output};
+use super::{Array, Entry, output::Output};
 
 /// The most bytes that the decoder may use besides the image, for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
@@ -27,6 +27,33 @@ const MAX_IMAGE: u64 = 4 << 30;
 const MAX_INFLATION: u128 = 1032;
 
 pub(super) fn read(file: File) -> Result<Array, Problem> {
+    let (mut reader, len) = open(file)?;
+    let (width, height) = reader.info().size();
+    let mut pixels = zeroed(len)?;
+    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
+    // Reads to the end, to notice a file that is cut short after its pixels.
+    reader.finish().map_err(damaged)?;
+    if (frame.width, frame.height) != (width, height) {
+        return Err(Problem::invalid(
+            "the first frame of this animation is smaller than the image; save it as a still PNG",
+        ));
+    }
+    let dtype = dtype(frame.bit_depth);
+    let shape = vec![
+        to_usize(height)?,
+        to_usize(width)?,
+        frame.color_type.samples(),
+    ];
+    Ok(Array {
+        dtype,
+        shape,
+        bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
+    })
+}
+
+/// Reads the header, and returns the length of the pixels, which are neither more than fit in memory nor more than the
+/// file can hold.
+fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     let file_len = file_len(&file);
     let limits = Limits {
         bytes: DECODER_MEMORY,
@@ -35,7 +62,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
-    let mut reader = decoder.read_info().map_err(damaged)?;
+    let reader = decoder.read_info().map_err(damaged)?;
 
     let (width, height) = reader.info().size();
     let len = reader
@@ -52,29 +79,30 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
              hold; it is damaged or cut short"
         )));
     }
-    let mut pixels = zeroed(len)?;
-    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
-    // Reads to the end, to notice a file that is cut short after its pixels.
-    reader.finish().map_err(damaged)?;
-    if (frame.width, frame.height) != (width, height) {
-        return Err(Problem::invalid(
-            "the first frame of this animation is smaller than the image; save it as a still PNG",
-        ));
-    }
-    let dtype = match frame.bit_depth {
+    Ok((reader, len))
+}
+
+/// Describes the image of a file, as it would be read, by its header.
+pub(super) fn entry(file: File) -> Result<Entry, Problem> {
+    let (reader, len) = open(file)?;
+    let (width, height) = reader.info().size();
+    let (color, depth) = reader.output_color_type();
+    Ok(Entry {
+        name: None,
+        dtype: dtype(depth).name().to_owned(),
+        shape: vec![to_usize(height)?, to_usize(width)?, color.samples()],
+        bytes: len as u64,
+        column_major: false,
+        // Not that of the file, which is of no use to anyone.
+        big_endian: false,
+    })
+}
+
+fn dtype(depth: BitDepth) -> DType {
+    match depth {
         BitDepth::Sixteen => DType::U16,
         _ => DType::U8,
-    };
-    let shape = vec![
-        to_usize(height)?,
-        to_usize(width)?,
-        frame.color_type.samples(),
-    ];
-    Ok(Array {
-        dtype,
-        shape,
-        bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
-    })
+    }
 }
 
 /// Returns the size in bytes of the pixels, decompressed but not yet expanded to whole bytes and colours. The size is
@@ -138,11 +166,7 @@ impl Image {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Problem> {
-        let dtype = match self.depth {
-            BitDepth::Sixteen => DType::U16,
-            _ => DType::U8,
-        };
-        let pixels = to_native(Bytes::Owned(self.pixels), dtype, ByteOrder::Big)?;
+        let pixels = to_native(Bytes::Owned(self.pixels), dtype(self.depth), ByteOrder::Big)?;
         let (width, height) = self.size;
         let mut encoder = Encoder::new(BufWriter::new(self.output.file()), width, height);
         encoder.set_color(self.color);

@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod devices;
+mod eyes;
 #[cfg(target_os = "linux")]
 mod files;
 mod gather_nd;

@@ -85,7 +85,7 @@ fn missing_names_list_those_there() {
 #[test]
 fn types_without_an_equal_are_refused() {
     let error = fixture_error("several.safetensors#float8");
-    assert_says(&error, &["dtype F8_E4M3 is not supported", "as U8"]);
+    assert_says(&error, &["dtype \"F8_E4M3\" is not supported", "as U8"]);
 }
 
 #[test]

@@ -1,0 +1,552 @@
+//! Values as NumPy prints them: `print(array)` with its defaults, byte by byte.
+
+use crate::failure::Failure;
+use half::{bf16, f16};
+use serde_json::Value;
+use std::{iter, ops::Range};
+use wgslice::DType;
+
+/// Arrays of more elements are shown by the first and last elements of each dimension.
+const THRESHOLD: usize = 1000;
+/// How many elements at each end then.
+const EDGE: usize = 3;
+/// The most characters of a line, if it can be cut.
+const LINE: usize = 75;
+/// The most digits behind the point.
+const PRECISION: usize = 8;
+
+/// The elements of an array that are shown, as they arrive piece by piece.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    dtype: DType,
+    shape: Vec<usize>,
+    /// The numbers of the elements that are shown, in their order. `None` if all are.
+    wanted: Option<Vec<usize>>,
+    /// Those that have arrived.
+    bytes: Vec<u8>,
+    /// The number of the bytes that have passed.
+    passed: usize,
+}
+
+impl Shown {
+    /// Shows all elements, or the outer ones of an array of many.
+    pub(crate) fn new(dtype: DType, shape: &[usize], all: bool) -> Self {
+        let summarised = !all && shape.iter().product::<usize>() > THRESHOLD;
+        Self {
+            dtype,
+            shape: shape.to_vec(),
+            wanted: summarised.then(|| outer(shape)),
+            bytes: Vec::new(),
+            passed: 0,
+        }
+    }
+
+    /// Takes the next bytes of the array, which may end within an element.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.bytes.try_reserve(bytes.len()).map_err(|_| {
+            Failure::usage(
+                "the values take more than the memory that is free; write them to a file by -o",
+            )
+        })?;
+        let Some(wanted) = &self.wanted else {
+            self.bytes.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let size = self.dtype.size();
+        let end = self.passed + bytes.len();
+        // The first wanted byte that has not arrived yet.
+        while let Some(&element) = wanted.get(self.bytes.len() / size) {
+            let from = element * size + self.bytes.len() % size;
+            let to = (element + 1) * size;
+            if from >= end {
+                break;
+            }
+            let part = from - self.passed..to.min(end) - self.passed;
+            self.bytes.extend_from_slice(&bytes[part]);
+        }
+        self.passed = end;
+        Ok(())
+    }
+
+    /// The text for people.
+    pub(crate) fn text(&self) -> String {
+        let elements = Elements::new(self.dtype, &self.bytes);
+        if self.shape.is_empty() {
+            return elements.scalar();
+        }
+        if self.shape.contains(&0) {
+            return "[]".into();
+        }
+        let mut words = elements.words().into_iter();
+        nested(&self.shape, self.wanted.is_some(), &mut words, " ", LINE)
+    }
+
+    /// The values as nested lists, if all are shown. Numbers that JSON does not have are strings.
+    pub(crate) fn json(&self) -> Value {
+        let mut values = Elements::new(self.dtype, &self.bytes).json().into_iter();
+        lists(&self.shape, &mut values)
+    }
+}
+
+/// The positions along a dimension that are shown.
+fn ends(len: usize) -> [Range<usize>; 2] {
+    match len > 2 * EDGE {
+        true => [0..EDGE, len - EDGE..len],
+        false => [0..len, len..len],
+    }
+}
+
+/// The numbers of the outer elements of an array.
+fn outer(shape: &[usize]) -> Vec<usize> {
+    shape.iter().fold(vec![0], |before, &len| {
+        let behind = |&first: &usize| {
+            ends(len)
+                .into_iter()
+                .flatten()
+                .map(move |at| first * len + at)
+        };
+        before.iter().flat_map(behind).collect()
+    })
+}
+
+fn lists(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Value {
+    match shape {
+        [] => values.next().unwrap_or_default(),
+        [len, rest @ ..] => (0..*len).map(|_| lists(rest, values)).collect(),
+    }
+}
+
+/// Puts words into brackets and lines, as NumPy does. `indent` is what a line begins with, and `width` the most
+/// characters of a line.
+fn nested(
+    shape: &[usize],
+    summarised: bool,
+    words: &mut impl Iterator<Item = String>,
+    indent: &str,
+    width: usize,
+) -> String {
+    let [len, rest @ ..] = shape else {
+        return words.next().unwrap_or_default();
+    };
+    let deeper = format!("{indent} ");
+    let [first, last] = match summarised {
+        true => ends(*len),
+        false => [0..*len, 0..0],
+    };
+    let cut = first.len() + last.len() < *len;
+    let count = first.len() + last.len() + usize::from(cut);
+    let mut items = (0..count).map(|at| match cut && at == EDGE {
+        true => "...".to_owned(),
+        false => nested(rest, summarised, words, &deeper, width - 1),
+    });
+    let text = if rest.is_empty() {
+        let (mut lines, mut line) = (String::new(), indent.to_owned());
+        for (at, word) in items.enumerate() {
+            if at > 0 {
+                line.push(' ');
+            }
+            let long = line.chars().count() + word.chars().count() > width - 1;
+            if long && line.len() > indent.len() {
+                lines += line.trim_end();
+                lines.push('\n');
+                indent.clone_into(&mut line);
+            }
+            line += &word;
+        }
+        lines + &line
+    } else {
+        let separator = "\n".repeat(rest.len()) + indent;
+        let first = items.next().unwrap_or_default();
+        iter::once(indent.to_owned() + &first)
+            .chain(items)
+            .collect::<Vec<_>>()
+            .join(&separator)
+    };
+    format!("[{}]", &text[indent.len()..])
+}
+
+/// Elements by kind.
+enum Elements {
+    Bool(Vec<bool>),
+    Int(Vec<i128>),
+    Float(Vec<Float>, DType),
+    Complex(Vec<[Float; 2]>, DType),
+}
+
+/// A number, and the number whose shortest text is that of this number in its own type.
+#[derive(Clone, Copy)]
+struct Float {
+    exact: f64,
+    short: f64,
+}
+
+fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
+}
+
+impl Float {
+    fn f64(b: [u8; 8]) -> Self {
+        let exact = f64::from_ne_bytes(b);
+        let short = exact;
+        Self { exact, short }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
+    fn f32(b: [u8; 4]) -> Self {
+        let exact = f64::from(f32::from_ne_bytes(b));
+        Self::short(exact, |x| f64::from(x as f32))
+    }
+
+    /// `exact` is a number of a short type, and `rounded` rounds to that type.
+    fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
+        const MOST: usize = 9;
+        let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
+        let short = (0..MOST).map(digits).find(|&short| rounded(short) == exact);
+        let short = short.unwrap_or(exact);
+        Self { exact, short }
+    }
+
+    fn f16(b: [u8; 2]) -> Self {
+        let exact = f16::from_ne_bytes(b).to_f64();
+        Self::short(exact, |x| f16::from_f64(x).to_f64())
+    }
+
+    fn bf16(b: [u8; 2]) -> Self {
+        let exact = bf16::from_ne_bytes(b).to_f64();
+        Self::short(exact, |x| bf16::from_f64(x).to_f64())
+    }
+
+    /// The digits before and behind the point.
+    fn positional(self) -> (String, String) {
+        let shortest = self.short.to_string();
+        let (int, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
+        if fraction.len() <= PRECISION {
+            return (int.to_owned(), fraction.to_owned());
+        }
+        let rounded = format!("{:.PRECISION$}", self.exact);
+        let (int, fraction) = rounded.split_once('.').unwrap_or((&rounded, ""));
+        (int.to_owned(), fraction.trim_end_matches('0').to_owned())
+    }
+
+    /// The digits before and behind the point, and the exponent.
+    fn scientific(self) -> (String, String, i32) {
+        let mut text = format!("{:e}", self.short);
+        let digits = text.split(['.', 'e']).nth(1).map_or(0, str::len);
+        if text.contains('.') && digits > PRECISION {
+            text = format!("{:.PRECISION$e}", self.exact);
+        }
+        let (mantissa, exponent) = exponent_of(&text);
+        let (int, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let fraction = fraction.trim_end_matches('0').to_owned();
+        (int.to_owned(), fraction, exponent)
+    }
+
+    /// The text of a number that stands alone.
+    fn alone(self, dtype: DType) -> String {
+        let usual = match dtype {
+            DType::F16 => 1.001e-4..1e3,
+            DType::F32 | DType::Complex64 => 1e-4..1e6,
+            _ => 1e-4..1e16,
+        };
+        let size = self.short.abs();
+        match size {
+            _ if self.exact.is_nan() => "nan".into(),
+            _ if size.is_infinite() => format!("{}", self.exact),
+            _ if size != 0.0 && !usual.contains(&size) => {
+                let text = format!("{:e}", self.short);
+                let (mantissa, exponent) = exponent_of(&text);
+                format!("{mantissa}e{}", signed(exponent, 2))
+            }
+            _ => format!("{:?}", self.short),
+        }
+    }
+}
+
+/// Splits the text of a number before its exponent.
+fn exponent_of(text: &str) -> (&str, i32) {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    (mantissa, exponent.parse().unwrap_or(0))
+}
+
+fn signed(exponent: i32, digits: usize) -> String {
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{:0digits$}", exponent.unsigned_abs())
+}
+
+/// Pads texts on the left to one length.
+fn aligned(texts: Vec<String>) -> Vec<String> {
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    texts.iter().map(|text| format!("{text:>width$}")).collect()
+}
+
+/// The words of numbers in one form, padded to one length. With `plus`, positive numbers have a sign.
+fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
+    let finite = || numbers.iter().filter(|number| number.exact.is_finite());
+    let sizes = || {
+        finite()
+            .map(|number| number.exact.abs())
+            .filter(|&size| size != 0.0)
+    };
+    let max = sizes().fold(f64::NAN, f64::max);
+    let min = sizes().fold(f64::NAN, f64::min);
+    // NumPy divides and compares in the type of the numbers.
+    let (ratio, small, large) = match dtype {
+        DType::F16 => {
+            let [ratio, small] = [max / min, 1e-4].map(|x| f16::from_f64(x).to_f64());
+            (ratio, small, 1e3)
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "they are numbers of 32 bits"
+        )]
+        DType::F32 | DType::Complex64 => {
+            (f64::from(max as f32 / min as f32), f64::from(1e-4f32), 1e6)
+        }
+        _ => (max / min, 1e-4, 1e8),
+    };
+    let scientific = max >= large || min < small || ratio > 1000.0;
+    let sign = |int: &str| match plus && !int.starts_with('-') {
+        true => format!("+{int}"),
+        false => int.to_owned(),
+    };
+    // The parts of each number before the point, behind it, and the exponent.
+    let parts = |number: &Float| match scientific {
+        true => number.scientific(),
+        false => {
+            let (int, fraction) = number.positional();
+            (int, fraction, 0)
+        }
+    };
+    let fractions = finite()
+        .map(|number| parts(number).1.len())
+        .max()
+        .unwrap_or(0);
+    let exponents = finite().map(|number| parts(number).2.unsigned_abs().to_string().len());
+    let exponents = exponents.max().unwrap_or(0).max(2);
+    let words = numbers.iter().map(|number| {
+        if !number.exact.is_finite() {
+            let text = match number.exact {
+                x if x.is_nan() => "nan",
+                x if x < 0.0 => "-inf",
+                _ => "inf",
+            };
+            return sign(text);
+        }
+        let (int, fraction, exponent) = parts(number);
+        if !scientific {
+            return format!("{}.{fraction:<fractions$}", sign(&int));
+        }
+        // The digits that the longest number needs are exact, also where fewer would do.
+        let exact = match fraction.len() < fractions {
+            true => format!("{:.fractions$e}", number.exact),
+            false => format!("{int}.{fraction}e{exponent}"),
+        };
+        let (mantissa, exponent) = exponent_of(&exact);
+        let point = if mantissa.contains('.') { "" } else { "." };
+        format!("{}{point}e{}", sign(mantissa), signed(exponent, exponents))
+    });
+    aligned(words.collect())
+}
+
+impl Elements {
+    fn new(dtype: DType, bytes: &[u8]) -> Self {
+        match dtype {
+            DType::Bool => Self::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+            DType::I8 => Self::Int(each(bytes, |b| i8::from_ne_bytes(b).into())),
+            DType::U8 => Self::Int(each(bytes, |b| u8::from_ne_bytes(b).into())),
+            DType::I16 => Self::Int(each(bytes, |b| i16::from_ne_bytes(b).into())),
+            DType::U16 => Self::Int(each(bytes, |b| u16::from_ne_bytes(b).into())),
+            DType::I32 => Self::Int(each(bytes, |b| i32::from_ne_bytes(b).into())),
+            DType::U32 => Self::Int(each(bytes, |b| u32::from_ne_bytes(b).into())),
+            DType::I64 => Self::Int(each(bytes, |b| i64::from_ne_bytes(b).into())),
+            DType::U64 => Self::Int(each(bytes, |b| u64::from_ne_bytes(b).into())),
+            DType::F16 => Self::Float(each(bytes, Float::f16), dtype),
+            DType::BF16 => Self::Float(each(bytes, Float::bf16), dtype),
+            DType::F32 => Self::Float(each(bytes, Float::f32), dtype),
+            DType::Complex64 => {
+                let numbers = each(bytes, Float::f32);
+                Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
+            }
+            DType::Complex128 => {
+                let numbers = each(bytes, Float::f64);
+                Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
+            }
+            // `DType` may get more types. Their bits are shown as numbers of 64 bits.
+            _ => Self::Float(each(bytes, Float::f64), dtype),
+        }
+    }
+
+    /// The words of an array, padded to one length.
+    fn words(&self) -> Vec<String> {
+        match self {
+            Self::Bool(values) => {
+                let word = |&value: &bool| if value { " True" } else { "False" }.to_owned();
+                values.iter().map(word).collect()
+            }
+            Self::Int(values) => aligned(values.iter().map(i128::to_string).collect()),
+            Self::Float(values, dtype) => floats(values, *dtype, false),
+            Self::Complex(values, dtype) => {
+                let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
+                let real = floats(&part(0), *dtype, false);
+                let imaginary = floats(&part(1), *dtype, true);
+                let word = |(real, imaginary): (String, String)| {
+                    let digits = imaginary.trim_end();
+                    format!("{real}{digits}j{}", &imaginary[digits.len()..])
+                };
+                iter::zip(real, imaginary).map(word).collect()
+            }
+        }
+    }
+
+    /// The word of an array without dimensions.
+    fn scalar(&self) -> String {
+        match self {
+            Self::Bool(values) if values.contains(&true) => "True".into(),
+            Self::Bool(_) => "False".into(),
+            Self::Int(values) => values.iter().map(i128::to_string).collect(),
+            Self::Float(values, dtype) => values.iter().map(|value| value.alone(*dtype)).collect(),
+            Self::Complex(values, dtype) => {
+                let text = |number: &Float| {
+                    let text = number.alone(*dtype);
+                    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+                };
+                let word = |[real, imaginary]: &[Float; 2]| {
+                    let (re, im) = (text(real), text(imaginary));
+                    match real.exact == 0.0 && real.exact.is_sign_positive() {
+                        true => format!("{im}j"),
+                        false if im.starts_with('-') => format!("({re}{im}j)"),
+                        false => format!("({re}+{im}j)"),
+                    }
+                };
+                values.iter().map(word).collect()
+            }
+        }
+    }
+
+    fn json(&self) -> Vec<Value> {
+        let float = |number: &Float| match number.exact.is_finite() {
+            true => Value::from(number.short),
+            false => Value::from(number.exact.to_string().to_lowercase()),
+        };
+        match self {
+            Self::Bool(values) => values.iter().map(|&value| value.into()).collect(),
+            Self::Int(values) => {
+                let int = |&value: &i128| match u64::try_from(value) {
+                    Ok(value) => value.into(),
+                    Err(_) => i64::try_from(value).map_or(Value::Null, Value::from),
+                };
+                values.iter().map(int).collect()
+            }
+            Self::Float(values, _) => values.iter().map(float).collect(),
+            Self::Complex(values, _) => {
+                let pair = |value: &[Float; 2]| value.iter().map(float).collect();
+                values.iter().map(pair).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(dtype: DType, shape: &[usize], bytes: &[u8], all: bool) -> Shown {
+        let mut shown = Shown::new(dtype, shape, all);
+        // In pieces that end within elements.
+        for piece in bytes.chunks(7) {
+            shown.write(piece).unwrap();
+        }
+        shown
+    }
+
+    fn text<const N: usize>(dtype: DType, shape: &[usize], numbers: &[[u8; N]]) -> String {
+        shown(dtype, shape, numbers.as_flattened(), false).text()
+    }
+
+    /// The texts are those of NumPy 2.3.
+    #[test]
+    fn values_are_printed_as_by_numpy() {
+        let f32s = |numbers: &[f32]| numbers.iter().map(|x| x.to_ne_bytes()).collect::<Vec<_>>();
+        let f64s = |numbers: &[f64]| numbers.iter().map(|x| x.to_ne_bytes()).collect::<Vec<_>>();
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        let wide = f32s(&[0.1, 1.0, -2.5, 1e6 / 3.0, 3.0, 0.0]);
+        let special = f32s(&[nan, -infinity, 1.5, 2.0]);
+        let complex = f32s(&[1.0, 2.0, -0.5, -3.0]);
+        let doubles = f64s(&[std::f64::consts::PI, -1e-5, 1e20, f64::NAN]);
+        let halves = [0.1, -2.0, infinity].map(|x| f16::from_f32(x).to_ne_bytes());
+        let brains = [0.1, -2.0].map(|x| bf16::from_f32(x).to_ne_bytes());
+        let longs = [i64::MIN, 0, 1, 2].map(i64::to_ne_bytes);
+        for (text, expected) in [
+            (
+                text(DType::F32, &[2, 3], &wide),
+                "[[ 1.0000000e-01  1.0000000e+00 -2.5000000e+00]\n \
+                 [ 3.3333334e+05  3.0000000e+00  0.0000000e+00]]",
+            ),
+            (
+                text(DType::F64, &[4], &doubles),
+                "[ 3.14159265e+00 -1.00000000e-05  1.00000000e+20             nan]",
+            ),
+            (text(DType::F16, &[3], &halves), "[ 0.1 -2.   inf]"),
+            (text(DType::BF16, &[2], &brains), "[ 0.1 -2. ]"),
+            (
+                text(DType::F32, &[2, 2], &special),
+                "[[ nan -inf]\n [ 1.5  2. ]]",
+            ),
+            (
+                text(DType::Complex64, &[2], &complex),
+                "[ 1. +2.j -0.5-3.j]",
+            ),
+            (
+                text(DType::Bool, &[2, 2], &[[1], [0], [0], [1]]),
+                "[[ True False]\n [False  True]]",
+            ),
+            (
+                text(DType::I64, &[2, 2], &longs),
+                "[[-9223372036854775808                    0]\n \
+                 [                   1                    2]]",
+            ),
+            (text::<1>(DType::U8, &[2, 0], &[]), "[]"),
+            (text(DType::F32, &[], &wide[..1]), "0.1"),
+            (text(DType::F64, &[], &f64s(&[1e16])), "1e+16"),
+            (text(DType::Complex64, &[], &f32s(&[1.0, -2.0])), "(1-2j)"),
+            (text(DType::Bool, &[], &[[1]]), "True"),
+            (
+                text(DType::U8, &[30], &[[123]; 30]),
+                "[123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123\n \
+                 123 123 123 123 123 123 123 123 123 123 123 123]",
+            ),
+        ] {
+            assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn large_arrays_are_shown_by_their_ends() {
+        let numbers: Vec<_> = (0..1001i32).map(i32::to_ne_bytes).collect();
+        let line = "[   0    1    2 ...  998  999 1000]";
+        assert_eq!(text(DType::I32, &[1001], &numbers), line);
+        let numbers: Vec<_> = (0..1800i32).map(i32::to_ne_bytes).collect();
+        let expected = "[[[   0    1    2 ...    7    8    9]\n  \
+                         [  10   11   12 ...   17   18   19]\n  \
+                         [  20   21   22 ...   27   28   29]]\n\n";
+        let text = text(DType::I32, &[60, 3, 10], &numbers);
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("]]\n\n ...\n\n [["), "{text}");
+        assert!(
+            text.ends_with("[1790 1791 1792 ... 1797 1798 1799]]]"),
+            "{text}"
+        );
+        let all = shown(DType::I32, &[60, 3, 10], numbers.as_flattened(), true);
+        assert_eq!(
+            all.text().matches(char::is_numeric).count(),
+            10 + 90 * 2 + 900 * 3 + 800 * 4
+        );
+    }
+
+    #[test]
+    fn json_has_all_values() {
+        let bytes = [1.5f32, f32::NAN, -f32::INFINITY, 0.1].map(f32::to_ne_bytes);
+        let shown = shown(DType::F32, &[2, 2], bytes.as_flattened(), true);
+        assert_eq!(shown.json().to_string(), r#"[[1.5,"nan"],["-inf",0.1]]"#);
+    }
+}

@@ -1,0 +1,135 @@
+//! What the command shows of files and of results.
+
+use crate::support::{Folder, bytes, devices, safetensors, wgslice};
+use serde_json::json;
+
+const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
+
+fn tensors(folder: &Folder) -> String {
+    let header = json!({
+        "a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+        "new": {"dtype": "I4", "shape": [2], "data_offsets": [4, 5]},
+        "b": {"dtype": "U8", "shape": [2, 2], "data_offsets": [5, 9]},
+        "__metadata__": {"format": "pt"},
+    });
+    let header = header.to_string();
+    let length = u64::try_from(header.len()).expect("a length").to_le_bytes();
+    let data = [0, 0, 128, 63, 0x21, 1, 2, 3, 4];
+    folder.write(
+        "model.safetensors",
+        [&length[..], header.as_bytes(), &data].concat(),
+    )
+}
+
+#[test]
+fn values_are_printed_without_an_output() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[3, 4]);
+    let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
+    for device in devices() {
+        let slice = wgslice(&["slice", &input, "1:, ::-2", "--device", device]).ok();
+        assert_eq!(slice.stdout, "[[ 7  5]\n [11  9]]\n");
+        assert!(
+            slice.stderr.starts_with("2 × 2 int32, 16 bytes, "),
+            "{slice:?}"
+        );
+        let args = [
+            "gather", &input, &columns, "--axis", "1", "--device", device,
+        ];
+        let gather = wgslice(&[&args[..], &["-q"]].concat()).ok();
+        assert_eq!(gather.stdout, "[[ 2  0]\n [ 6  4]\n [10  8]]\n");
+        assert_eq!(gather.stderr, "");
+    }
+    let json = wgslice(&["slice", &input, "1:, ::-2", "--json"])
+        .ok()
+        .json();
+    assert_eq!(json["values"], json!([[7, 5], [11, 9]]));
+    assert_eq!(json["output"], json!({"shape": [2, 2]}));
+    assert_eq!(folder.names(), ["columns.npy", "in.npy"]);
+    let photo = wgslice(&["slice", PHOTO, "::2"]).ok().stdout;
+    assert!(
+        photo.starts_with("[[[154 147 151]\n") && photo.contains("\n\n ...\n\n"),
+        "{photo}"
+    );
+    let all = wgslice(&["slice", &folder.arange("long.npy", &[2000]), "...", "--all"]).ok();
+    assert_eq!(
+        all.stdout
+            .split([' ', '\n', ']', '['])
+            .filter(|word| !word.is_empty())
+            .count(),
+        2000
+    );
+}
+
+/// The elements that are shown are kept, and no others.
+#[cfg(target_os = "linux")]
+#[test]
+fn values_of_a_large_file_take_little_memory() {
+    let folder = Folder::new();
+    let input = folder.sparse("in.npy", "<f4", &[1 << 17, 1 << 10], 1 << 29);
+    let script = "ulimit -v 1000000 && exec \"$0\" slice \"$1\" ':, ::-1' --device cpu --memory 8M";
+    let ran = std::process::Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_wgslice"), &input])
+        .output();
+    let ran = crate::support::Ran::from(ran.expect("the shell starts")).ok();
+    assert!(
+        ran.stdout.starts_with("[[0. 0. 0. ... 0. 0. 0.]\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn info_lists_what_files_hold() {
+    let folder = Folder::new();
+    let model = tensors(&folder);
+    let input = folder.arange("in.npy", &[3, 4]);
+    let damaged = folder.write("damaged.npy", "no array");
+    let ran = wgslice(&["info", &input, &damaged, PHOTO, &model]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("cannot read") && ran.stderr.contains("damaged.npy"),
+        "{ran:?}"
+    );
+    let words: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let cells = |at: usize| words[at][1..].join(" ");
+    assert_eq!(cells(0), "3 × 4 int32 48 bytes NPY");
+    assert_eq!(cells(1), "512 × 512 × 3 uint8 768 KiB PNG");
+    assert!(cells(2).starts_with("3 tensors"), "{ran:?}");
+    assert_eq!(words[3].join(" "), "a 1 float32 4 bytes");
+    assert_eq!(words[4].join(" "), "b 2 × 2 uint8 4 bytes");
+    assert_eq!(words[5].join(" "), "new 2 I4 1 byte");
+    let one = wgslice(&["info", "--json", &input, &format!("{model}#b")])
+        .ok()
+        .json();
+    let order = |name| json!({"name": name, "dtype": "int32", "shape": [3, 4], "bytes": 48, "order": "C", "byte_order": "little"});
+    assert_eq!(one["files"][0]["arrays"], json!([order(json!(null))]));
+    assert_eq!(one["files"][0]["format"], "npy");
+    assert_eq!(one["files"][1]["arrays"][0]["name"], "b");
+    assert_eq!(one["files"][1]["arrays"].as_array().map(Vec::len), Some(1));
+    let none = wgslice(&["info", &format!("{model}#c")]);
+    assert!(
+        none.code == Some(2) && none.stderr.contains("no tensor named \"c\""),
+        "{none:?}"
+    );
+}
+
+/// A tensor of a type that is unknown here is no problem of the others.
+#[test]
+fn an_unknown_type_does_not_hide_other_tensors() {
+    let folder = Folder::new();
+    let model = tensors(&folder);
+    let b = wgslice(&["slice", &format!("{model}#b"), "1", "-q"]).ok();
+    assert_eq!(b.stdout, "[3 4]\n");
+    let new = wgslice(&["slice", &format!("{model}#new"), "0"]);
+    assert_eq!(new.code, Some(2), "{new:?}");
+    assert!(
+        new.stderr.contains("dtype \"I4\" is not supported"),
+        "{new:?}"
+    );
+    let wrong = folder.write("x.safetensors", safetensors("x", "F32", &[2], &[0; 7]));
+    assert!(wgslice(&["info", &wrong]).stderr.contains("damaged"));
+}
