@@ -3,10 +3,10 @@
 
 mod numbers;
 
-pub(crate) use numbers::{Integers, Sizes, mask, memory};
+pub(crate) use numbers::{Integers, Paddings, Sizes, mask, memory};
 
-use crate::Command;
-use clap::{Args as ArgGroup, Parser, ValueEnum};
+use crate::{Command, ops::Operation};
+use clap::{Args as ArgGroup, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::{num::NonZero, path::PathBuf};
 use wgslice::options::{self, OutOfRange};
 
@@ -28,6 +28,29 @@ pub(crate) struct Args {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// The command line. Every subcommand that makes an array has the options of [`To`].
+    pub(crate) fn definition() -> clap::Command {
+        let operations = Operation::augment_subcommands(clap::Command::new(""));
+        let names = operations.get_subcommands().map(clap::Command::get_name);
+        names.chain(["slice"]).fold(Self::command(), |all, name| {
+            all.mut_subcommand(name, To::augment_args)
+        })
+    }
+
+    /// Parses the arguments of this process, and the options of its output if its subcommand makes an array.
+    pub(crate) fn parsed() -> Result<(Self, Option<To>), clap::Error> {
+        let matches = Self::definition().try_get_matches()?;
+        let to = match matches.subcommand() {
+            Some((_, matches)) if matches.try_contains_id("explain").is_ok() => {
+                Some(To::from_arg_matches(matches)?)
+            }
+            _ => None,
+        };
+        Ok((Self::from_arg_matches(&matches)?, to))
+    }
 }
 
 #[derive(Debug, ArgGroup)]
@@ -77,7 +100,7 @@ pub(crate) enum Api {
     Gl,
 }
 
-/// The output of a command.
+// The output of a command that makes an array. A documentation comment would replace that of the command.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct To {
     /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
@@ -92,10 +115,10 @@ pub(crate) struct To {
     pub(crate) explain: bool,
 }
 
-/// The axis of an operation on single elements.
+/// The axis of an operation.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct Along {
-    /// The axis that the indices count along; negative ones count from the end
+    /// The axis; negative ones count from the end
     #[arg(
         long,
         value_name = "AXIS",
@@ -156,10 +179,9 @@ impl From<Policy> for OutOfRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_sound() {
-        Args::command().debug_assert();
+        Args::definition().debug_assert();
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that work on whole tensors: they read files, run one operation and write a file.
 //!
-//! Every such command is a [`Job`], which names the files. The command passes [`Job::run`] two functions: one makes the
-//! plan, which refuses invalid arguments before a device is opened, and one runs the operation on tensors.
+//! Every such command is a [`Job`], which names the files and has two functions: one makes the plan, which refuses
+//! invalid arguments before a device is opened, and one runs the operation on tensors.
 
 use crate::{
     args::{Global, To},
@@ -13,28 +13,70 @@ use crate::{
     target::Target,
     times::{Stage, Times},
 };
-use std::process::ExitCode;
-use wgslice::{Assembly, Backend, DType, Error, Pending, Plan, Report, Tensor};
+use std::{ops::Index, process::ExitCode};
+use wgslice::{Assembly, Backend, DType, Error, Pending, Plan, Report, Tensor, View};
 
-/// The inputs and the output of a command.
-#[derive(Clone, Copy, Debug)]
+type Planner<'a> = dyn Fn(&Shapes) -> Result<Todo, Error> + 'a;
+type Worker<'a> = dyn Fn(&Tensors) -> Result<Made, Error> + 'a;
+
+/// The inputs of a command, and what it does with them.
 pub(crate) struct Job<'a> {
     /// The paths of the arrays of values, in the operation's order. All must have one element type, which the result
     /// has too.
-    pub(crate) values: &'a [&'a str],
-    pub(crate) indices: Option<&'a str>,
-    pub(crate) to: &'a To,
+    values: Vec<&'a str>,
+    indices: Option<&'a str>,
     /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
-    pub(crate) bad: &'static str,
+    bad: &'static str,
+    plan: Box<Planner<'a>>,
+    work: Box<Worker<'a>>,
+}
+
+impl<'a> Job<'a> {
+    /// A job on these arrays of values. `plan` refuses invalid arguments by the shapes, and `work` runs the operation.
+    pub(crate) fn new<P: Into<Todo>, M: Into<Made>>(
+        values: impl IntoIterator<Item = &'a str>,
+        plan: impl Fn(&Shapes) -> Result<P, Error> + 'a,
+        work: impl Fn(&Tensors) -> Result<M, Error> + 'a,
+    ) -> Self {
+        Self {
+            values: values.into_iter().collect(),
+            indices: None,
+            bad: "",
+            plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
+            work: Box::new(move |tensors| Ok(work(tensors)?.into())),
+        }
+    }
+
+    /// Adds the indices. Those out of range `bad`, which a warning says.
+    pub(crate) fn by(mut self, indices: &'a str, bad: &'static str) -> Self {
+        self.indices = Some(indices);
+        self.bad = bad;
+        self
+    }
 }
 
 /// The shapes of the inputs, and the element type of the values.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) dtype: DType,
-    pub(crate) values: Vec<Vec<usize>>,
+    values: Vec<Vec<usize>>,
     /// The shape of the indices. Empty without indices.
     pub(crate) indices: Vec<usize>,
+}
+
+impl Shapes {
+    pub(crate) fn views(&self) -> Result<Vec<View>, Error> {
+        self.values.iter().map(|shape| View::new(shape)).collect()
+    }
+}
+
+/// The shape of an array of values.
+impl Index<usize> for Shapes {
+    type Output = [usize];
+
+    fn index(&self, at: usize) -> &[usize] {
+        &self.values[at]
+    }
 }
 
 /// The tensors of a job on a device.
@@ -111,11 +153,6 @@ impl From<(Tensor, Pending<Report>)> for Made {
 }
 
 impl Tensors {
-    /// Returns tensor `at` of the values.
-    pub(crate) fn value(&self, at: usize) -> &Tensor {
-        &self.values[at]
-    }
-
     /// Returns all tensors of the values.
     pub(crate) fn values(&self) -> Vec<&Tensor> {
         self.values.iter().collect()
@@ -127,55 +164,50 @@ impl Tensors {
     }
 }
 
+/// A tensor of values.
+impl Index<usize> for Tensors {
+    type Output = Tensor;
+
+    fn index(&self, at: usize) -> &Tensor {
+        &self.values[at]
+    }
+}
+
 impl Job<'_> {
-    /// Runs the job: `plan` on the shapes, then `work` on the tensors. If the device fails and the user did not choose
-    /// a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
-    pub(crate) fn run<P: Into<Todo>, M: Into<Made>>(
-        self,
-        global: &Global,
-        plan: impl FnOnce(&Shapes) -> Result<P, Error>,
-        work: impl Fn(&Tensors) -> Result<M, Error>,
-    ) -> Result<ExitCode, Failure> {
+    /// Runs the job: its plan on the shapes, then its work on the tensors. If the device fails and the user did not
+    /// choose a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
+    pub(crate) fn run(self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
         let mut times = Times::default();
         let read = times.measure(Stage::Read, || self.read())?;
         let inputs = read.described.clone();
         let context: Vec<String> = inputs.iter().map(Described::to_string).collect();
         let context = context.join(", ");
         let dtype = read.shapes.dtype;
-        let plan = plan(&read.shapes).map_err(Failure::refused(&context))?;
-        let plan: Todo = plan.into();
+        let plan = (self.plan)(&read.shapes).map_err(Failure::refused(&context))?;
 
         let backend = plan.open(global)?;
-        if self.to.explain {
+        if to.explain {
             let (shape, plans) = (plan.shape(), plan.plans());
-            Explained::new(
-                inputs,
-                read.bytes(),
-                self.to,
-                shape,
-                &backend,
-                &plans,
-                dtype,
-            )
-            .print(global.json)?;
+            Explained::new(inputs, read.bytes(), to, shape, &backend, &plans, dtype)
+                .print(global.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         // An output that cannot be written is refused before the work.
-        let mut output = Target::create(self.to, global.json, dtype, plan.shape())?;
+        let mut output = Target::create(to, global.json, dtype, plan.shape())?;
         let mut fallback = None;
-        let mut made = self.make(read, &backend, &work, &mut output, &mut times);
+        let mut made = self.make(read, &backend, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
             fallback = Some(error.to_string());
             // The output is still empty: it is written last, and its errors are not the device's.
             let cpu = device::cpu(global);
-            made = self.make(self.read()?, &cpu, &work, &mut output, &mut times);
+            made = self.make(self.read()?, &cpu, &mut output, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
-        let mut run = Run::new(inputs, self.to, &shape, dtype, &backend, times);
+        let mut run = Run::new(inputs, to, &shape, dtype, &backend, times);
         if let Some(report) = report {
             self.warn(&report);
             run = run.with_report(report);
@@ -243,11 +275,10 @@ impl Job<'_> {
 
     /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report
     /// if there are indices.
-    fn make<M: Into<Made>>(
+    fn make(
         &self,
         read: Read,
         backend: &Backend,
-        work: impl Fn(&Tensors) -> Result<M, Error>,
         output: &mut Target,
         times: &mut Times,
     ) -> Result<(Vec<usize>, Option<Report>), Stopped> {
@@ -257,7 +288,7 @@ impl Job<'_> {
             Ok::<_, Stopped>(tensors)
         })?;
         let Made { tensor, report } = times.measure(Stage::Dispatch, || {
-            let made = work(&tensors)?.into();
+            let made = (self.work)(&tensors)?;
             backend.wait()?;
             Ok::<_, Stopped>(made)
         })?;
@@ -309,5 +340,24 @@ impl Read {
                 .collect::<Result<_, _>>()?,
             indices,
         })
+    }
+}
+
+/// Uploads an array. If `index` is given, integers are uploaded as indices: of type `index`, or as 64-bit integers if
+/// `index` does not hold every value of their element type. Every other array is uploaded unchanged.
+pub(crate) fn upload(
+    array: &Array,
+    index: Option<DType>,
+    backend: &Backend,
+) -> Result<Tensor, Error> {
+    let shape = array.shape();
+    match (index, files::to_indices(array)) {
+        (Some(DType::I64), Ok(Indices::I32(indices))) => {
+            let wide: Vec<i64> = indices.into_iter().map(i64::from).collect();
+            backend.upload((&wide, shape))
+        }
+        (Some(DType::I32), Ok(Indices::I32(indices))) => backend.upload((&indices, shape)),
+        (Some(_), Ok(Indices::I64(indices))) => backend.upload((&indices, shape)),
+        _ => Tensor::from_bytes(backend, array.bytes().to_vec(), array.dtype(), shape),
     }
 }

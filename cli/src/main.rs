@@ -5,12 +5,11 @@
 //! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice`, `slice_update`, `grad`, `crop` | one operation each |
-//! | `assemble` | concat, stack, pad, roll, tile and repeat |
-//! | `gather`, `scatter` | the operations of these names, also `-nd` and `-elements` |
+//! | `slice` | the operation that goes piece by piece |
+//! | `ops` | the table of all other operations |
 //! | `info`, `inspect` | `info`, of devices and of files |
 //! | `verify`, `bench` | one subcommand each |
-//! | `job` | the common part of subcommands on whole tensors |
+//! | `job` | how an operation of the table runs |
 //! | `report` | the output of a run |
 //! | `target`, `values` | where a result goes, and how its values are printed |
 //! | `times` | the times of the stages of a run |
@@ -20,51 +19,35 @@
 //! | `units` | numbers for people |
 
 mod args;
-mod assemble;
 mod bench;
-mod crop;
 mod device;
 mod failure;
 mod files;
-mod gather;
-mod grad;
 mod info;
 mod inspect;
 mod job;
+mod ops;
 mod print;
 mod progress;
 mod report;
-mod scatter;
 mod slice;
-mod slice_update;
 mod target;
 mod times;
 mod units;
 mod values;
 mod verify;
 
-use args::{Args, Global};
-use clap::{Parser, Subcommand};
+use args::{Args, Global, To};
+use clap::Subcommand;
 use failure::Failure;
+use ops::Operation;
 use std::{env, path::Path, process::ExitCode};
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Slice(slice::Slice),
-    GatherNd(gather::GatherNd),
-    Gather(gather::Gather),
-    GatherElements(gather::GatherElements),
-    Crop(crop::Crop),
-    ScatterNd(scatter::ScatterNd),
-    ScatterElements(scatter::ScatterElements),
-    SliceUpdate(slice_update::SliceUpdate),
-    Grad(grad::Grad),
-    Concat(assemble::Concat),
-    Stack(assemble::Stack),
-    Pad(assemble::Pad),
-    Roll(assemble::Roll),
-    Tile(assemble::Tile),
-    Repeat(assemble::Repeat),
+    #[command(flatten)]
+    Operation(Operation),
     /// Show what files hold; without files the adapters of this machine, and which would be used and why
     #[command(after_help = "\
 Examples:
@@ -83,40 +66,29 @@ Examples:
 }
 
 impl Command {
-    fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        match self {
-            Self::Slice(args) => slice::run(global, args),
-            Self::GatherNd(args) => args.run(global),
-            Self::Gather(args) => args.run(global),
-            Self::GatherElements(args) => args.run(global),
-            Self::Crop(args) => crop::run(global, args),
-            Self::ScatterNd(args) => args.run(global),
-            Self::ScatterElements(args) => args.run(global),
-            Self::SliceUpdate(args) => slice_update::run(global, args),
-            Self::Grad(args) => grad::run(global, args),
-            Self::Concat(args) => args.run(global),
-            Self::Stack(args) => args.run(global),
-            Self::Pad(args) => args.run(global),
-            Self::Roll(args) => args.run(global),
-            Self::Tile(args) => args.run(global),
-            Self::Repeat(args) => args.run(global),
-            Self::Info { files } if files.is_empty() => info::run(global),
-            Self::Info { files } => inspect::run(global, files),
-            Self::Verify(args) => verify::run(global, args),
-            Self::Bench(args) => bench::run(global, args),
+    /// `to` has the options of the output, if the command makes an array.
+    fn run(&self, global: &Global, to: Option<&To>) -> Result<ExitCode, Failure> {
+        match (self, to) {
+            (Self::Slice(args), Some(to)) => slice::run(global, to, args),
+            (Self::Operation(operation), Some(to)) => operation.job()?.run(global, to),
+            (Self::Slice(_) | Self::Operation(_), None) => Err(Failure::usage("no output")),
+            (Self::Info { files }, _) if files.is_empty() => info::run(global),
+            (Self::Info { files }, _) => inspect::run(global, files),
+            (Self::Verify(args), _) => verify::run(global, args),
+            (Self::Bench(args), _) => bench::run(global, args),
         }
     }
 }
 
 fn main() -> ExitCode {
     quiet_without_a_display();
-    let Args { global, command } = match Args::try_parse() {
+    let (Args { global, command }, to) = match Args::parsed() {
         Ok(args) => args,
         Err(error) => return refused(&error),
     };
     print::choose(global.quiet, global.verbose);
     files::watch_for_signals();
-    let code = command.run(&global).unwrap_or_else(report);
+    let code = command.run(&global, to.as_ref()).unwrap_or_else(report);
     match print::all_written() {
         // An error of the command keeps its own exit code, which says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),

@@ -40,8 +40,6 @@ pub(crate) struct Slice {
             "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
     )]
     pub(crate) spec: Option<String>,
-    #[command(flatten)]
-    pub(crate) to: To,
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G;
     /// files that are held in memory whole take theirs besides
     /// [default: a quarter of the device's longest buffer, at most 1 GiB]
@@ -101,7 +99,7 @@ pub(crate) struct Encoded {
     pub(crate) shrink_axis_mask: i64,
 }
 
-pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<ExitCode, Failure> {
     let mut times = Times::default();
     let spec = spec(args)?;
     let array = times.measure(Stage::Read, || files::read(&args.input))?;
@@ -112,8 +110,8 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let plan = Plan::slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open_for(global, &plan)?;
-    if args.to.explain {
-        let (bytes, to) = (array.bytes().len(), &args.to);
+    if to.explain {
+        let bytes = array.bytes().len();
         Explained::new([input], bytes, to, plan.shape(), &backend, &[&plan], dtype)
             .print(global.json)?;
         return Ok(ExitCode::SUCCESS);
@@ -122,7 +120,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Target::create(&args.to, global.json, dtype, stream.shape())?;
+    let mut output = Target::create(to, global.json, dtype, stream.shape())?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -147,7 +145,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     times.add(Stage::Write, writing);
 
     let shape = stream.shape();
-    Run::new([input], &args.to, shape, dtype, &backend, times)
+    Run::new([input], to, shape, dtype, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()))
         .print(global.json, values.as_ref())?;

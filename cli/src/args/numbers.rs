@@ -1,5 +1,6 @@
 //! Parses numbers on the command line.
 
+use crate::failure::Failure;
 use bytesize::ByteSize;
 use std::{num::IntErrorKind, str::FromStr};
 
@@ -21,6 +22,42 @@ impl FromStr for Integers {
         text.split(',')
             .map(integer)
             .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl Integers {
+    /// The numbers as this machine counts.
+    pub(crate) fn sized(&self) -> Result<Vec<isize>, Failure> {
+        let sized = |&number: &i64| {
+            let beyond = format!("{number} is beyond the largest number of this machine");
+            isize::try_from(number).map_err(|_| Failure::usage(beyond))
+        };
+        self.0.iter().map(sized).collect()
+    }
+}
+
+/// The positions before and behind each dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Paddings(pub(crate) Vec<[usize; 2]>);
+
+impl FromStr for Paddings {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let pair = |part: &str| {
+            let (before, after) = part.split_once(':').unwrap_or((part, part));
+            let size = |text: &str| {
+                let parsed = text.trim().parse();
+                parsed.map_err(|_| {
+                    format!("{text:?} is no number of positions: use N or BEFORE:AFTER")
+                })
+            };
+            Ok([size(before)?, size(after)?])
+        };
+        text.split(',')
+            .map(pair)
+            .collect::<Result<_, String>>()
             .map(Self)
     }
 }

@@ -4,6 +4,9 @@ use crate::support::wgslice;
 
 #[test]
 fn every_command_has_examples() {
+    let all = wgslice(&["--help"]).ok().stdout;
+    // Long lines are folded.
+    let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
     for command in [
         "slice",
         "gather-nd",
@@ -25,6 +28,8 @@ fn every_command_has_examples() {
         "bench",
     ] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
+        let about = help.lines().next().expect("a line");
+        assert!(all.contains(about), "{command}: {about}");
         let examples = help.split("Examples:").nth(1).expect(command);
         let count = examples.matches(&format!("wgslice {command}")).count();
         assert!((1..=6).contains(&count), "{command}: {count} examples");

@@ -1,0 +1,582 @@
+//! The table of operations: the arguments of each, its plan on shapes, and its call on tensors.
+//!
+//! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`]. The
+//! options of the output are added to each in `args`. Only `slice` is elsewhere, as it goes piece by piece.
+
+use crate::{
+    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes},
+    failure::Failure,
+    files::{self, Array},
+    job::{Job, Tensors, upload},
+};
+use clap::{Subcommand, ValueEnum};
+use wgslice::{
+    Assembly, DType, Error, Plan, SliceSpec, Tensor, View,
+    options::{self, Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Operation {
+    /// Gather the slices of PARAMS at the positions of the tuples in INDICES
+    ///
+    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
+    /// holds the tuples; they must be integers.
+    #[command(after_help = "\
+Examples:
+  wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
+  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
+    GatherNd {
+        #[command(flatten)]
+        arrays: Gathered,
+        /// Number of leading dimensions that PARAMS and INDICES share
+        #[arg(
+            long,
+            value_name = "N",
+            default_value_t = 0,
+            allow_hyphen_values = true
+        )]
+        batch_dims: usize,
+    },
+    /// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
+    ///
+    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape,
+    /// which replaces the axis in the result.
+    #[command(after_help = "\
+Examples:
+  wgslice gather photo.png columns.npy -o picked.npy --axis 1
+  wgslice gather model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather params.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
+    Gather {
+        #[command(flatten)]
+        arrays: Gathered,
+        /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+        axis: Option<isize>,
+        /// Number of leading dimensions that PARAMS and INDICES share; -N: all but the last N of INDICES
+        #[arg(
+            long,
+            value_name = "N",
+            default_value_t = 0,
+            allow_hyphen_values = true
+        )]
+        batch_dims: isize,
+    },
+    /// Gather single elements of PARAMS along one axis: ONNX's GatherElements, torch.gather
+    ///
+    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR, of the same rank. The result has
+    /// the shape of INDICES, which may be longer than PARAMS along the axis alone.
+    #[command(after_help = "\
+Examples:
+  wgslice gather-elements scores.npy best.npy -o top.npy --axis 1
+  wgslice gather-elements data.npy indices.npy -o out.npy --axis -1 --negative wrap")]
+    GatherElements {
+        #[command(flatten)]
+        arrays: Gathered,
+        #[command(flatten)]
+        along: Along,
+    },
+    /// Crop a box out of each item of IN: jax.lax.dynamic_slice for a whole batch, with strides and flips
+    ///
+    /// IN, BEGINS and the other files are .npy, .png or FILE.safetensors#TENSOR. The first dimension of
+    /// IN numbers the items. BEGINS has a row for each box and a column for each number of --size.
+    #[command(after_help = "\
+Examples:
+  wgslice crop images.npy begins.npy --size 224,224 -o crops.npy
+  wgslice crop images.npy begins.npy --size 224,224 --flips flips.npy -o crops.npy
+  wgslice crop frames.npy begins.npy --size 64,64 --box-indices frame.npy \\
+    --out-of-range clamp -o crops.npy")]
+    Crop {
+        /// The array to crop
+        #[arg(value_name = "IN")]
+        input: String,
+        /// Where each box begins
+        begins: String,
+        /// The size of all boxes along the dimensions after the first
+        #[arg(long, value_name = "N,M,...")]
+        size: Sizes,
+        /// Which item each box is of, from 0 [default: box n is of item n]
+        #[arg(long, value_name = "FILE")]
+        box_indices: Option<String>,
+        /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
+        #[arg(long, value_name = "FILE")]
+        flips: Option<String>,
+        /// The distance between neighbouring elements of a box along these dimensions [default: 1]
+        #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
+        strides: Option<Integers>,
+        /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
+        /// the command fails; or the box is shifted until it lies inside
+        #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+        out_of_range: Policy,
+    },
+    /// Scatter UPDATES to the positions of the tuples in INDICES
+    ///
+    /// Into zeros of a shape, which adds updates of the same position, or into a copy of an array,
+    /// which keeps the last one. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
+    #[command(after_help = "\
+Examples:
+  wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
+  wgslice scatter-nd places.npy values.npy -o changed.npy --into array.npy
+  wgslice scatter-nd places.npy values.npy -o sum.npy --into array.npy --combine add")]
+    ScatterNd {
+        #[command(flatten)]
+        arrays: Scattered,
+        /// Scatter into zeros of this shape
+        #[arg(
+            long,
+            value_name = "N,M,...",
+            required_unless_present = "into",
+            conflicts_with = "into"
+        )]
+        shape: Option<Sizes>,
+        /// Scatter into a copy of this array
+        #[arg(long, value_name = "IN")]
+        into: Option<String>,
+    },
+    /// Scatter single elements of UPDATES into a copy of DATA along one axis: ONNX's ScatterElements
+    ///
+    /// DATA, INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR, of the same rank. There is
+    /// an update for each index.
+    #[command(after_help = "\
+Examples:
+  wgslice scatter-elements data.npy indices.npy updates.npy -o out.npy --axis 1
+  wgslice scatter-elements sums.npy bins.npy ones.npy -o counts.npy --combine add")]
+    ScatterElements {
+        /// The array to scatter into; its file does not change
+        data: String,
+        #[command(flatten)]
+        arrays: Scattered,
+        #[command(flatten)]
+        along: Along,
+    },
+    /// Overwrite a slice of a copy of IN with VALUE: x[SPEC] = VALUE
+    ///
+    /// VALUE has the slice's shape, or one that broadcasts to it.
+    #[command(after_help = "\
+Examples:
+  wgslice slice-update photo.png '100:400, ::-1' patch.png -o patched.png
+  wgslice slice-update x.npy '..., 0' zero.npy -o cleared.npy --device cpu")]
+    SliceUpdate {
+        /// The array
+        #[arg(value_name = "IN")]
+        input: String,
+        /// The content of the brackets of x[...] in Python
+        #[arg(allow_hyphen_values = true)]
+        spec: String,
+        /// The values
+        value: String,
+    },
+    /// The gradient of a slice: zeros of the input's shape with DY where the slice was
+    #[command(after_help = "\
+Examples:
+  wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
+    Grad {
+        /// The gradient of the slice's result
+        dy: String,
+        /// The content of the brackets of x[...]
+        #[arg(allow_hyphen_values = true)]
+        spec: String,
+        /// The shape of the slice's input
+        #[arg(long, value_name = "N,M,...")]
+        shape: Sizes,
+    },
+    /// Put arrays together along an axis: TensorFlow's and NumPy's concat
+    ///
+    /// All arrays have one type, and one size in each dimension but the axis.
+    #[command(after_help = "\
+Examples:
+  wgslice concat left.png right.png -o both.png --axis 1
+  wgslice concat part-*.npy -o all.npy")]
+    Concat(Arrays),
+    /// Stack arrays of one shape along a new axis: TensorFlow's and NumPy's stack
+    #[command(after_help = "\
+Examples:
+  wgslice stack photo-*.png -o batch.npy
+  wgslice stack red.npy green.npy blue.npy -o rgb.npy --axis -1")]
+    Stack(Arrays),
+    /// Add positions around an array: TensorFlow's and NumPy's pad
+    #[command(after_help = "\
+Examples:
+  wgslice pad photo.png 16,16,0 -o framed.png --mode reflect
+  wgslice pad tokens.npy 0,0:3 -o padded.npy")]
+    Pad {
+        #[command(flatten)]
+        x: X,
+        /// For each dimension the positions to add at both ends, or BEFORE:AFTER
+        #[arg(value_name = "N,N:M,...")]
+        paddings: Paddings,
+        /// What the positions hold
+        #[arg(long, value_enum, default_value_t = Mode::Zeros)]
+        mode: Mode,
+    },
+    /// Move elements along axes, and around the ends: TensorFlow's and NumPy's roll
+    #[command(after_help = "\
+Examples:
+  wgslice roll photo.png -40,100 0,1 -o rolled.png")]
+    Roll {
+        #[command(flatten)]
+        x: X,
+        /// The positions to move by, for each axis
+        #[arg(value_name = "N,...", allow_hyphen_values = true)]
+        shifts: Integers,
+        /// The axes; negative ones count from the end
+        #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
+        axes: Integers,
+    },
+    /// Repeat an array as a whole: TensorFlow's and NumPy's tile
+    #[command(after_help = "\
+Examples:
+  wgslice tile texture.png 4,4,1 -o wall.png")]
+    Tile {
+        #[command(flatten)]
+        x: X,
+        /// The copies along each dimension
+        #[arg(value_name = "N,...")]
+        multiples: Sizes,
+    },
+    /// Repeat each position along an axis: TensorFlow's and NumPy's repeat
+    #[command(after_help = "\
+Examples:
+  wgslice repeat mask.png 2 -o taller.png
+  wgslice repeat mask.png 2 -o wider.png --axis 1")]
+    Repeat {
+        #[command(flatten)]
+        x: X,
+        /// How often
+        #[arg(value_name = "N")]
+        times: usize,
+        #[command(flatten)]
+        along: Along,
+    },
+}
+
+/// The array of an operation.
+#[derive(Debug, clap::Args)]
+pub(crate) struct X {
+    /// The array
+    #[arg(value_name = "IN")]
+    input: String,
+}
+
+/// The arrays of an operation that takes several.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arrays {
+    /// The arrays
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<String>,
+    #[command(flatten)]
+    along: Along,
+}
+
+/// The arrays of a gather, and what their indices mean.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Gathered {
+    /// The array to gather from
+    params: String,
+    /// The indices
+    indices: String,
+    #[command(flatten)]
+    policy: IndexPolicy,
+}
+
+/// The arrays of a scatter, and what their indices mean.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Scattered {
+    /// The indices
+    indices: String,
+    /// The values
+    updates: String,
+    /// How an update is combined with its position [default: update; into zeros, add]
+    #[arg(long, value_enum, value_name = "HOW")]
+    combine: Option<Combination>,
+    #[command(flatten)]
+    policy: IndexPolicy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Combination {
+    /// Replaces the old value; the last update counts
+    Update,
+    /// Adds the update
+    Add,
+    /// Subtracts the update
+    Sub,
+    /// Multiplies by the update
+    Mul,
+    /// Keeps the smaller value
+    Min,
+    /// Keeps the larger value
+    Max,
+}
+
+impl From<Combination> for Combine {
+    fn from(combination: Combination) -> Self {
+        match combination {
+            Combination::Update => Self::Update,
+            Combination::Add => Self::Add,
+            Combination::Sub => Self::Sub,
+            Combination::Mul => Self::Mul,
+            Combination::Min => Self::Min,
+            Combination::Max => Self::Max,
+        }
+    }
+}
+
+/// What padding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Zeros
+    Zeros,
+    /// The nearest element
+    Edge,
+    /// The array mirrored at its first and last element
+    Reflect,
+    /// The array mirrored before its first and after its last element
+    Symmetric,
+    /// The array repeated
+    Wrap,
+}
+
+impl Operation {
+    /// Returns the work, on arrays that are not read yet.
+    pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
+        Ok(match self {
+            Self::GatherNd { arrays, batch_dims } => {
+                let batch_dims = isize::try_from(*batch_dims).unwrap_or(isize::MAX);
+                arrays.job(None, batch_dims, Plan::gather_nd, Tensor::gather_nd)
+            }
+            Self::Gather {
+                arrays,
+                axis,
+                batch_dims,
+            } => arrays.job(*axis, *batch_dims, Plan::gather, Tensor::gather),
+            Self::GatherElements { arrays, along } => {
+                let (plan, gather) = (Plan::gather_elements, Tensor::gather_elements);
+                arrays.job(Some(along.axis), 0, plan, gather)
+            }
+            Self::Crop {
+                input,
+                begins,
+                size,
+                box_indices,
+                flips,
+                strides,
+                out_of_range,
+            } => {
+                let options = CropOptions {
+                    sizes: size.0.clone(),
+                    strides: strides.as_ref().map_or(Ok(vec![]), Integers::sized)?,
+                    out_of_range: (*out_of_range).into(),
+                };
+                crop(input, begins, [box_indices, flips], options)?
+            }
+            Self::ScatterNd {
+                arrays,
+                shape,
+                into,
+            } => {
+                let (options, updates) = (arrays.options(None), &*arrays.updates);
+                let job = match (into, shape) {
+                    (Some(into), _) => Job::new(
+                        [&**into, updates],
+                        move |s| {
+                            Plan::tensor_scatter_nd(&s[0], &s.indices, &s[1], options, s.dtype)
+                        },
+                        move |t| in_place(t, |x| x.tensor_scatter_nd(t.indices(), &t[1], options)),
+                    ),
+                    // The argument parser requires `--shape` or `--into`.
+                    (None, shape) => {
+                        let shape = shape.as_ref().map_or(&[][..], |shape| &shape.0);
+                        Job::new(
+                            [updates],
+                            move |s| Plan::scatter_nd(shape, &s.indices, &s[0], options, s.dtype),
+                            move |t| Tensor::scatter_nd(shape, t.indices(), &t[0], options),
+                        )
+                    }
+                };
+                job.by(&arrays.indices, "were dropped")
+            }
+            Self::ScatterElements {
+                data,
+                arrays,
+                along,
+            } => {
+                let options = arrays.options(Some(along.axis));
+                Job::new(
+                    [&**data, &arrays.updates],
+                    move |s| Plan::scatter_elements(&s[0], &s.indices, options, s.dtype),
+                    move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
+                )
+                .by(&arrays.indices, "were dropped")
+            }
+            Self::SliceUpdate { input, spec, value } => {
+                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
+                let planned = spec.clone();
+                Job::new(
+                    [&**input, value],
+                    move |s| Plan::slice_update(&s[0], &planned, &s[1], s.dtype),
+                    move |t| {
+                        let mut updated = t[0].clone();
+                        updated.slice_update(&spec, &t[1])?;
+                        Ok(updated)
+                    },
+                )
+            }
+            Self::Grad { dy, spec, shape } => {
+                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
+                let planned = spec.clone();
+                Job::new(
+                    [&**dy],
+                    move |s| Plan::slice_grad(&shape.0, &planned, &s[0], s.dtype),
+                    move |t| Tensor::slice_grad(&shape.0, &spec, &t[0]),
+                )
+            }
+            Self::Concat(arrays) => arrays.job(Assembly::concat, Tensor::concat),
+            Self::Stack(arrays) => arrays.job(Assembly::stack, Tensor::stack),
+            Self::Pad { x, paddings, mode } => {
+                let mode = match mode {
+                    Mode::Zeros => options::Pad::Constant(()),
+                    Mode::Edge => options::Pad::Edge,
+                    Mode::Reflect => options::Pad::Reflect,
+                    Mode::Symmetric => options::Pad::Symmetric,
+                    Mode::Wrap => options::Pad::Wrap,
+                };
+                x.job(
+                    move |x, dtype| Assembly::pad(x, &paddings.0, mode, dtype),
+                    move |x| {
+                        let zero = vec![0u8; x.dtype().size()];
+                        let zero = Tensor::from_bytes(x.backend(), zero, x.dtype(), &[])?;
+                        x.pad(&paddings.0, mode.map(|()| &zero))
+                    },
+                )
+            }
+            Self::Roll { x, shifts, axes } => {
+                let (axes, shifts) = (axes.sized()?, &shifts.0);
+                let planned = axes.clone();
+                x.job(
+                    move |x, dtype| Assembly::roll(x, shifts, &planned, dtype),
+                    move |x| x.roll(shifts, &axes),
+                )
+            }
+            Self::Tile { x, multiples } => x.job(
+                |x, dtype| Assembly::tile(x, &multiples.0, dtype),
+                |x| x.tile(&multiples.0),
+            ),
+            Self::Repeat { x, times, along } => x.job(
+                |x, dtype| Assembly::repeat(x, *times, along.axis, dtype),
+                |x| x.repeat(*times, along.axis),
+            ),
+        })
+    }
+}
+
+type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
+type Made<R> = Result<(Tensor, R), Error>;
+
+impl Gathered {
+    fn job<R: 'static>(
+        &self,
+        axis: Option<isize>,
+        batch_dims: isize,
+        plan: Planned,
+        gather: fn(&Tensor, &Tensor, GatherOptions) -> Made<R>,
+    ) -> Job<'_>
+    where
+        (Tensor, R): Into<crate::job::Made>,
+    {
+        let options = GatherOptions {
+            axis,
+            batch_dims,
+            out_of_range: self.policy.out_of_range.into(),
+            negative: self.policy.negative(),
+        };
+        Job::new(
+            [&*self.params],
+            move |s| plan(&s[0], &s.indices, options, s.dtype),
+            move |t| gather(&t[0], t.indices(), options),
+        )
+        .by(&self.indices, "became zeros")
+    }
+}
+
+impl Scattered {
+    fn options(&self, axis: Option<isize>) -> ScatterOptions {
+        ScatterOptions {
+            axis,
+            combine: self.combine.map(Combine::from),
+            out_of_range: self.policy.out_of_range.into(),
+            negative: self.policy.negative(),
+            ..ScatterOptions::default()
+        }
+    }
+}
+
+/// Changes a copy of the first tensor.
+fn in_place<R>(tensors: &Tensors, change: impl FnOnce(&mut Tensor) -> Result<R, Error>) -> Made<R> {
+    let mut x = tensors[0].clone();
+    let report = change(&mut x)?;
+    Ok((x, report))
+}
+
+fn crop<'a>(
+    input: &'a str,
+    begins: &'a str,
+    more: [&Option<String>; 2],
+    options: CropOptions,
+) -> Result<Job<'a>, Failure> {
+    let read = |path: &Option<String>| path.as_deref().map(files::read).transpose();
+    let (items, flips) = (read(more[0])?, read(more[1])?);
+    let (box_indices, flipped) = (items.is_some(), flips.is_some());
+    let planned = options.clone();
+    let job = Job::new(
+        [input],
+        move |s| {
+            let boxes = Boxes {
+                count: s.indices.first().copied().unwrap_or(0),
+                box_indices,
+                flips: flipped,
+            };
+            Plan::crop(&s[0], boxes, &planned, s.dtype)
+        },
+        move |t| {
+            let begins = t.indices();
+            let on_device = |array: &Option<Array>, dtype| {
+                let upload = |array| upload(array, dtype, begins.backend());
+                array.as_ref().map(upload).transpose()
+            };
+            let items = on_device(&items, Some(begins.dtype()))?;
+            let flips = on_device(&flips, None)?;
+            t[0].crop(begins, items.as_ref(), flips.as_ref(), &options)
+        },
+    );
+    Ok(job.by(begins, "became zeros where they lie outside"))
+}
+
+impl Arrays {
+    fn job(
+        &self,
+        plan: fn(&[View], isize, DType) -> Result<Assembly, Error>,
+        work: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
+    ) -> Job<'_> {
+        let axis = self.along.axis;
+        Job::new(
+            self.inputs.iter().map(String::as_str),
+            move |s| plan(&s.views()?, axis, s.dtype),
+            move |t| work(&t.values(), axis),
+        )
+    }
+}
+
+impl X {
+    fn job<'a>(
+        &'a self,
+        plan: impl Fn(&View, DType) -> Result<Assembly, Error> + 'a,
+        work: impl Fn(&Tensor) -> Result<Tensor, Error> + 'a,
+    ) -> Job<'a> {
+        Job::new(
+            [&*self.input],
+            move |s| plan(&s.views()?[0], s.dtype),
+            move |t| work(&t[0]),
+        )
+    }
+}
