@@ -1,13 +1,26 @@
 //! The command line: the options that several commands share. `main` lists the commands, and the arguments of each are in
 //! the file of that command.
 
+mod inputs;
 mod numbers;
 
 pub(crate) use numbers::{Integers, Paddings, Sizes, mask, memory};
 
-use crate::{Command, ops::Operation};
-use clap::{Args as ArgGroup, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use std::{num::NonZero, path::PathBuf};
+use crate::{
+    Command,
+    files::{Format, Source},
+    ops::Operation,
+};
+use clap::{
+    Args as ArgGroup, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    error::ErrorKind,
+};
+use std::{
+    env,
+    ffi::OsString,
+    num::NonZero,
+    path::{Path, PathBuf},
+};
 use wgslice::options::{self, OutOfRange};
 
 const EXIT_CODES: &str = "\
@@ -16,6 +29,7 @@ Exit codes:
   1  verify or bench found a wrong result
   2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
+  141  nobody reads the result on standard output any more
   129, 130, 131, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM; the output is
      whole, or as it was before";
 
@@ -40,20 +54,45 @@ impl Args {
         })
     }
 
-    /// Parses the arguments of this process, and the options of its output if its subcommand makes an array.
-    pub(crate) fn parsed() -> Result<(Self, Option<To>), clap::Error> {
-        let matches = Self::definition().try_get_matches()?;
-        let to = match matches.subcommand() {
-            Some((_, matches)) if matches.try_contains_id("explain").is_ok() => {
-                Some(To::from_arg_matches(matches)?)
-            }
-            _ => None,
+    /// Parses the arguments of this process: a run for each input, if there are many.
+    pub(crate) fn parsed() -> Result<Vec<Invocation>, clap::Error> {
+        let definition = Self::definition();
+        let parse = |line: Vec<OsString>| {
+            let matches = definition.clone().try_get_matches_from(line)?;
+            let to = match matches.subcommand() {
+                Some((name, matches)) if matches.try_contains_id("explain").is_ok() => {
+                    let mut to = To::from_arg_matches(matches)?;
+                    let command = definition.find_subcommand(name);
+                    let first = command.and_then(|command| command.get_positionals().next());
+                    let input =
+                        first.and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
+                    to.name(&input.unwrap_or_default().to_owned().into())?;
+                    to
+                }
+                _ => To::default(),
+            };
+            let Self { global, command } = Self::from_arg_matches(&matches)?;
+            Ok(Invocation {
+                global,
+                command,
+                to,
+            })
         };
-        Ok((Self::from_arg_matches(&matches)?, to))
+        let lines = inputs::each(&definition, env::args_os().collect());
+        lines.into_iter().map(parse).collect()
     }
 }
 
-#[derive(Debug, ArgGroup)]
+/// A run of a subcommand.
+#[derive(Debug)]
+pub(crate) struct Invocation {
+    pub(crate) global: Global,
+    pub(crate) command: Command,
+    /// The options of the output, if the subcommand makes an array.
+    pub(crate) to: To,
+}
+
+#[derive(Clone, Debug, ArgGroup)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The device to use [default: auto; for verify and bench: all]
@@ -101,18 +140,53 @@ pub(crate) enum Api {
 }
 
 // The output of a command that makes an array. A documentation comment would replace that of the command.
-#[derive(Debug, ArgGroup)]
+#[derive(Debug, Default, ArgGroup)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct To {
-    /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
-    /// [default: the values are printed, as by NumPy]
+    /// The file to write: .npy or .png, or - for standard output. Of a symbolic link, its target is
+    /// replaced [default: the values are printed, as by NumPy]
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub(crate) to: Option<PathBuf>,
+    /// The format to write [default: by the extension of OUT; to standard output that of the input]
+    #[arg(long, value_parser = ["npy", "png"])]
+    format: Option<String>,
     /// Print all values of a large array
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with_all = ["output", "to"])]
     pub(crate) all: bool,
     /// Describe the work without doing it; with -v in the words of the library
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+impl To {
+    /// The format that the user chose.
+    pub(crate) fn format(&self) -> Option<Format> {
+        Format::named(self.format.as_deref()?)
+    }
+
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.output.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Names the output in the folder, if there is one, after the input.
+    fn name(&mut self, input: &Source) -> Result<(), clap::Error> {
+        let Some(folder) = &self.to else {
+            return Ok(());
+        };
+        let Some(name) = input.path().file_name().filter(|_| !input.is_stdin()) else {
+            let problem = "--to names the result after the input, which is no file: use -o\n";
+            return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
+        };
+        let mut path = folder.join(name);
+        if let Some(format) = self.format() {
+            path.set_extension(format.name());
+        }
+        self.output = Some(path);
+        Ok(())
+    }
 }
 
 /// The axis of an operation.

@@ -20,6 +20,9 @@ pub(crate) enum Failure {
         context: String,
         error: Box<Error>,
     },
+    /// Nobody reads standard output any more, to which the result goes.
+    #[error("standard output is read no more")]
+    ReaderGone,
     /// There is no device, or it does not work.
     #[error("{0}")]
     Device(String),
@@ -27,7 +30,10 @@ pub(crate) enum Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::usage(error)
+        match error.is_reader_gone() {
+            true => Self::ReaderGone,
+            false => Self::usage(error),
+        }
     }
 }
 
@@ -108,9 +114,12 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         const BAD_INPUT: u8 = 2;
         const DEVICE: u8 = 3;
+        /// As shells say that SIGPIPE ended a program.
+        const SIGPIPE: u8 = 141;
         let code = match self {
             Self::Usage(_) => BAD_INPUT,
             Self::Device(_) => DEVICE,
+            Self::ReaderGone => SIGPIPE,
             Self::Refused { error, .. } => match &**error {
                 error if error.is_device_error() => DEVICE,
                 Error::OutOfHostMemory { .. } => DEVICE,

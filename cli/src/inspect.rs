@@ -1,10 +1,15 @@
 //! `wgslice info FILE…`: what files hold, by their headers.
 
-use crate::{args::Global, failure::Failure, files, print, units};
+use crate::{
+    args::Global,
+    failure::Failure,
+    files::{self, Source},
+    print, units,
+};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-pub(crate) fn run(global: &Global, sources: &[String]) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failure> {
     // A file that cannot be read does not hide the others. The last problem is the command's.
     let mut problem = None;
     let (mut rows, mut listed) = (Vec::new(), Vec::new());
@@ -27,8 +32,8 @@ pub(crate) fn run(global: &Global, sources: &[String]) -> Result<ExitCode, Failu
 }
 
 /// The cells of a file's lines: those of a file with one array, or a line for the file and one for each tensor.
-fn lines(source: &str, listing: &files::Listing) -> Vec<[String; 5]> {
-    let format = listing.format.to_uppercase();
+fn lines(source: &Source, listing: &files::Listing) -> Vec<[String; 5]> {
+    let format = listing.format.name().to_uppercase();
     let line = |name: String, entry: &files::Entry, format: &str| {
         [
             name,
@@ -39,16 +44,16 @@ fn lines(source: &str, listing: &files::Listing) -> Vec<[String; 5]> {
         ]
     };
     match &listing.arrays[..] {
-        [only] if only.name.is_none() => vec![line(printable(source), only, &format)],
+        [only] if only.name.is_none() => vec![line(printable(&source.to_string()), only, &format)],
         arrays => {
             let bytes = usize::try_from(listing.bytes).unwrap_or(usize::MAX);
             let total = format!("{}:", units::counted(arrays.len(), "tensor"));
             let head = [
-                printable(source),
+                printable(&source.to_string()),
                 total,
                 String::new(),
                 units::bytes(bytes),
-                listing.format.to_owned(),
+                listing.format.name().to_owned(),
             ];
             let entry = |entry: &files::Entry| {
                 let name = entry.name.as_deref().unwrap_or_default();
@@ -92,7 +97,7 @@ fn print_table(rows: &[[String; 5]]) {
     }
 }
 
-fn object(source: &str, listing: &files::Listing) -> Value {
+fn object(source: &Source, listing: &files::Listing) -> Value {
     let array = |entry: &files::Entry| {
         json!({
             "name": entry.name,
@@ -105,8 +110,8 @@ fn object(source: &str, listing: &files::Listing) -> Value {
     };
     let arrays: Vec<Value> = listing.arrays.iter().map(array).collect();
     json!({
-        "path": source,
-        "format": listing.format,
+        "path": source.to_string(),
+        "format": listing.format.name(),
         "bytes": listing.bytes,
         "arrays": arrays,
     })

@@ -7,13 +7,14 @@ use crate::{
     args::{Global, To},
     device,
     failure::{Failure, Stopped},
-    files::{self, Array, Indices},
+    files::{self, Array, Indices, Source},
+    literal::Literal,
     print,
-    report::{Described, Explained, Run},
+    report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Times},
 };
-use std::{ops::Index, process::ExitCode};
+use std::ops::Index;
 use wgslice::{Assembly, Backend, DType, Error, Pending, Plan, Report, Tensor, View};
 
 type Planner<'a> = dyn Fn(&Shapes) -> Result<Todo, Error> + 'a;
@@ -23,8 +24,10 @@ type Worker<'a> = dyn Fn(&Tensors) -> Result<Made, Error> + 'a;
 pub(crate) struct Job<'a> {
     /// The paths of the arrays of values, in the operation's order. All must have one element type, which the result
     /// has too.
-    values: Vec<&'a str>,
-    indices: Option<&'a str>,
+    values: Vec<&'a Source>,
+    indices: Option<&'a Source>,
+    /// Whether the plan's first dimension, of size 1, is none of the result.
+    only: bool,
     /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
     plan: Box<Planner<'a>>,
@@ -34,13 +37,14 @@ pub(crate) struct Job<'a> {
 impl<'a> Job<'a> {
     /// A job on these arrays of values. `plan` refuses invalid arguments by the shapes, and `work` runs the operation.
     pub(crate) fn new<P: Into<Todo>, M: Into<Made>>(
-        values: impl IntoIterator<Item = &'a str>,
+        values: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&Shapes) -> Result<P, Error> + 'a,
         work: impl Fn(&Tensors) -> Result<M, Error> + 'a,
     ) -> Self {
         Self {
             values: values.into_iter().collect(),
             indices: None,
+            only: false,
             bad: "",
             plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
             work: Box::new(move |tensors| Ok(work(tensors)?.into())),
@@ -48,9 +52,15 @@ impl<'a> Job<'a> {
     }
 
     /// Adds the indices. Those out of range `bad`, which a warning says.
-    pub(crate) fn by(mut self, indices: &'a str, bad: &'static str) -> Self {
+    pub(crate) fn by(mut self, indices: &'a Source, bad: &'static str) -> Self {
         self.indices = Some(indices);
         self.bad = bad;
+        self
+    }
+
+    /// The result has no first dimension, which is 1 in the plan.
+    pub(crate) fn of_only_one(mut self) -> Self {
+        self.only = true;
         self
     }
 }
@@ -176,7 +186,7 @@ impl Index<usize> for Tensors {
 impl Job<'_> {
     /// Runs the job: its plan on the shapes, then its work on the tensors. If the device fails and the user did not
     /// choose a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
-    pub(crate) fn run(self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         let mut times = Times::default();
         let read = times.measure(Stage::Read, || self.read())?;
         let inputs = read.described.clone();
@@ -188,12 +198,14 @@ impl Job<'_> {
         let backend = plan.open(global)?;
         if to.explain {
             let (shape, plans) = (plan.shape(), plan.plans());
-            Explained::new(inputs, read.bytes(), to, shape, &backend, &plans, dtype)
-                .print(global.json)?;
-            return Ok(ExitCode::SUCCESS);
+            let shape = self.result_shape(shape);
+            let bytes = read.bytes();
+            let explained = Explained::new(inputs, bytes, to, shape, &backend, &plans, dtype);
+            return Ok(Outcome::Explained(Box::new(explained)));
         }
         // An output that cannot be written is refused before the work.
-        let mut output = Target::create(to, global.json, dtype, plan.shape())?;
+        let (format, shape) = (read.values[0].format(), self.result_shape(plan.shape()));
+        let mut output = Target::create(to, global.json, format, dtype, shape)?;
         let mut fallback = None;
         let mut made = self.make(read, &backend, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
@@ -212,9 +224,15 @@ impl Job<'_> {
             self.warn(&report);
             run = run.with_report(report);
         }
-        run.with_fallback(fallback)
-            .print(global.json, values.as_ref())?;
-        Ok(ExitCode::SUCCESS)
+        Ok(Outcome::Made(Box::new(run.with_fallback(fallback)), values))
+    }
+
+    /// The shape of the result, by that of the plan.
+    fn result_shape<'s>(&self, shape: &'s [usize]) -> &'s [usize] {
+        match (self.only, shape) {
+            (true, [_, rest @ ..]) => rest,
+            _ => shape,
+        }
     }
 
     fn warn(&self, report: &Report) {
@@ -234,7 +252,14 @@ impl Job<'_> {
     }
 
     fn read(&self) -> Result<Read, Failure> {
-        let values = self.values.iter().map(|&path| files::read(path));
+        let operands = self.values.iter().map(|&source| Operand::read(source));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        // Values on the command line take the type of the first array that has one.
+        let typed = operands.iter().find_map(|operand| match operand {
+            Operand::Array(array) => Some(array.dtype()),
+            Operand::Literal(_) => None,
+        });
+        let values = operands.into_iter().map(|operand| operand.array(typed));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let mut described: Vec<Described> = self
             .values
@@ -250,7 +275,7 @@ impl Job<'_> {
         for (path, array) in self.values.iter().zip(&values) {
             let (found, due) = (array.dtype().name(), shapes.dtype.name());
             if found != due {
-                let first = self.values[0];
+                let first = &self.values[0];
                 return Err(Failure::usage(format_args!(
                     "{path} holds {found}, but {first} holds {due}: save both as the same type"
                 )));
@@ -258,7 +283,7 @@ impl Job<'_> {
         }
         let mut indices = None;
         if let Some(path) = self.indices {
-            let array = files::read(path)?;
+            let array = array(path)?;
             let tuples = files::to_indices(&array)
                 .map_err(|error| Failure::usage(format_args!("{path}: {error}")))?;
             shapes.indices = array.shape().to_vec();
@@ -299,6 +324,34 @@ impl Job<'_> {
         times.measure(Stage::Write, || output.write(&bytes))?;
         Ok((tensor.shape().to_vec(), report))
     }
+}
+
+/// An array of a file, or values on the command line, which have no type yet.
+enum Operand {
+    Array(Array),
+    Literal(Literal),
+}
+
+impl Operand {
+    /// Reads a file, unless there is none of this name and the name reads as values.
+    fn read(source: &Source) -> Result<Self, Failure> {
+        match Literal::parse(source.text()) {
+            Some(literal) if !source.path().exists() => Ok(Self::Literal(literal)),
+            _ => Ok(Self::Array(files::read(source)?)),
+        }
+    }
+
+    fn array(self, dtype: Option<DType>) -> Result<Array, Failure> {
+        match self {
+            Self::Array(array) => Ok(array),
+            Self::Literal(literal) => literal.array(dtype.unwrap_or(literal.dtype())),
+        }
+    }
+}
+
+/// Reads an array whose type depends on no other.
+pub(crate) fn array(source: &Source) -> Result<Array, Failure> {
+    Operand::read(source)?.array(None)
 }
 
 /// The inputs of a job, as read from their files.

@@ -9,6 +9,8 @@
 //! | `ops` | the table of all other operations |
 //! | `info`, `inspect` | `info`, of devices and of files |
 //! | `verify`, `bench` | one subcommand each |
+//! | `many` | one operation on many files |
+//! | `literal` | arrays that are written on the command line |
 //! | `job` | how an operation of the table runs |
 //! | `report` | the output of a run |
 //! | `target`, `values` | where a result goes, and how its values are printed |
@@ -26,6 +28,8 @@ mod files;
 mod info;
 mod inspect;
 mod job;
+mod literal;
+mod many;
 mod ops;
 mod print;
 mod progress;
@@ -40,7 +44,9 @@ mod verify;
 use args::{Args, Global, To};
 use clap::Subcommand;
 use failure::Failure;
+use files::Source;
 use ops::Operation;
+use report::Outcome;
 use std::{env, path::Path, process::ExitCode};
 
 #[derive(Debug, Subcommand)]
@@ -59,36 +65,50 @@ Examples:
     Info {
         /// Files: .npy, .png or .safetensors
         #[arg(value_name = "FILE")]
-        files: Vec<String>,
+        files: Vec<Source>,
     },
     Verify(verify::Verify),
     Bench(bench::Bench),
 }
 
 impl Command {
-    /// `to` has the options of the output, if the command makes an array.
-    fn run(&self, global: &Global, to: Option<&To>) -> Result<ExitCode, Failure> {
-        match (self, to) {
-            (Self::Slice(args), Some(to)) => slice::run(global, to, args),
-            (Self::Operation(operation), Some(to)) => operation.job()?.run(global, to),
-            (Self::Slice(_) | Self::Operation(_), None) => Err(Failure::usage("no output")),
-            (Self::Info { files }, _) if files.is_empty() => info::run(global),
-            (Self::Info { files }, _) => inspect::run(global, files),
-            (Self::Verify(args), _) => verify::run(global, args),
-            (Self::Bench(args), _) => bench::run(global, args),
+    fn run(&self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Slice(_) | Self::Operation(_) => {
+                self.make(global, to)?.print(global, to)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Self::Info { files } if files.is_empty() => info::run(global),
+            Self::Info { files } => inspect::run(global, files),
+            Self::Verify(args) => verify::run(global, args),
+            Self::Bench(args) => bench::run(global, args),
+        }
+    }
+
+    /// Makes an array, or explains how. Only operations do.
+    fn make(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+        match self {
+            Self::Slice(args) => slice::run(global, to, args),
+            Self::Operation(operation) => operation.job()?.run(global, to),
+            _ => Err(Failure::usage("this subcommand makes no array")),
         }
     }
 }
 
 fn main() -> ExitCode {
     quiet_without_a_display();
-    let (Args { global, command }, to) = match Args::parsed() {
-        Ok(args) => args,
+    let runs = match Args::parsed() {
+        Ok(runs) => runs,
         Err(error) => return refused(&error),
     };
+    let global = &runs[0].global;
     print::choose(global.quiet, global.verbose);
     files::watch_for_signals();
-    let code = command.run(&global, to.as_ref()).unwrap_or_else(report);
+    let outcome = match &runs[..] {
+        [run] => run.command.run(&run.global, &run.to),
+        runs => many::run(runs),
+    };
+    let code = outcome.unwrap_or_else(report);
     match print::all_written() {
         // An error of the command keeps its own exit code, which says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
@@ -121,7 +141,10 @@ fn refused(error: &clap::Error) -> ExitCode {
 
 /// Prints the error, and returns its exit code.
 fn report(failure: Failure) -> ExitCode {
-    print::error(&failure);
+    // A program whose reader has gone ends without a word.
+    if !matches!(failure, Failure::ReaderGone) {
+        print::error(&failure);
+    }
     failure.exit_code()
 }
 

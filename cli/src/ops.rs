@@ -6,8 +6,8 @@
 use crate::{
     args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes},
     failure::Failure,
-    files::{self, Array},
-    job::{Job, Tensors, upload},
+    files::{Array, Source},
+    job::{self, Job, Tensors, upload},
 };
 use clap::{Subcommand, ValueEnum};
 use wgslice::{
@@ -45,7 +45,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   wgslice gather photo.png columns.npy -o picked.npy --axis 1
-  wgslice gather model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather model.safetensors#wte.weight 0,5,7 -o rows.npy
   wgslice gather params.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
     Gather {
         #[command(flatten)]
@@ -82,6 +82,7 @@ Examples:
     /// IN numbers the items. BEGINS has a row for each box and a column for each number of --size.
     #[command(after_help = "\
 Examples:
+  wgslice crop photo.png --at 50,200 --size 100,100 -o face.png
   wgslice crop images.npy begins.npy --size 224,224 -o crops.npy
   wgslice crop images.npy begins.npy --size 224,224 --flips flips.npy -o crops.npy
   wgslice crop frames.npy begins.npy --size 64,64 --box-indices frame.npy \\
@@ -89,18 +90,31 @@ Examples:
     Crop {
         /// The array to crop
         #[arg(value_name = "IN")]
-        input: String,
+        input: Source,
         /// Where each box begins
-        begins: String,
-        /// The size of all boxes along the dimensions after the first
+        #[arg(
+            required_unless_present = "at",
+            conflicts_with = "at",
+            allow_hyphen_values = true
+        )]
+        begins: Option<Source>,
+        /// Where the only box begins: IN is one item, such as a picture, and so is the result
+        #[arg(
+            long,
+            value_name = "N,M,...",
+            conflicts_with = "box_indices",
+            allow_hyphen_values = true
+        )]
+        at: Option<Source>,
+        /// The size of all boxes along the dimensions of an item
         #[arg(long, value_name = "N,M,...")]
         size: Sizes,
         /// Which item each box is of, from 0 [default: box n is of item n]
         #[arg(long, value_name = "FILE")]
-        box_indices: Option<String>,
+        box_indices: Option<Source>,
         /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
         #[arg(long, value_name = "FILE")]
-        flips: Option<String>,
+        flips: Option<Source>,
         /// The distance between neighbouring elements of a box along these dimensions [default: 1]
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         strides: Option<Integers>,
@@ -131,7 +145,7 @@ Examples:
         shape: Option<Sizes>,
         /// Scatter into a copy of this array
         #[arg(long, value_name = "IN")]
-        into: Option<String>,
+        into: Option<Source>,
     },
     /// Scatter single elements of UPDATES into a copy of DATA along one axis: ONNX's ScatterElements
     ///
@@ -143,7 +157,7 @@ Examples:
   wgslice scatter-elements sums.npy bins.npy ones.npy -o counts.npy --combine add")]
     ScatterElements {
         /// The array to scatter into; its file does not change
-        data: String,
+        data: Source,
         #[command(flatten)]
         arrays: Scattered,
         #[command(flatten)]
@@ -155,16 +169,18 @@ Examples:
     #[command(after_help = "\
 Examples:
   wgslice slice-update photo.png '100:400, ::-1' patch.png -o patched.png
-  wgslice slice-update x.npy '..., 0' zero.npy -o cleared.npy --device cpu")]
+  wgslice slice-update photo.png '100:400, ::-1' '[255,0,0]' -o red.png
+  wgslice slice-update x.npy '..., 0' 0 -o cleared.npy --device cpu")]
     SliceUpdate {
         /// The array
         #[arg(value_name = "IN")]
-        input: String,
+        input: Source,
         /// The content of the brackets of x[...] in Python
         #[arg(allow_hyphen_values = true)]
         spec: String,
-        /// The values
-        value: String,
+        /// The values: an array, or numbers as in 0 or '[255,0,0]'
+        #[arg(allow_hyphen_values = true)]
+        value: Source,
     },
     /// The gradient of a slice: zeros of the input's shape with DY where the slice was
     #[command(after_help = "\
@@ -172,7 +188,7 @@ Examples:
   wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
     Grad {
         /// The gradient of the slice's result
-        dy: String,
+        dy: Source,
         /// The content of the brackets of x[...]
         #[arg(allow_hyphen_values = true)]
         spec: String,
@@ -255,7 +271,7 @@ Examples:
 pub(crate) struct X {
     /// The array
     #[arg(value_name = "IN")]
-    input: String,
+    input: Source,
 }
 
 /// The arrays of an operation that takes several.
@@ -263,7 +279,7 @@ pub(crate) struct X {
 pub(crate) struct Arrays {
     /// The arrays
     #[arg(value_name = "IN", required = true)]
-    inputs: Vec<String>,
+    inputs: Vec<Source>,
     #[command(flatten)]
     along: Along,
 }
@@ -272,9 +288,10 @@ pub(crate) struct Arrays {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Gathered {
     /// The array to gather from
-    params: String,
-    /// The indices
-    indices: String,
+    params: Source,
+    /// The indices: an array, or numbers as in 0,5,7
+    #[arg(allow_hyphen_values = true)]
+    indices: Source,
     #[command(flatten)]
     policy: IndexPolicy,
 }
@@ -282,10 +299,12 @@ pub(crate) struct Gathered {
 /// The arrays of a scatter, and what their indices mean.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Scattered {
-    /// The indices
-    indices: String,
-    /// The values
-    updates: String,
+    /// The indices: an array, or numbers as in 0,5,7
+    #[arg(allow_hyphen_values = true)]
+    indices: Source,
+    /// The values: an array, or numbers
+    #[arg(allow_hyphen_values = true)]
+    updates: Source,
     /// How an update is combined with its position [default: update; into zeros, add]
     #[arg(long, value_enum, value_name = "HOW")]
     combine: Option<Combination>,
@@ -357,6 +376,7 @@ impl Operation {
             Self::Crop {
                 input,
                 begins,
+                at,
                 size,
                 box_indices,
                 flips,
@@ -368,17 +388,22 @@ impl Operation {
                     strides: strides.as_ref().map_or(Ok(vec![]), Integers::sized)?,
                     out_of_range: (*out_of_range).into(),
                 };
-                crop(input, begins, [box_indices, flips], options)?
+                // The argument parser requires BEGINS or `--at`.
+                match begins.as_ref().ok_or(at) {
+                    Ok(begins) => crop(input, begins, [box_indices, flips], options, false)?,
+                    Err(Some(at)) => crop(input, at, [&None, flips], options, true)?.of_only_one(),
+                    Err(None) => return Err(Failure::usage("give BEGINS or --at")),
+                }
             }
             Self::ScatterNd {
                 arrays,
                 shape,
                 into,
             } => {
-                let (options, updates) = (arrays.options(None), &*arrays.updates);
+                let (options, updates) = (arrays.options(None), &arrays.updates);
                 let job = match (into, shape) {
                     (Some(into), _) => Job::new(
-                        [&**into, updates],
+                        [into, updates],
                         move |s| {
                             Plan::tensor_scatter_nd(&s[0], &s.indices, &s[1], options, s.dtype)
                         },
@@ -403,7 +428,7 @@ impl Operation {
             } => {
                 let options = arrays.options(Some(along.axis));
                 Job::new(
-                    [&**data, &arrays.updates],
+                    [data, &arrays.updates],
                     move |s| Plan::scatter_elements(&s[0], &s.indices, options, s.dtype),
                     move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
                 )
@@ -413,7 +438,7 @@ impl Operation {
                 let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
                 let planned = spec.clone();
                 Job::new(
-                    [&**input, value],
+                    [input, value],
                     move |s| Plan::slice_update(&s[0], &planned, &s[1], s.dtype),
                     move |t| {
                         let mut updated = t[0].clone();
@@ -426,7 +451,7 @@ impl Operation {
                 let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
                 let planned = spec.clone();
                 Job::new(
-                    [&**dy],
+                    [dy],
                     move |s| Plan::slice_grad(&shape.0, &planned, &s[0], s.dtype),
                     move |t| Tensor::slice_grad(&shape.0, &spec, &t[0]),
                 )
@@ -482,7 +507,7 @@ impl Gathered {
         gather: fn(&Tensor, &Tensor, GatherOptions) -> Made<R>,
     ) -> Job<'_>
     where
-        (Tensor, R): Into<crate::job::Made>,
+        (Tensor, R): Into<job::Made>,
     {
         let options = GatherOptions {
             axis,
@@ -491,7 +516,7 @@ impl Gathered {
             negative: self.policy.negative(),
         };
         Job::new(
-            [&*self.params],
+            [&self.params],
             move |s| plan(&s[0], &s.indices, options, s.dtype),
             move |t| gather(&t[0], t.indices(), options),
         )
@@ -518,13 +543,20 @@ fn in_place<R>(tensors: &Tensors, change: impl FnOnce(&mut Tensor) -> Result<R, 
     Ok((x, report))
 }
 
+/// The shape of a batch of one item of this shape.
+fn batch(item: &[usize]) -> Vec<usize> {
+    [&[1], item].concat()
+}
+
+/// With `only`, `input` is the only item, and `begins` the begin of its only box.
 fn crop<'a>(
-    input: &'a str,
-    begins: &'a str,
-    more: [&Option<String>; 2],
+    input: &'a Source,
+    begins: &'a Source,
+    more: [&Option<Source>; 2],
     options: CropOptions,
+    only: bool,
 ) -> Result<Job<'a>, Failure> {
-    let read = |path: &Option<String>| path.as_deref().map(files::read).transpose();
+    let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
     let (items, flips) = (read(more[0])?, read(more[1])?);
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let planned = options.clone();
@@ -532,21 +564,37 @@ fn crop<'a>(
         [input],
         move |s| {
             let boxes = Boxes {
-                count: s.indices.first().copied().unwrap_or(0),
+                count: if only {
+                    1
+                } else {
+                    s.indices.first().copied().unwrap_or(0)
+                },
                 box_indices,
                 flips: flipped,
             };
-            Plan::crop(&s[0], boxes, &planned, s.dtype)
+            match only {
+                true => Plan::crop(&batch(&s[0]), boxes, &planned, s.dtype),
+                false => Plan::crop(&s[0], boxes, &planned, s.dtype),
+            }
         },
         move |t| {
-            let begins = t.indices();
+            let one = |x: &Tensor| match only {
+                true => x.reshape(&batch(x.shape())),
+                false => Ok(x.clone()),
+            };
+            let begins = &one(t.indices())?;
             let on_device = |array: &Option<Array>, dtype| {
                 let upload = |array| upload(array, dtype, begins.backend());
                 array.as_ref().map(upload).transpose()
             };
             let items = on_device(&items, Some(begins.dtype()))?;
-            let flips = on_device(&flips, None)?;
-            t[0].crop(begins, items.as_ref(), flips.as_ref(), &options)
+            let flips = on_device(&flips, None)?.as_ref().map(one).transpose()?;
+            let x = one(&t[0])?;
+            let (crops, report) = x.crop(begins, items.as_ref(), flips.as_ref(), &options)?;
+            match only {
+                true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
+                false => Ok((crops, report)),
+            }
         },
     );
     Ok(job.by(begins, "became zeros where they lie outside"))
@@ -560,7 +608,7 @@ impl Arrays {
     ) -> Job<'_> {
         let axis = self.along.axis;
         Job::new(
-            self.inputs.iter().map(String::as_str),
+            &self.inputs,
             move |s| plan(&s.views()?, axis, s.dtype),
             move |t| work(&t.values(), axis),
         )
@@ -574,7 +622,7 @@ impl X {
         work: impl Fn(&Tensor) -> Result<Tensor, Error> + 'a,
     ) -> Job<'a> {
         Job::new(
-            [&*self.input],
+            [&self.input],
             move |s| plan(&s.views()?[0], s.dtype),
             move |t| work(&t[0]),
         )

@@ -5,10 +5,21 @@ use crate::{print, times::Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::Duration,
 };
+
+/// Whether no more bars are shown, because one is shown for all work.
+static HUSHED: AtomicBool = AtomicBool::new(false);
+
+/// Shows no bars but those that are shown already.
+pub(crate) fn hush() {
+    HUSHED.store(true, Relaxed);
+}
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -33,7 +44,7 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
 
 /// Runs `work`, and calls `show` if the work takes longer than `PATIENCE` and standard error is a terminal.
 fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
-    if !io::stderr().is_terminal() || print::is_quiet() {
+    if !io::stderr().is_terminal() || print::is_quiet() || HUSHED.load(Relaxed) {
         return work();
     }
     let (done, waiting) = mpsc::channel::<()>();

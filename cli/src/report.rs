@@ -1,10 +1,43 @@
 //! The report of a run: one line for people, or one JSON object.
 
-use crate::{args::To, failure::Failure, print, times::Times, units, values::Shown};
+use crate::{
+    args::{Global, To},
+    failure::Failure,
+    files::Source,
+    print,
+    times::Times,
+    units,
+    values::Shown,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::{fmt, iter};
 use wgslice::{Backend, DType, Plan, Report, cost::CostModel};
+
+/// What an operation has done or, by `--explain`, would do.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Made(Box<Run>, Option<Shown>),
+    Explained(Box<Explained>),
+}
+
+impl Outcome {
+    /// Prints it, with the values if they are not in a file.
+    pub(crate) fn print(self, global: &Global, to: &To) -> Result<(), Failure> {
+        match self {
+            Self::Made(run, values) => run.print(global.json, to, values.as_ref()),
+            Self::Explained(explained) => explained.print(global.json),
+        }
+    }
+
+    /// The number of bytes of the result.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.dtype.size(),
+            Self::Explained(_) => 0,
+        }
+    }
+}
 
 /// A run that succeeded.
 #[derive(Debug, Serialize)]
@@ -50,9 +83,9 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    pub(crate) fn new(path: &str, shape: &[usize]) -> Self {
+    pub(crate) fn new(source: &Source, shape: &[usize]) -> Self {
         Self {
-            path: Some(path.to_owned()),
+            path: Some(source.to_string()),
             shape: shape.to_vec(),
         }
     }
@@ -134,21 +167,26 @@ impl Run {
     }
 
     /// Prints the values, if they are not in a file, and the report. It goes to standard error if standard output has
-    /// the values.
-    pub(crate) fn print(mut self, json: bool, values: Option<&Shown>) -> Result<(), Failure> {
+    /// the result.
+    fn print(mut self, json: bool, to: &To, values: Option<&Shown>) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
             print::aside(format_args!("warning: finished on the CPU: {why}"));
         }
         if json {
             self.values = values.map(Shown::json);
-            return print::json(&self);
+            let text = serde_json::to_string(&self).map_err(Failure::usage)?;
+            match to.is_stdout() {
+                true => print::line_to_stderr(text),
+                false => print::line(text),
+            }
+            return Ok(());
         }
         if let Some(values) = values {
             print::line(values.text());
         }
-        let say = |line: fmt::Arguments<'_>| match values {
-            Some(_) => print::line_to_stderr(line),
-            None => print::line(line),
+        let say = |line: fmt::Arguments<'_>| match values.is_some() || to.is_stdout() {
+            true => print::line_to_stderr(line),
+            false => print::line(line),
         };
         if !print::is_quiet() {
             say(format_args!("{self}"));
@@ -228,7 +266,7 @@ impl Explained {
         }
     }
 
-    pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
+    fn print(&self, json: bool) -> Result<(), Failure> {
         if json {
             return print::json(self);
         }
@@ -267,7 +305,7 @@ impl fmt::Display for Run {
             ..
         } = self;
         let elements: usize = output.shape.iter().product();
-        let rest = format!(
+        let what = format!(
             "{} {}, {}, {} ({})",
             units::dims(&output.shape),
             dtype.name(),
@@ -275,12 +313,17 @@ impl fmt::Display for Run {
             units::seconds(seconds.total()),
             self.device_in_short(),
         );
-        if let Some(path) = &output.path {
-            let columns = COLUMNS - 2 - rest.chars().count();
-            write!(f, "{}  ", shortened(path, columns))?;
+        match &output.path {
+            Some(path) => f.write_str(&named(path, &what)),
+            None => f.write_str(&what),
         }
-        f.write_str(&rest)
     }
+}
+
+/// Returns a line on a file, within the columns of a terminal if `what` is short.
+pub(crate) fn named(path: &str, what: &str) -> String {
+    let columns = COLUMNS.saturating_sub(2 + what.chars().count());
+    format!("{}  {what}", shortened(path, columns))
 }
 
 /// Returns the end of a path, in at most `columns` columns. No character of it moves the cursor.

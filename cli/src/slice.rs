@@ -4,12 +4,13 @@ use crate::{
     args::{Global, Integers, To, mask, memory},
     device,
     failure::{Failure, Stopped},
-    files, progress,
-    report::{Described, Explained, Run},
+    files::Source,
+    job, progress,
+    report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Timer, Times},
 };
-use std::{ops::Range, process::ExitCode};
+use std::ops::Range;
 use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
@@ -25,12 +26,13 @@ Examples:
   wgslice slice photo.png '0, :5'
   wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
+  wgslice slice photos/*.png '::2, ::2' --to half
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
     #[arg(value_name = "IN")]
-    pub(crate) input: String,
+    pub(crate) input: Source,
     /// The content of the brackets of x[...] in Python
     #[arg(
         value_name = "SPEC",
@@ -99,10 +101,10 @@ pub(crate) struct Encoded {
     pub(crate) shrink_axis_mask: i64,
 }
 
-pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
     let mut times = Times::default();
     let spec = spec(args)?;
-    let array = times.measure(Stage::Read, || files::read(&args.input))?;
+    let array = times.measure(Stage::Read, || job::array(&args.input))?;
     let (dtype, shape) = (array.dtype(), array.shape().to_vec());
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
@@ -112,15 +114,15 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<ExitCode, Fa
     let backend = device::open_for(global, &plan)?;
     if to.explain {
         let bytes = array.bytes().len();
-        Explained::new([input], bytes, to, plan.shape(), &backend, &[&plan], dtype)
-            .print(global.json)?;
-        return Ok(ExitCode::SUCCESS);
+        let shape = plan.shape();
+        let explained = Explained::new([input], bytes, to, shape, &backend, &[&plan], dtype);
+        return Ok(Outcome::Explained(Box::new(explained)));
     }
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Target::create(to, global.json, dtype, stream.shape())?;
+    let mut output = Target::create(to, global.json, array.format(), dtype, stream.shape())?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -145,11 +147,10 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<ExitCode, Fa
     times.add(Stage::Write, writing);
 
     let shape = stream.shape();
-    Run::new([input], to, shape, dtype, &backend, times)
+    let run = Run::new([input], to, shape, dtype, &backend, times)
         .in_pieces(streamed.pieces)
-        .with_fallback(streamed.fallback.map(|why| why.to_string()))
-        .print(global.json, values.as_ref())?;
-    Ok(ExitCode::SUCCESS)
+        .with_fallback(streamed.fallback.map(|why| why.to_string()));
+    Ok(Outcome::Made(Box::new(run), values))
 }
 
 fn spec(args: &Slice) -> Result<SliceSpec, Failure> {

@@ -1,6 +1,12 @@
 //! Where a result goes: to a file, or to standard output as values.
 
-use crate::{args::To, failure::Failure, files::Writer, values::Shown};
+use crate::{
+    args::To,
+    failure::Failure,
+    files::{Format, Writer},
+    values::Shown,
+};
+use std::fs;
 use wgslice::DType;
 
 /// A result that arrives piece by piece.
@@ -11,15 +17,27 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Refuses an output that cannot be written.
+    /// Refuses an output that cannot be written. Standard output has the format of the input by default.
     pub(crate) fn create(
         to: &To,
         json: bool,
+        input: Option<Format>,
         dtype: DType,
         shape: &[usize],
     ) -> Result<Self, Failure> {
+        if let Some(folder) = &to.to {
+            fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
+            })?;
+        }
+        let input = input.filter(|format| to.is_stdout() && format.is_written());
+        let format = to
+            .format()
+            .or(input)
+            .or(to.is_stdout().then_some(Format::Npy));
         Ok(match &to.output {
-            Some(path) => Self::File(Box::new(Writer::create(path, dtype, shape)?)),
+            Some(path) => Self::File(Box::new(Writer::create(path, format, dtype, shape)?)),
             None => Self::Values(Shown::new(dtype, shape, to.all || json)),
         })
     }

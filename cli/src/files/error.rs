@@ -14,6 +14,11 @@ pub(crate) struct FileError {
 }
 
 impl FileError {
+    /// Whether nobody reads standard output any more.
+    pub(crate) fn is_reader_gone(&self) -> bool {
+        matches!(&self.problem, Problem::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
     pub(super) fn reading(path: &Path, problem: Problem) -> Self {
         Self {
             action: "read",

@@ -9,11 +9,12 @@ mod output;
 mod png;
 mod safetensors;
 mod signals;
+mod source;
 #[cfg(test)]
 mod tests;
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,7 @@ use output::Output;
 pub(crate) use error::FileError;
 pub(crate) use indices::{Indices, to_indices};
 pub(crate) use output::watch_for_signals;
+pub(crate) use source::Source;
 
 /// An array: elements in row-major order and native byte order.
 #[derive(Debug)]
@@ -33,17 +35,23 @@ pub(crate) struct Array {
     dtype: DType,
     shape: Vec<usize>,
     bytes: Bytes,
+    /// The format of the file. `None` if it is from no file.
+    format: Option<Format>,
 }
 
 impl Array {
     /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
-    #[cfg(test)]
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
         (byte_len(dtype, &shape)? == bytes.len()).then_some(Self {
             dtype,
             shape,
             bytes: Bytes::Owned(bytes),
+            format: None,
         })
+    }
+
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -73,18 +81,26 @@ impl AsRef<[u8]> for Array {
     }
 }
 
-/// Reads `x.npy`, `x.png` or `x.safetensors#tensor-name`. The name of the tensor is optional if the file holds one
-/// tensor.
-pub(crate) fn read(source: &str) -> Result<Array, FileError> {
-    let (path, tensor) = split_tensor_name(source);
-    let path = Path::new(path);
-    read_path(path, tensor).map_err(|problem| FileError::reading(path, problem))
+/// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the file
+/// holds one tensor.
+pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
+    let read = || {
+        let (mut file, format) = open(source)?;
+        let mut array = match format {
+            Format::Npy => npy::read(&mut file)?,
+            Format::Png => png::read(file)?,
+            Format::Safetensors => safetensors::read(&mut file, source.tensor.as_deref())?,
+        };
+        array.format = Some(format);
+        Ok(array)
+    };
+    read().map_err(|problem| FileError::reading(&source.path, problem))
 }
 
 /// What a file says about itself, and about the arrays that it holds.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    pub(crate) format: &'static str,
+    pub(crate) format: Format,
     /// The size of the file.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
@@ -107,20 +123,17 @@ pub(crate) struct Entry {
 }
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
-pub(crate) fn list(source: &str) -> Result<Listing, FileError> {
-    let (path, tensor) = split_tensor_name(source);
-    let path = Path::new(path);
+pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
     let list = || {
-        let format = format_of(path)?;
-        let mut file = open(path)?;
+        let (mut file, format) = open(source)?;
         let bytes = bytes::file_len(&file);
         let mut arrays = match format {
-            "npy" => vec![npy::entry(&mut file)?],
-            "png" => vec![png::entry(file)?],
-            _ => safetensors::list(&mut file)?,
+            Format::Npy => vec![npy::entry(&mut file)?],
+            Format::Png => vec![png::entry(file)?],
+            Format::Safetensors => safetensors::list(&mut file)?,
         };
-        if let Some(tensor) = tensor {
-            arrays.retain(|entry| entry.name.as_deref() == Some(tensor));
+        if let Some(tensor) = &source.tensor {
+            arrays.retain(|entry| entry.name.as_ref() == Some(tensor));
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
                     "it holds no tensor named {tensor:?}"
@@ -133,13 +146,13 @@ pub(crate) fn list(source: &str) -> Result<Listing, FileError> {
             arrays,
         })
     };
-    list().map_err(|problem| FileError::reading(path, problem))
+    list().map_err(|problem| FileError::reading(&source.path, problem))
 }
 
 /// Writes an array as `.npy` or `.png`, by the extension of `path`.
 #[cfg(test)]
 fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
-    let mut writer = Writer::create(path, dtype, shape)?;
+    let mut writer = Writer::create(path, None, dtype, shape)?;
     writer.write(bytes)?;
     writer.finish()
 }
@@ -164,7 +177,7 @@ impl Document {
     /// Writes the text, and renames the file to its final name.
     pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
         let Self { path, mut output } = self;
-        let written = output.file().write_all(text.as_bytes());
+        let written = output.write_all(text.as_bytes());
         let finished = written
             .map_err(Problem::from)
             .and_then(|()| output.finish());
@@ -172,51 +185,58 @@ impl Document {
     }
 }
 
-/// An array file that is written piece by piece, as `.npy` or `.png`, by the extension of its path.
+/// An array file that is written piece by piece.
 ///
 /// The file appears whole, or not at all: see [`output`].
 #[derive(Debug)]
 pub(crate) struct Writer {
     path: PathBuf,
-    format: Format,
+    file: Written,
     /// The number of bytes of elements still to be written.
     left: usize,
 }
 
 #[derive(Debug)]
-enum Format {
+enum Written {
     Npy(Output),
     Png(png::Image),
 }
 
 impl Writer {
-    /// Creates the temporary file. Refuses a format that cannot hold the array, or a folder that cannot be written to.
-    pub(crate) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, FileError> {
+    /// Creates the temporary file, of this format or the one that the extension of the path names. Refuses a format that
+    /// cannot hold the array, or a folder that cannot be written to. The path `-` is standard output.
+    pub(crate) fn create(
+        path: &Path,
+        format: Option<Format>,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, FileError> {
         let create = || {
-            let format = match extension(path).as_str() {
-                "npy" => Format::Npy(npy::create(path, dtype, shape)?),
-                "png" => Format::Png(png::Image::create(path, dtype, shape)?),
-                other => return Err(unknown_extension(other, ".npy and .png can be written")),
+            let extension = extension(path);
+            let file = match format.or_else(|| Format::named(&extension)) {
+                Some(Format::Npy) => Written::Npy(npy::create(path, dtype, shape)?),
+                Some(Format::Png) => Written::Png(png::Image::create(path, dtype, shape)?),
+                _ => return Err(unknown_extension(&extension, WRITTEN)),
             };
-            Ok((format, claimed_len(dtype, shape)?))
+            Ok((file, claimed_len(dtype, shape)?))
         };
-        let (format, left) = create().map_err(|problem| FileError::writing(path, problem))?;
+        let (file, left) = create().map_err(|problem| FileError::writing(path, problem))?;
         Ok(Self {
             path: path.to_owned(),
-            format,
+            file,
             left,
         })
     }
 
     /// Appends bytes: elements in row-major order and native byte order.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        let outcome = match (self.left.checked_sub(bytes.len()), &mut self.format) {
+        let outcome = match (self.left.checked_sub(bytes.len()), &mut self.file) {
             (None, _) => Err(Problem::invalid("more bytes than the shape says")),
-            (Some(left), format) => {
+            (Some(left), file) => {
                 self.left = left;
-                match format {
-                    Format::Npy(output) => output.file().write_all(bytes).map_err(Problem::from),
-                    Format::Png(image) => image.write(bytes),
+                match file {
+                    Written::Npy(output) => output.write_all(bytes).map_err(Problem::from),
+                    Written::Png(image) => image.write(bytes),
                 }
             }
         };
@@ -225,54 +245,89 @@ impl Writer {
 
     /// Completes the file and renames it to its final name. Fails if bytes are missing.
     pub(crate) fn finish(self) -> Result<(), FileError> {
-        let outcome = match (self.left, self.format) {
-            (0, Format::Npy(output)) => output.finish(),
-            (0, Format::Png(image)) => image.finish(),
+        let outcome = match (self.left, self.file) {
+            (0, Written::Npy(output)) => output.finish(),
+            (0, Written::Png(image)) => image.finish(),
             (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
         };
         outcome.map_err(|problem| FileError::writing(&self.path, problem))
     }
 }
 
-fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
-    match format_of(path)? {
-        "npy" => npy::read(&mut open(path)?),
-        "png" => png::read(open(path)?),
-        _ => safetensors::read(&mut open(path)?, tensor),
+/// A format of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Npy,
+    Png,
+    Safetensors,
+}
+
+const READ: &str = ".npy, .png and .safetensors can be read";
+const WRITTEN: &str = ".npy and .png can be written";
+
+impl Format {
+    /// The format of this extension or name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "npy" => Some(Self::Npy),
+            "png" => Some(Self::Png),
+            "safetensors" => Some(Self::Safetensors),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Png => "png",
+            Self::Safetensors => "safetensors",
+        }
+    }
+
+    pub(crate) fn is_written(self) -> bool {
+        self != Self::Safetensors
+    }
+
+    /// The format of a file that begins with these bytes.
+    fn of(start: &[u8]) -> Option<Self> {
+        match start {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
+            [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
+            // The length of the header, which is below 2^32, and its first byte.
+            [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Self::Safetensors),
+            _ => None,
+        }
     }
 }
 
-/// Returns the format of a file that is read, by its extension.
-fn format_of(path: &Path) -> Result<&'static str, Problem> {
-    match extension(path).as_str() {
-        "npy" => Ok("npy"),
-        "png" => Ok("png"),
-        "safetensors" => Ok("safetensors"),
-        other => Err(unknown_extension(
-            other,
-            ".npy, .png and .safetensors can be read",
-        )),
+/// Opens a file, and finds its format: by its extension or, if that is unknown, by how the file begins.
+fn open(source: &Source) -> Result<(File, Format), Problem> {
+    let path = &source.path;
+    let mut file = if source.is_stdin() {
+        source::stdin()?
+    } else {
+        // The file is checked before it is opened, because opening a named pipe would wait for its other end.
+        if !fs::metadata(path)?.is_file() {
+            return Err(Problem::invalid(
+                "not a regular file; pipes and folders cannot be read, save to a file first, or \
+                 give - for standard input",
+            ));
+        }
+        File::open(path)?
+    };
+    let extension = extension(path);
+    if let Some(format) = Format::named(&extension) {
+        return Ok((file, format));
     }
-}
-
-fn open(path: &Path) -> Result<File, Problem> {
-    // The file is checked before it is opened, because opening a named pipe would wait for its other end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(Problem::invalid(
-            "not a regular file; pipes and folders cannot be read, save to a file first",
-        ));
-    }
-    Ok(File::open(path)?)
-}
-
-/// Splits a source into the path of a file and the name of a tensor. The name may contain any character, even `#`, so
-/// the first `.safetensors#` separates the two.
-fn split_tensor_name(source: &str) -> (&str, Option<&str>) {
-    const EXTENSION: &str = ".safetensors";
-    let mark = source.to_ascii_lowercase().find(".safetensors#");
-    match mark.and_then(|at| source.split_at_checked(at + EXTENSION.len())) {
-        Some((path, name)) => (path, name.strip_prefix('#')),
-        None => (source, None),
+    let mut start = Vec::new();
+    (&mut file).take(9).read_to_end(&mut start)?;
+    file.rewind()?;
+    match Format::of(&start) {
+        Some(format) => Ok((file, format)),
+        None if source.is_stdin() => Err(Problem::invalid(format!(
+            "it begins as no known format; {READ}"
+        ))),
+        None => Err(unknown_extension(&extension, READ)),
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
         dtype,
         shape,
         bytes,
+        format: None,
     })
 }
 
@@ -61,6 +62,6 @@ pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
 pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Output, Problem> {
     let header = Header::bytes(dtype, shape)?;
     let mut output = Output::create(path)?;
-    output.file().write_all(&header)?;
+    output.write_all(&header)?;
     Ok(output)
 }

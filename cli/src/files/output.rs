@@ -9,7 +9,7 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io,
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -115,9 +115,56 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its symbolic links lead in a circle"))
 }
 
+/// Where the bytes of an output go.
+#[derive(Debug)]
+pub(super) enum Output {
+    File(Box<Unfinished>),
+    /// Standard output, which has what was written even if the command fails.
+    Stdout,
+}
+
+impl Output {
+    /// Creates a temporary file beside `path`, or writes to standard output if the path is `-`.
+    pub(super) fn create(path: &Path) -> Result<Self, Problem> {
+        if path != Path::new("-") {
+            return Ok(Self::File(Box::new(Unfinished::create(path)?)));
+        }
+        if io::stdout().is_terminal() {
+            return Err(Problem::invalid(
+                "standard output is a terminal; redirect it, or leave out -o to see the values",
+            ));
+        }
+        Ok(Self::Stdout)
+    }
+
+    /// Completes the output.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        match self {
+            Self::File(file) => file.finish(),
+            Self::Stdout => Ok(io::stdout().flush()?),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.file.as_file_mut().write(bytes),
+            Self::Stdout => io::stdout().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.file.as_file_mut().flush(),
+            Self::Stdout => io::stdout().flush(),
+        }
+    }
+}
+
 /// A temporary file that becomes the output.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct Unfinished {
     /// The temporary file, which is removed when this field is dropped.
     file: NamedTempFile,
     listed: Listed,
@@ -126,12 +173,12 @@ pub(super) struct Output {
     replaced: Option<Metadata>,
 }
 
-impl Output {
+impl Unfinished {
     /// Creates a temporary file beside `path`.
     ///
     /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
-    pub(super) fn create(path: &Path) -> Result<Self, Problem> {
+    fn create(path: &Path) -> Result<Self, Problem> {
         let path = replaceable(path)?;
         let replaced = existing(&path)?;
         let folder = match path.parent() {
@@ -165,13 +212,8 @@ impl Output {
         })
     }
 
-    /// Returns the file to write to.
-    pub(super) fn file(&mut self) -> &mut File {
-        self.file.as_file_mut()
-    }
-
     /// Renames the complete file to its final path.
-    pub(super) fn finish(self) -> Result<(), Problem> {
+    fn finish(self) -> Result<(), Problem> {
         if let Some(replaced) = &self.replaced {
             keep_access(self.file.as_file(), replaced)?;
         }

@@ -48,6 +48,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
         dtype,
         shape,
         bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
+        format: None,
     })
 }
 
@@ -168,7 +169,7 @@ impl Image {
     pub(super) fn finish(mut self) -> Result<(), Problem> {
         let pixels = to_native(Bytes::Owned(self.pixels), dtype(self.depth), ByteOrder::Big)?;
         let (width, height) = self.size;
-        let mut encoder = Encoder::new(BufWriter::new(self.output.file()), width, height);
+        let mut encoder = Encoder::new(BufWriter::new(&mut self.output), width, height);
         encoder.set_color(self.color);
         encoder.set_depth(self.depth);
         encoder.set_compression(Compression::Fast);

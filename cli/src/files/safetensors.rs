@@ -72,6 +72,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
         dtype,
         shape: tensor.shape.clone(),
         bytes: to_native(bytes, dtype, ByteOrder::Little)?,
+        format: None,
     })
 }
 

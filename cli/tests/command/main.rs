@@ -13,6 +13,7 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod memory;
 mod operations;
+mod pipes;
 #[cfg(target_os = "linux")]
 mod signals;
 mod slice;

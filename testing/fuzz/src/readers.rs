@@ -18,8 +18,7 @@ pub fn read(bytes: &[u8], extension: &str) {
     let name = format!("wgslice-fuzz-{}.{extension}", std::process::id());
     let path = FOLDER.join(name);
     fs::write(&path, bytes).expect("the file is written");
-    let source = path.to_str().expect("a UTF-8 path").to_owned();
-    let outcome = files::read(&source);
+    let outcome = files::read(&path.clone().into_os_string().into());
     // The file is removed at once, since the process may end at any time.
     let _ = fs::remove_file(&path);
     match outcome {

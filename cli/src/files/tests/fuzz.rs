@@ -66,6 +66,7 @@ fn damaged_files_never_panic() {
                     dtype,
                     shape,
                     bytes,
+                    ..
                 }) => {
                     let len = shape.iter().product::<usize>() * dtype.size();
                     assert_eq!(bytes.len(), len);

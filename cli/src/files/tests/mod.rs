@@ -28,7 +28,7 @@ fn fixture_error(source: &str) -> String {
 }
 
 fn read_at(path: &Path) -> Result<Array, String> {
-    read(path.to_str().unwrap()).map_err(|error| error.to_string())
+    read(&path.as_os_str().to_owned().into()).map_err(|error| error.to_string())
 }
 
 /// Reads `content` from a file called `name`.
@@ -58,6 +58,7 @@ fn unknown_extensions_say_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
     for (name, says) in [("x.csv", "unknown extension .csv"), ("x", "no extension")] {
         let path = folder.path().join(name);
+        fs::write(&path, "1,2").unwrap();
         let error = read_at(&path).unwrap_err();
         assert_says(&error, &[says, ".npy, .png and .safetensors can be read"]);
         let error = write(&path, DType::U8, &[1], &[1]).unwrap_err();

@@ -99,7 +99,7 @@ fn long_tensors_are_mapped_from_where_they_lie() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.safetensors");
     std::fs::write(&path, file(&header, &data)).unwrap();
-    let array = crate::files::read(&format!("{}#b", path.display())).unwrap();
+    let array = crate::files::read(&format!("{}#b", path.display()).as_str().into()).unwrap();
     assert!(matches!(array.bytes, Bytes::Mapped(_)));
     assert_eq!(array.bytes(), &data[3..]);
 }

@@ -1,0 +1,95 @@
+//! Many inputs on one command line: `IN… --to DIR`.
+
+use clap::{Arg, Command};
+use std::ffi::{OsStr, OsString};
+
+/// Returns a command line for each input of an operation that takes one, if the line has `--to` and more inputs: the
+/// first words that belong to no option. Any other line is returned as it is.
+pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
+    match inputs(definition, &line) {
+        None => vec![line],
+        Some(inputs) => {
+            let without_others = |kept: &usize| {
+                let words = line.iter().enumerate();
+                let stays = |at: &usize| at == kept || !inputs.contains(at);
+                words
+                    .filter(|(at, _)| stays(at))
+                    .map(|(_, word)| word.clone())
+                    .collect()
+            };
+            inputs.iter().map(without_others).collect()
+        }
+    }
+}
+
+/// The positions of the inputs in the line. `None` if there is only one, or if all belong to one run.
+fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
+    let (outer, _) = words(definition, line, 1);
+    let &name = outer.first()?;
+    let command = definition.find_subcommand(&line[name])?;
+    let several = |arg: &Arg| {
+        arg.get_num_args()
+            .is_some_and(|range| range.max_values() > 1)
+    };
+    if command.get_positionals().any(several) {
+        return None;
+    }
+    // The options of the whole command may stand behind the subcommand, too.
+    let command = command.clone().args(
+        definition
+            .get_arguments()
+            .filter(|arg| !arg.is_positional())
+            .cloned(),
+    );
+    let (mut words, options) = words(&command, line, name + 1);
+    let has = |option: &str| options.contains(&option);
+    if !has("to") {
+        return None;
+    }
+    // Options that stand for the last argument.
+    let replaced = usize::from(has("begin") || has("at"));
+    let arguments = command.get_positionals().count().checked_sub(replaced)?;
+    let inputs = (words.len() + 1)
+        .checked_sub(arguments)
+        .filter(|&inputs| inputs > 1)?;
+    words.truncate(inputs);
+    Some(words)
+}
+
+/// The positions of the words, from `begin` on, that are neither options nor their values, and the names of the options.
+fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usize>, Vec<&'a str>) {
+    let (mut words, mut options) = (Vec::new(), Vec::new());
+    let mut rest = line.iter().enumerate().skip(begin);
+    while let Some((at, word)) = rest.next() {
+        if word == "--" {
+            words.extend(rest.map(|(at, _)| at));
+            break;
+        }
+        let Some((option, has_value)) = option(command, word) else {
+            words.push(at);
+            continue;
+        };
+        options.extend(option.get_long());
+        if option.get_action().takes_values() && !has_value {
+            rest.next();
+        }
+    }
+    (words, options)
+}
+
+/// The option that a word names, and whether it has its value with it.
+fn option<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bool)> {
+    let word = word.to_string_lossy();
+    let mut arguments = command.get_arguments();
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long
+            .split_once('=')
+            .map_or((long, None), |(name, value)| (name, Some(value)));
+        let arg = arguments.find(|arg| arg.get_long() == Some(name))?;
+        return Some((arg, value.is_some()));
+    }
+    let mut short = word.strip_prefix('-')?.chars();
+    let name = short.next()?;
+    let arg = arguments.find(|arg| arg.get_short() == Some(name))?;
+    Some((arg, short.next().is_some()))
+}

@@ -1,0 +1,106 @@
+//! Where an array comes from: a file, a tensor of a file, or standard input.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::error::Problem;
+
+/// The file of a source, and the name of a tensor in it. A path may have any bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    text: OsString,
+    pub(super) path: PathBuf,
+    pub(super) tensor: Option<String>,
+}
+
+impl From<OsString> for Source {
+    /// Splits the path of a file from the name of a tensor. The name may contain any character, even `#`, so the first
+    /// `.safetensors#` separates the two.
+    fn from(text: OsString) -> Self {
+        let (path, tensor) = split(&text);
+        Self {
+            path: path.into(),
+            tensor: tensor.map(|name| name.to_string_lossy().into_owned()),
+            text,
+        }
+    }
+}
+
+impl From<&str> for Source {
+    fn from(text: &str) -> Self {
+        OsString::from(text).into()
+    }
+}
+
+fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
+    const EXTENSIONS: [&[u8]; 1] = [b".safetensors"];
+    let bytes = text.as_encoded_bytes();
+    for at in (0..bytes.len()).filter(|&at| bytes[at] == b'#') {
+        let (path, name) = (&bytes[..at], &bytes[at + 1..]);
+        let ends = |extension: &&[u8]| {
+            let begin = path.len().checked_sub(extension.len());
+            begin.is_some_and(|begin| path[begin..].eq_ignore_ascii_case(extension))
+        };
+        if EXTENSIONS.iter().any(ends)
+            && let (Some(path), Some(name)) = (os_str(path), os_str(name))
+        {
+            return (path, Some(name));
+        }
+    }
+    (text, None)
+}
+
+#[cfg(unix)]
+fn os_str(bytes: &[u8]) -> Option<&OsStr> {
+    Some(std::os::unix::ffi::OsStrExt::from_bytes(bytes))
+}
+
+/// Elsewhere, a path that is not Unicode cannot be split.
+#[cfg(not(unix))]
+fn os_str(bytes: &[u8]) -> Option<&OsStr> {
+    str::from_utf8(bytes).ok().map(OsStr::new)
+}
+
+impl Source {
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was given.
+    pub(crate) fn text(&self) -> &OsStr {
+        &self.text
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.display().fmt(f)
+    }
+}
+
+/// Returns a file that has all of standard input, and no name, so that it ends with the command. Its content may be
+/// read again.
+pub(super) fn stdin() -> Result<File, Problem> {
+    static SPOOLED: Mutex<Option<File>> = Mutex::new(None);
+    let mut spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut file = match &*spooled {
+        Some(file) => file.try_clone()?,
+        None => {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut io::stdin().lock(), &mut file)?;
+            *spooled = Some(file.try_clone()?);
+            file
+        }
+    };
+    file.rewind()?;
+    Ok(file)
+}

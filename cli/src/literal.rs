@@ -1,0 +1,220 @@
+//! Small arrays that are written on the command line: `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`.
+
+use crate::{failure::Failure, files::Array};
+use half::{bf16, f16};
+use std::ffi::OsStr;
+use wgslice::DType;
+
+/// The values of an array, before they have a type.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Literal {
+    text: String,
+    shape: Vec<usize>,
+    numbers: Vec<Number>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+}
+
+impl Literal {
+    /// Reads a number, numbers between commas, or nested lists. `None` if the text is nothing of these.
+    pub(crate) fn parse(text: &OsStr) -> Option<Self> {
+        let text = text.to_str()?;
+        // Lists are those of JSON, whose numbers are read here, because it has no infinities.
+        let nested = text.trim_start().starts_with('[');
+        let (mut shape, mut numbers) = (Vec::new(), Vec::new());
+        if nested {
+            let mut rest = text;
+            shape = list(&mut rest, &mut numbers)?;
+            if !rest.trim().is_empty() {
+                return None;
+            }
+        } else {
+            for part in text.split(',') {
+                numbers.push(number(part)?);
+            }
+            if text.contains(',') {
+                shape.push(numbers.len());
+            }
+        }
+        let text = text.to_owned();
+        Some(Self {
+            text,
+            shape,
+            numbers,
+        })
+    }
+
+    /// The type that NumPy gives the array.
+    pub(crate) fn dtype(&self) -> DType {
+        let is = |kind: fn(&Number) -> bool| self.numbers.iter().any(kind);
+        if is(|number| matches!(number, Number::Float(_))) || self.numbers.is_empty() {
+            DType::F64
+        } else if is(|number| matches!(number, Number::Int(_))) {
+            DType::I64
+        } else {
+            DType::Bool
+        }
+    }
+
+    /// The array, with elements of this type.
+    pub(crate) fn array(&self, dtype: DType) -> Result<Array, Failure> {
+        let mut bytes = Vec::new();
+        for &number in &self.numbers {
+            bytes.extend(number.bytes(dtype).ok_or_else(|| {
+                let (text, dtype) = (&self.text, dtype.name());
+                Failure::usage(format_args!(
+                    "{text} is no array of {dtype}: a value does not fit"
+                ))
+            })?);
+        }
+        Array::new(dtype, self.shape.clone(), bytes)
+            .ok_or_else(|| Failure::usage(format_args!("{} is no array", self.text)))
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    match text.trim() {
+        "true" | "True" => Some(Number::Bool(true)),
+        "false" | "False" => Some(Number::Bool(false)),
+        text => match text.parse() {
+            Ok(int) => Some(Number::Int(int)),
+            Err(_) => text.parse().ok().map(Number::Float),
+        },
+    }
+}
+
+/// Reads a list at the start of `rest`, and returns its shape.
+fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
+    /// As deep as arrays get in practice. Text may not exhaust the stack.
+    const DEEPEST: usize = 32;
+    fn inner(rest: &mut &str, numbers: &mut Vec<Number>, depth: usize) -> Option<Vec<usize>> {
+        *rest = rest.trim_start();
+        let Some(inside) = rest.strip_prefix('[') else {
+            let end = rest.find([',', ']'])?;
+            numbers.push(number(&rest[..end])?);
+            *rest = &rest[end..];
+            return Some(Vec::new());
+        };
+        *rest = inside.trim_start();
+        if depth == DEEPEST {
+            return None;
+        }
+        let (mut count, mut shape) = (0, None);
+        while !rest.starts_with(']') {
+            let item = inner(rest, numbers, depth + 1)?;
+            if *shape.get_or_insert_with(|| item.clone()) != item {
+                return None;
+            }
+            count += 1;
+            *rest = rest.trim_start();
+            match rest.strip_prefix(',') {
+                Some(more) => *rest = more.trim_start(),
+                None if rest.starts_with(']') => {}
+                None => return None,
+            }
+        }
+        *rest = &rest[1..];
+        Some(
+            [count]
+                .into_iter()
+                .chain(shape.unwrap_or_default())
+                .collect(),
+        )
+    }
+    inner(rest, numbers, 0)
+}
+
+impl Number {
+    /// The bytes of an element, if the type has this value.
+    fn bytes(self, dtype: DType) -> Option<Vec<u8>> {
+        let int = match self {
+            Self::Bool(value) => Some(i128::from(value)),
+            Self::Int(value) => Some(value),
+            Self::Float(_) => None,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "as in NumPy")]
+        let float = match self {
+            Self::Bool(value) => f64::from(u8::from(value)),
+            Self::Int(value) => value as f64,
+            Self::Float(value) => value,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "as in NumPy")]
+        let short = float as f32;
+        Some(match dtype {
+            DType::Bool => vec![u8::try_from(int?).ok().filter(|&value| value < 2)?],
+            DType::I8 => i8::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::U8 => u8::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::I16 => i16::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::U16 => u16::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::I32 => i32::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::U32 => u32::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::I64 => i64::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::U64 => u64::try_from(int?).ok()?.to_ne_bytes().into(),
+            DType::F16 => f16::from_f64(float).to_ne_bytes().into(),
+            DType::BF16 => bf16::from_f64(float).to_ne_bytes().into(),
+            DType::F32 => short.to_ne_bytes().into(),
+            DType::F64 => float.to_ne_bytes().into(),
+            DType::Complex64 => [short, 0.0].map(f32::to_ne_bytes).concat(),
+            DType::Complex128 => [float, 0.0].map(f64::to_ne_bytes).concat(),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_arrays() {
+        for (text, dtype, shape, bytes) in [
+            ("7", DType::U8, &[][..], &[7][..]),
+            ("1, 2,255", DType::U8, &[3], &[1, 2, 255]),
+            ("[[1,2],[3,-4],]", DType::I8, &[2, 2], &[1, 2, 3, 252]),
+            ("[]", DType::U8, &[0], &[]),
+            ("[true, False]", DType::Bool, &[2], &[1, 0]),
+            ("1.5", DType::BF16, &[], &0x3fc0u16.to_ne_bytes()),
+            ("-inf", DType::F16, &[], &0xfc00u16.to_ne_bytes()),
+            ("2", DType::F32, &[], &2f32.to_ne_bytes()),
+        ] {
+            let literal = Literal::parse(text.as_ref()).expect(text);
+            let array = literal.array(dtype).unwrap();
+            assert_eq!((array.shape(), array.bytes()), (shape, bytes), "{text}");
+        }
+        let dtype = |text: &str| Literal::parse(text.as_ref()).map(|literal| literal.dtype());
+        assert_eq!(dtype("1,2"), Some(DType::I64));
+        assert_eq!(dtype("1,2.5"), Some(DType::F64));
+        assert_eq!(dtype("true"), Some(DType::Bool));
+    }
+
+    #[test]
+    fn what_is_no_literal_or_does_not_fit() {
+        let deep = "[".repeat(100_000);
+        for text in [
+            "",
+            "x.npy",
+            "1,",
+            "[1",
+            "[1]]",
+            "[[1],[2,3]]",
+            "[1,[2]]",
+            "[,]",
+            &deep,
+        ] {
+            assert_eq!(Literal::parse(text.as_ref()), None, "{text:.9}");
+        }
+        for (text, dtype) in [("256", DType::U8), ("1.5", DType::I32), ("2", DType::Bool)] {
+            let literal = Literal::parse(text.as_ref()).unwrap();
+            let error = literal.array(dtype).unwrap_err().to_string();
+            assert!(
+                error.contains(text) && error.contains(dtype.name()),
+                "{error}"
+            );
+        }
+    }
+}

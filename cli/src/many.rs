@@ -1,0 +1,90 @@
+//! One operation on many files, whose results go to a folder: `IN… --to DIR`.
+
+use crate::{
+    args::{Global, Invocation},
+    failure::Failure,
+    print, progress,
+    report::named,
+    units,
+};
+use std::{
+    collections::HashSet,
+    num::NonZero,
+    path::Path,
+    process::ExitCode,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Instant,
+};
+
+/// Runs these commands side by side. An error of one does not end the others; the exit code is that of the last error.
+pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
+    let begin = Instant::now();
+    let mut outputs = HashSet::new();
+    for run in runs {
+        if !outputs.insert(&run.to.output) {
+            let output = run.to.output.as_deref().unwrap_or(Path::new(""));
+            return Err(Failure::usage(format_args!(
+                "two inputs would both become {}: give them different names, or work on them apart",
+                output.display()
+            )));
+        }
+    }
+    let global = &runs[0].global;
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = global.threads.map_or(cores, NonZero::get);
+    let workers = workers.min(runs.len());
+    // Each works on one thread, unless there are more than files.
+    let threads = NonZero::new(cores / workers);
+    let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let problem = Mutex::new(None);
+    progress::counted(runs.len(), |progress| {
+        progress::hush();
+        let work = || {
+            while let Some(Invocation {
+                command,
+                global,
+                to,
+            }) = runs.get(next.fetch_add(1, Relaxed))
+            {
+                let global = Global {
+                    threads: global.threads.and(NonZero::new(1)).or(threads),
+                    ..global.clone()
+                };
+                let outcome = command.make(&global, to).and_then(|outcome| {
+                    bytes.fetch_add(outcome.bytes(), Relaxed);
+                    match global.json || to.explain || print::is_verbose() {
+                        true => outcome.print(&global, to),
+                        false => Ok(()),
+                    }
+                });
+                progress.advance(1);
+                if let Err(failure) = outcome {
+                    print::error(&failure);
+                    let mut problem = problem.lock().unwrap_or_else(PoisonError::into_inner);
+                    *problem = Some(failure.exit_code());
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(work);
+            }
+        });
+    });
+    if let Some(code) = problem.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Ok(code);
+    }
+    if !global.json && !runs[0].to.explain && !print::is_quiet() {
+        let files = units::counted(runs.len(), "file");
+        let bytes = units::bytes(bytes.into_inner());
+        let time = units::seconds(begin.elapsed().as_secs_f64());
+        let folder = runs[0].to.to.as_deref().unwrap_or(Path::new(""));
+        let what = format!("{files}, {bytes}, {time}");
+        print::line(named(&folder.display().to_string(), &what));
+    }
+    Ok(ExitCode::SUCCESS)
+}

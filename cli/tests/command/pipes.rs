@@ -1,0 +1,289 @@
+//! Standard input and output, many files, and values on the command line.
+
+use crate::support::{Folder, Ran, bytes, command, devices, npy, read_i32, wgslice};
+use serde_json::json;
+use std::{
+    fs,
+    io::Write,
+    process::{Output, Stdio},
+};
+
+const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
+
+/// Runs the command with this standard input.
+fn piped(args: &[&str], input: &[u8]) -> Output {
+    let mut command = command(args);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut running = command.spawn().expect("the command starts");
+    let mut stdin = running.stdin.take().expect("its input");
+    let input = input.to_vec();
+    let writing = std::thread::spawn(move || stdin.write_all(&input));
+    let output = running.wait_with_output().expect("it ends");
+    // The command may have stopped reading.
+    let _ = writing.join().expect("no panic");
+    output
+}
+
+#[test]
+fn files_go_through_pipes() {
+    let folder = Folder::new();
+    let array = npy("<i4", &[2, 2], &bytes(&[1, 2, 3, 4]));
+    let output = piped(&["slice", "-", "::-1", "-o", "-"], &array);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let path = folder.write("out.npy", &output.stdout);
+    assert_eq!(read_i32(&path), (vec![2, 2], vec![3, 4, 1, 2]));
+    let line = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(line.starts_with("-  2 × 2 int32, 16 bytes"), "{line}");
+
+    // The format of the input is that of the output, unless another is chosen.
+    let photo = fs::read(PHOTO).expect("the photo");
+    let png = piped(&["slice", "-", ":9, :7", "-o", "-", "-q"], &photo);
+    assert_eq!((png.status.code(), &*png.stderr), (Some(0), &b""[..]));
+    let info = Ran::from(piped(&["info", "-"], &png.stdout)).ok().stdout;
+    assert!(info.contains("9 × 7 × 3") && info.contains("PNG"), "{info}");
+    let npy = piped(
+        &["pad", "-", "1,1,0", "-o", "-", "--format", "npy", "--json"],
+        &photo,
+    );
+    let info = Ran::from(piped(&["info", "-"], &npy.stdout)).ok().stdout;
+    assert!(
+        info.contains("514 × 514 × 3") && info.contains("NPY"),
+        "{info}"
+    );
+    let run: serde_json::Value = serde_json::from_slice(&npy.stderr).expect("JSON");
+    assert_eq!(run["output"], json!({"path": "-", "shape": [514, 514, 3]}));
+
+    for (input, says) in [(&b"text"[..], "no known format"), (b"", "no known format")] {
+        let ran = Ran::from(piped(&["slice", "-", "0"], input));
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+    let cut = Ran::from(piped(&["slice", "-", "0"], &array[..array.len() - 1]));
+    assert!(cut.stderr.contains("cut short"), "{cut:?}");
+}
+
+/// The exit code is that of a program that SIGPIPE ends, and nothing is said.
+#[cfg(unix)]
+#[test]
+fn a_result_that_nobody_reads_is_no_success() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[1000, 1000]);
+    let mut command = command(&["slice", &input, "::-1", "-o", "-", "--device", "cpu"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = command.spawn().expect("the command starts");
+    drop(running.stdout.take());
+    let ran: Ran = running.wait_with_output().expect("it ends").into();
+    assert_eq!((ran.code, &*ran.stderr), (Some(141), ""));
+}
+
+/// `script` gives the command a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_array_goes_to_a_terminal() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let line = format!("{} slice {input} ... -o -", env!("CARGO_BIN_EXE_wgslice"));
+    let script = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = script else {
+        eprintln!("no `script`: nothing is tested");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("standard output is a terminal"), "{said}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn many_files_go_to_a_folder() {
+    let folder = Folder::new();
+    let inputs: Vec<String> = (2..12)
+        .map(|rows| folder.arange(&format!("{rows}.npy"), &[rows, 3]))
+        .collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let out = folder.path("deep/out");
+    for device in devices() {
+        let args = [&["slice"], &inputs[..], &["-1, ::-1", "--to", &out]].concat();
+        let ran = wgslice(&[&args[..], &["--device", device]].concat()).ok();
+        assert!(ran.stdout.contains("out  10 files, 120 bytes, "), "{ran:?}");
+        for rows in 2..12 {
+            let last = (rows - 1) * 3;
+            let expected = (vec![3], vec![last + 2, last + 1, last]);
+            assert_eq!(read_i32(&format!("{out}/{rows}.npy")), expected);
+        }
+        fs::remove_dir_all(&out).expect("the folder");
+    }
+    // Options stand anywhere; a slice may be TensorFlow's; the extension may change.
+    let to = format!("--to={out}");
+    let line = [
+        &["slice", "-v", &to, "--begin", "-1", "--end", "0"],
+        &inputs[..],
+        &["--shrink-axis-mask", "1", "--device=cpu"],
+    ];
+    let ran = wgslice(&line.concat()).ok();
+    assert_eq!(ran.stdout.matches("(CPU)").count(), 10, "{ran:?}");
+    assert_eq!(read_i32(&format!("{out}/2.npy")).1, [3, 4, 5]);
+    let photos = ["a.png", "b.png"].map(|name| folder.write(name, fs::read(PHOTO).expect("it")));
+    let [a, b] = &photos;
+    let args = ["crop", a, b, "--at", "5,6", "--size", "7,8", "--to", &out];
+    let args = [&args[..], &["--format", "npy", "--json"]].concat();
+    let ran = wgslice(&args).ok();
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    let info = wgslice(&["info", &format!("{out}/b.npy")]).ok().stdout;
+    assert!(info.contains("7 × 8 × 3"), "{info}");
+    let update = [
+        "slice-update",
+        inputs[0],
+        inputs[1],
+        "0",
+        "-7",
+        "--to",
+        &out,
+        "-q",
+    ];
+    assert_eq!(wgslice(&update).ok().stdout, "");
+    assert_eq!(read_i32(&format!("{out}/3.npy")).1[..4], [-7, -7, -7, 3]);
+}
+
+#[test]
+fn one_of_many_files_that_fails_does_not_end_the_others() {
+    let folder = Folder::new();
+    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.arange(name, &[2, 3]));
+    let damaged = folder.write("damaged.npy", "no array");
+    let out = folder.path("out");
+    let ran = wgslice(&["slice", &a, &damaged, &b, "1", "--to", &out]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{ran:?}");
+    assert!(ran.stderr.contains("damaged.npy"), "{ran:?}");
+    for name in ["a.npy", "b.npy"] {
+        assert_eq!(read_i32(&format!("{out}/{name}")).1, [3, 4, 5]);
+    }
+    fs::create_dir(folder.path("other")).expect("a folder");
+    let same = folder.arange("other/a.npy", &[2, 3]);
+    for (args, says) in [
+        (&["slice", &a, &same, "0", "--to", &out][..], "two inputs"),
+        (&["slice", &a, &b, "0"], "unexpected argument"),
+        (&["slice", "-", "0", "--to", &out], "--to names the result"),
+        (
+            &["slice", &a, "0", "--to", &out, "-o", &b],
+            "cannot be used with",
+        ),
+        (
+            &["slice", &a, "0", "--to", &damaged],
+            "cannot make the folder",
+        ),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+}
+
+#[test]
+fn small_arrays_are_written_on_the_command_line() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    for (args, expected) in [
+        (
+            &["gather", &input, "2,0", "--axis", "1"][..],
+            "[[2 0]\n [5 3]]\n",
+        ),
+        (&["gather", &input, "-1", "--negative", "wrap"], "[3 4 5]\n"),
+        (&["gather-nd", &input, "[[1,1],[0,2]]"], "[4 2]\n"),
+        (
+            &["slice-update", &input, ":, 1", "-7"],
+            "[[ 0 -7  2]\n [ 3 -7  5]]\n",
+        ),
+        (
+            &["slice-update", &input, "0", "[7,8,9]"],
+            "[[7 8 9]\n [3 4 5]]\n",
+        ),
+        (
+            &["crop", &input, "--at", "1,1", "--size", "1,2"],
+            "[[4 5]]\n",
+        ),
+        (
+            &["crop", &input, "[[2],[0]]", "--size", "1"],
+            "[[2]\n [3]]\n",
+        ),
+        (
+            &[
+                "crop",
+                &input,
+                "--at",
+                "0,1",
+                "--size",
+                "2,2",
+                "--flips",
+                "[false,true]",
+            ],
+            "[[2 1]\n [5 4]]\n",
+        ),
+        (
+            &["scatter-nd", "[[1],[3]]", "5,-6", "--shape", "4"],
+            "[ 0  5  0 -6]\n",
+        ),
+        (&["grad", "1.5,2", "::2", "--shape", "3"], "[1.5 0.  2. ]\n"),
+        (&["slice", "[[1,2],[3,4]]", ":, 0"], "[1 3]\n"),
+    ] {
+        for device in devices() {
+            let ran = wgslice(&[args, &["-q", "--device", device]].concat());
+            assert_eq!(ran.stdout, expected, "{args:?}: {ran:?}");
+        }
+    }
+    // A file of this name comes first.
+    let ran = command(&["gather", "in.npy", "0", "-q"])
+        .current_dir(folder.path("."))
+        .output();
+    assert_eq!(Ran::from(ran.expect("it")).ok().stdout, "[0 1 2]\n");
+    fs::rename(
+        folder.npy("0.npy", "<i4", &[1], &bytes(&[1])),
+        folder.path("0"),
+    )
+    .expect("it");
+    let ran = command(&["gather", "in.npy", "0", "-q"])
+        .current_dir(folder.path("."))
+        .output();
+    assert_eq!(Ran::from(ran.expect("it")).ok().stdout, "[[3 4 5]]\n");
+    for (args, says) in [
+        (
+            &["slice-update", &input, "0", "1.5"][..],
+            "no array of int32",
+        ),
+        (&["gather", &input, "0.5"], "must be integers"),
+        (&["gather", &input, "1,x"], "cannot read 1,x"),
+        (
+            &["crop", &input, "0", "--at", "0,0", "--size", "1,1"],
+            "cannot be used with",
+        ),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_may_have_any_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let array = npy("<i4", &[2], &bytes(&[1, 2]));
+    let path = |name: &[u8]| {
+        std::path::Path::new(&folder.path(".")).join(std::ffi::OsStr::from_bytes(name))
+    };
+    fs::write(path(b"\xff.npy"), array).expect("the file");
+    let mut slice = command(&["slice"]);
+    slice
+        .arg(path(b"\xff.npy"))
+        .args(["::-1", "-o"])
+        .arg(path(b"\xfe.npy"));
+    Ran::from(slice.output().expect("it")).ok();
+    fs::rename(path(b"\xfe.npy"), folder.path("out.npy")).expect("the output");
+    assert_eq!(read_i32(&folder.path("out.npy")).1, [2, 1]);
+    let mut info = command(&["info"]);
+    let ran = Ran::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
+    assert!(ran.stdout.contains("\u{fffd}.npy"), "{ran:?}");
+}
