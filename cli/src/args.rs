@@ -4,7 +4,7 @@
 mod inputs;
 mod numbers;
 
-pub(crate) use numbers::{Integers, Paddings, Sizes, mask, memory};
+pub(crate) use numbers::{Integers, Paddings, Sizes, mask, memory, number};
 
 use crate::{
     Command,
@@ -23,7 +23,16 @@ use std::{
 };
 use wgslice::options::{self, OutOfRange};
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
+Examples:
+  wgslice info model.safetensors                       what a file holds
+  wgslice slice photo.png '0, :5'                      the values of a slice
+  wgslice slice photo.png '32:288:2, ::-1' -o out.png  crop, halve and flip
+  wgslice slice *.png '::2, ::2' --to half             many files
+  curl -s URL | wgslice slice - '::2' -o - > out.png   pipes
+  wgslice gather model.safetensors#wte 0,5,7 -o rows.npy
+  wgslice stack photo-*.png -o batch.npy
+
 Exit codes:
   0  done
   1  verify or bench found a wrong result
@@ -36,7 +45,7 @@ Exit codes:
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.
 #[derive(Debug, Parser)]
-#[command(name = "wgslice", version, max_term_width = 90, after_help = EXIT_CODES)]
+#[command(name = "wgslice", version, max_term_width = 90, after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -105,7 +114,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
     /// Use at most N threads for an operation on the CPU [default: one for each core]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = number::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Print JSON
     #[arg(long, global = true)]
@@ -153,6 +162,9 @@ pub(crate) struct To {
     /// The format to write [default: by the extension of OUT; to standard output that of the input]
     #[arg(long, value_parser = ["npy", "png"])]
     format: Option<String>,
+    /// Fail instead of replacing a file
+    #[arg(short, long)]
+    pub(crate) no_clobber: bool,
     /// Print all values of a large array
     #[arg(long, conflicts_with_all = ["output", "to"])]
     pub(crate) all: bool,
@@ -195,7 +207,7 @@ pub(crate) struct Along {
     /// The axis; negative ones count from the end
     #[arg(
         long,
-        value_name = "AXIS",
+        value_name = "AXIS", value_parser = number::<isize>,
         default_value_t = 0,
         allow_hyphen_values = true
     )]

@@ -67,7 +67,7 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command chooses instead.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 14] = [
     ("or box_indices that", "or --box-indices that"),
     ("OutOfRange::Zero", "--out-of-range zero"),
     ("OutOfRange::Clamp", "--out-of-range clamp"),
@@ -82,6 +82,11 @@ const NAMES: [(&str, &str); 12] = [
         " (--device cpu)",
     ),
     ("Backend::cpu", "--device cpu"),
+    ("batch_dims", "--batch-dims"),
+    (
+        "choose OutOfRange::Zero (--out-of-range zero)",
+        "choose --out-of-range zero",
+    ),
     (", or stream the slice (Backend::stream)", ""),
 ];
 

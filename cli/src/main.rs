@@ -11,6 +11,7 @@
 //! | `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |
 //! | `literal` | arrays that are written on the command line |
+//! | `shell` | completions and manual pages |
 //! | `job` | how an operation of the table runs |
 //! | `report` | the output of a run |
 //! | `target`, `values` | where a result goes, and how its values are printed |
@@ -34,6 +35,7 @@ mod ops;
 mod print;
 mod progress;
 mod report;
+mod shell;
 mod slice;
 mod target;
 mod times;
@@ -42,7 +44,11 @@ mod values;
 mod verify;
 
 use args::{Args, Global, To};
-use clap::Subcommand;
+use clap::{
+    Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use clap_complete::Shell;
 use failure::Failure;
 use files::Source;
 use ops::Operation;
@@ -69,6 +75,25 @@ Examples:
     },
     Verify(verify::Verify),
     Bench(bench::Bench),
+    /// Print a script by which a shell completes the command line
+    #[command(after_help = "\
+Examples:
+  wgslice completions bash > ~/.local/share/bash-completion/completions/wgslice
+  wgslice completions zsh > ~/.zfunc/_wgslice
+  wgslice completions fish > ~/.config/fish/completions/wgslice.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, of the command or of a subcommand
+    #[command(after_help = "\
+Examples:
+  wgslice man | man -l -
+  wgslice man slice > wgslice-slice.1")]
+    Man {
+        /// The subcommand
+        subcommand: Option<String>,
+    },
 }
 
 impl Command {
@@ -82,6 +107,10 @@ impl Command {
             Self::Info { files } => inspect::run(global, files),
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
+            Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),
+            Self::Man { subcommand } => {
+                shell::man(subcommand.as_deref()).map(|()| ExitCode::SUCCESS)
+            }
         }
     }
 
@@ -99,7 +128,7 @@ fn main() -> ExitCode {
     quiet_without_a_display();
     let runs = match Args::parsed() {
         Ok(runs) => runs,
-        Err(error) => return refused(&error),
+        Err(error) => return refused(error),
     };
     let global = &runs[0].global;
     print::choose(global.quiet, global.verbose);
@@ -120,8 +149,33 @@ fn main() -> ExitCode {
     }
 }
 
+/// What may be meant by a word that is one too many.
+fn hint(word: &str) -> Option<String> {
+    let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
+    let named = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
+    let line: Vec<_> = env::args_os().collect();
+    let at = line.iter().position(|argument| argument == word);
+    let is_file = |at: usize| at > 1 && Path::new(&line[at]).is_file();
+    if at.is_some_and(|at| is_file(at) || is_file(at - 1)) {
+        Some("many inputs need a folder for the results: --to DIR".into())
+    } else if named || word.chars().all(in_a_slice) {
+        Some("put a slice into quotes, as in '0, 1:, None'".into())
+    } else {
+        None
+    }
+}
+
 /// Prints the help that was asked for, or what is wrong with the arguments.
-fn refused(error: &clap::Error) -> ExitCode {
+fn refused(mut error: clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && let Some(hint) = hint(word)
+    {
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![hint.into()]),
+        );
+    }
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
     // Messages that need no clipping are printed by clap, which adds colours.

@@ -4,7 +4,7 @@
 //! options of the output are added to each in `args`. Only `slice` is elsewhere, as it goes piece by piece.
 
 use crate::{
-    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes},
+    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
     failure::Failure,
     files::{Array, Source},
     job::{self, Job, Tensors, upload},
@@ -35,7 +35,7 @@ Examples:
             value_name = "N",
             default_value_t = 0,
             allow_hyphen_values = true
-        )]
+        , value_parser = number::<usize>)]
         batch_dims: usize,
     },
     /// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
@@ -51,7 +51,7 @@ Examples:
         #[command(flatten)]
         arrays: Gathered,
         /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
         axis: Option<isize>,
         /// Number of leading dimensions that PARAMS and INDICES share; -N: all but the last N of INDICES
         #[arg(
@@ -59,7 +59,7 @@ Examples:
             value_name = "N",
             default_value_t = 0,
             allow_hyphen_values = true
-        )]
+        , value_parser = number::<isize>)]
         batch_dims: isize,
     },
     /// Gather single elements of PARAMS along one axis: ONNX's GatherElements, torch.gather
@@ -259,7 +259,7 @@ Examples:
         #[command(flatten)]
         x: X,
         /// How often
-        #[arg(value_name = "N")]
+        #[arg(value_name = "N", value_parser = number::<usize>)]
         times: usize,
         #[command(flatten)]
         along: Along,

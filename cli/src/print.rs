@@ -3,6 +3,7 @@
 //! has stopped reading.
 
 use crate::failure::Failure;
+use anstyle::{AnsiColor, Style};
 use std::{
     fmt,
     io::{self, ErrorKind, Write},
@@ -74,9 +75,24 @@ pub(crate) fn error(failure: &Failure) {
     line_to_stderr(clipped(&format!("error: {failure}")));
 }
 
+/// The style of what begins a line, as that of the argument parser.
+fn style(label: &str) -> Style {
+    match label {
+        "error" => AnsiColor::Red.on_default().bold(),
+        "warning" => AnsiColor::Yellow.on_default().bold(),
+        _ => Style::new(),
+    }
+}
+
 /// Prints a line on standard error.
 pub(crate) fn line_to_stderr(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let text = text.to_string();
+    let (label, rest) = text.split_once(':').unwrap_or(("", &text));
+    let style = style(label);
+    let _ = match style.is_plain() {
+        true => writeln!(io::stderr(), "{text}"),
+        false => writeln!(anstream::stderr(), "{style}{label}:{style:#}{rest}"),
+    };
 }
 
 /// Shortens each line of a message that has more than 400 characters to its first and last 200. Such lines quote long

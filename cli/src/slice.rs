@@ -24,7 +24,6 @@ use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 Examples:
   wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
   wgslice slice photo.png '0, :5'
-  wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
   wgslice slice photos/*.png '::2, ::2' --to half
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G

@@ -37,7 +37,13 @@ impl Target {
             .or(input)
             .or(to.is_stdout().then_some(Format::Npy));
         Ok(match &to.output {
-            Some(path) => Self::File(Box::new(Writer::create(path, format, dtype, shape)?)),
+            Some(path) => Self::File(Box::new(Writer::create(
+                path,
+                format,
+                to.no_clobber,
+                dtype,
+                shape,
+            )?)),
             None => Self::Values(Shown::new(dtype, shape, to.all || json)),
         })
     }

@@ -2,7 +2,10 @@
 
 use crate::failure::Failure;
 use bytesize::ByteSize;
-use std::{num::IntErrorKind, str::FromStr};
+use std::{
+    num::{IntErrorKind, ParseIntError},
+    str::FromStr,
+};
 
 /// Integers separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +95,11 @@ pub(crate) fn mask(text: &str) -> Result<i64, String> {
     parsed.map_err(|error| unreadable(text, &error))
 }
 
+/// Parses a number.
+pub(crate) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| unreadable(text, &error))
+}
+
 /// Parses a number of bytes. Less than one megabyte is refused: the overhead of such small pieces would outweigh their
 /// work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
@@ -103,8 +111,9 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
     }
 }
 
-fn unreadable(text: &str, error: &std::num::ParseIntError) -> String {
+fn unreadable(text: &str, error: &ParseIntError) -> String {
     match error.kind() {
+        IntErrorKind::Zero => "it must be at least 1".into(),
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
             format!("{text} does not fit 64 bits")
         }

@@ -81,7 +81,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Time everything this often
-    #[arg(long, value_name = "N", default_value = "9")]
+    #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::number::<NonZero<usize>>)]
     pub(crate) reps: NonZero<usize>,
     /// Append a line for each workload and mode to this file
     #[arg(long, value_name = "OUT.jsonl")]

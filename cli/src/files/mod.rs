@@ -152,7 +152,7 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
 /// Writes an array as `.npy` or `.png`, by the extension of `path`.
 #[cfg(test)]
 fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
-    let mut writer = Writer::create(path, None, dtype, shape)?;
+    let mut writer = Writer::create(path, None, false, dtype, shape)?;
     writer.write(bytes)?;
     writer.finish()
 }
@@ -167,7 +167,8 @@ pub(crate) struct Document {
 impl Document {
     /// Creates the temporary file. Refuses a folder that cannot be written to.
     pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
-        let output = Output::create(path).map_err(|problem| FileError::writing(path, problem))?;
+        let output =
+            Output::create(path, false).map_err(|problem| FileError::writing(path, problem))?;
         Ok(Self {
             path: path.to_owned(),
             output,
@@ -204,18 +205,20 @@ enum Written {
 
 impl Writer {
     /// Creates the temporary file, of this format or the one that the extension of the path names. Refuses a format that
-    /// cannot hold the array, or a folder that cannot be written to. The path `-` is standard output.
+    /// cannot hold the array, or a folder that cannot be written to. The path `-` is standard output. With `keep`, no
+    /// file is replaced.
     pub(crate) fn create(
         path: &Path,
         format: Option<Format>,
+        keep: bool,
         dtype: DType,
         shape: &[usize],
     ) -> Result<Self, FileError> {
         let create = || {
             let extension = extension(path);
             let file = match format.or_else(|| Format::named(&extension)) {
-                Some(Format::Npy) => Written::Npy(npy::create(path, dtype, shape)?),
-                Some(Format::Png) => Written::Png(png::Image::create(path, dtype, shape)?),
+                Some(Format::Npy) => Written::Npy(npy::create(path, keep, dtype, shape)?),
+                Some(Format::Png) => Written::Png(png::Image::create(path, keep, dtype, shape)?),
                 _ => return Err(unknown_extension(&extension, WRITTEN)),
             };
             Ok((file, claimed_len(dtype, shape)?))
@@ -316,12 +319,19 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
         File::open(path)?
     };
     let extension = extension(path);
-    if let Some(format) = Format::named(&extension) {
-        return Ok((file, format));
-    }
     let mut start = Vec::new();
     (&mut file).take(9).read_to_end(&mut start)?;
     file.rewind()?;
+    if let Some(format) = Format::named(&extension) {
+        let found = Format::of(&start).map(Format::name);
+        return match found {
+            Some(found) if found != format.name() => Err(Problem::invalid(format!(
+                "its name ends in .{extension}, but it begins as .{found}: rename it"
+            ))),
+            None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
+            _ => Ok((file, format)),
+        };
+    }
     match Format::of(&start) {
         Some(format) => Ok((file, format)),
         None if source.is_stdin() => Err(Problem::invalid(format!(

@@ -59,9 +59,14 @@ pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
 }
 
 /// Creates a file and writes everything that comes before the data.
-pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Output, Problem> {
+pub(super) fn create(
+    path: &Path,
+    keep: bool,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<Output, Problem> {
     let header = Header::bytes(dtype, shape)?;
-    let mut output = Output::create(path)?;
+    let mut output = Output::create(path, keep)?;
     output.write_all(&header)?;
     Ok(output)
 }

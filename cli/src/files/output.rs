@@ -124,10 +124,11 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Creates a temporary file beside `path`, or writes to standard output if the path is `-`.
-    pub(super) fn create(path: &Path) -> Result<Self, Problem> {
+    /// Creates a temporary file beside `path`, or writes to standard output if the path is `-`. With `keep`, a file at
+    /// `path` is an error, now and at the end.
+    pub(super) fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         if path != Path::new("-") {
-            return Ok(Self::File(Box::new(Unfinished::create(path)?)));
+            return Ok(Self::File(Box::new(Unfinished::create(path, keep)?)));
         }
         if io::stdout().is_terminal() {
             return Err(Problem::invalid(
@@ -171,6 +172,12 @@ pub(super) struct Unfinished {
     path: PathBuf,
     /// The file that is replaced, if there is one.
     replaced: Option<Metadata>,
+    /// Whether a file that is there at the end is kept.
+    keep: bool,
+}
+
+fn kept() -> Problem {
+    Problem::invalid("the file exists, and --no-clobber keeps it")
 }
 
 impl Unfinished {
@@ -178,8 +185,11 @@ impl Unfinished {
     ///
     /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
-    fn create(path: &Path) -> Result<Self, Problem> {
+    fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         let path = replaceable(path)?;
+        if keep && path.exists() {
+            return Err(kept());
+        }
         let replaced = existing(&path)?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -198,9 +208,15 @@ impl Unfinished {
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder).map_err(|error| {
             Problem::invalid(format!(
-                "cannot create a file in the folder {}: {error}; choose a folder that exists and \
+                "cannot create a file in the folder {}: {}; choose a folder that exists and \
                  can be written to",
-                folder.display()
+                folder.display(),
+                // Without the path of the temporary file, which nobody knows.
+                error
+                    .to_string()
+                    .split(" at path ")
+                    .next()
+                    .unwrap_or_default()
             ))
         })?;
         unfinished.push(file.path().to_owned());
@@ -209,6 +225,7 @@ impl Unfinished {
             file,
             path,
             replaced,
+            keep,
         })
     }
 
@@ -217,7 +234,15 @@ impl Unfinished {
         if let Some(replaced) = &self.replaced {
             keep_access(self.file.as_file(), replaced)?;
         }
-        self.file.persist(&self.path).map_err(|error| error.error)?;
+        match self.keep {
+            true => self.file.persist_noclobber(&self.path).map_err(|error| {
+                match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => kept(),
+                    _ => error.error.into(),
+                }
+            })?,
+            false => self.file.persist(&self.path).map_err(|error| error.error)?,
+        };
         drop(self.listed);
         Ok(())
     }

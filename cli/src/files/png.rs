@@ -121,7 +121,11 @@ fn damaged(error: DecodingError) -> Problem {
         DecodingError::IoError(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
             Problem::Io(error)
         }
-        error => Problem::invalid(format!("{error}; not a PNG image, damaged or cut short")),
+        error => {
+            let text = error.to_string();
+            let text = text.trim_end_matches('.');
+            Problem::invalid(format!("{text}; the image is damaged or cut short"))
+        }
     }
 }
 
@@ -136,7 +140,12 @@ pub(super) struct Image {
 }
 
 impl Image {
-    pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, Problem> {
+    pub(super) fn create(
+        path: &Path,
+        keep: bool,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, Problem> {
         let depth = match dtype {
             DType::U8 => BitDepth::Eight,
             DType::U16 => BitDepth::Sixteen,
@@ -150,7 +159,7 @@ impl Image {
         };
         let (height, width, color) = image(shape)?;
         Ok(Self {
-            output: Output::create(path)?,
+            output: Output::create(path, keep)?,
             depth,
             size: (width, height),
             color,

@@ -200,7 +200,7 @@ fn params_and_indices_that_do_not_fit() {
         ),
         (
             &[&params, &three, "--batch-dims", "2"],
-            &["batch_dims is 2"],
+            &["--batch-dims is 2"],
         ),
         (&[&scalar, &one], &["scalar.npy", "params is a scalar"]),
         (&[&params, &scalar], &["scalar.npy", "indices is a scalar"]),
@@ -270,6 +270,87 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
         assert!(ran.stderr.contains(named), "{named} in {ran:?}");
         assert_eq!(folder.names(), ["indices.npy", "params.npy"]);
     }
+}
+
+#[test]
+fn a_word_too_many_is_explained() {
+    let folder = Folder::new();
+    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.arange(name, &[2]));
+    for (args, tip) in [
+        (
+            &["slice", &a, "0,", "1"][..],
+            "tip: put a slice into quotes",
+        ),
+        (
+            &["slice", &a, "..., ", "None"],
+            "tip: put a slice into quotes",
+        ),
+        (&["slice", &a, &b, "0"], "tip: many inputs need a folder"),
+        (&["slice", &a, "0", &b], "tip: many inputs need a folder"),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(tip), "{ran:?}");
+    }
+    let ran = wgslice(&["slice", &a, "0", "what"]);
+    assert!(!ran.stderr.contains("tip"), "{ran:?}");
+}
+
+/// What is said is about options and files, in words of the command.
+#[test]
+fn messages_need_no_knowledge_of_rust() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[2]);
+    let png = folder.write("a.png", "no picture");
+    let jpeg = folder.write("x.npy", b"\x89PNG\r\n\x1a\n");
+    let absent = folder.path("absent/x.npy");
+    for (args, says) in [
+        (
+            &["slice", &a, "0", "--threads", "0"][..],
+            "it must be at least 1",
+        ),
+        (
+            &["repeat", &a, "99999999999999999999"],
+            "does not fit 64 bits",
+        ),
+        (
+            &["gather", &a, "0", "--axis", "x"],
+            "\"x\" is not an integer",
+        ),
+        (&["gather", &a, "0", "--batch-dims", "9"], "--batch-dims"),
+        (
+            &["slice", &a, "0", "-o", &absent],
+            "No such file or directory",
+        ),
+        (&["slice", &png, "0"], "not a PNG file"),
+        (&["slice", &jpeg, "0"], "begins as .png"),
+        (
+            &["slice", &a, "0", "-o", &a, "--no-clobber"],
+            "--no-clobber keeps it",
+        ),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        for word in ["target type", "non-zero", "at path", ".wgslice", "::"] {
+            assert!(!ran.stderr.contains(word), "{word} in {ran:?}");
+        }
+    }
+    assert_eq!(folder.names(), ["a.npy", "a.png", "x.npy"]);
+    let new = folder.path("new.npy");
+    wgslice(&["slice", &a, "0", "-o", &new, "--no-clobber"]).ok();
+}
+
+#[test]
+fn errors_have_the_colours_of_the_parser() {
+    let run = |force: bool| {
+        let mut command = crate::support::command(&["slice", "absent.npy", "0"]);
+        if force {
+            command.env("CLICOLOR_FORCE", "1");
+        }
+        let output = command.env_remove("NO_COLOR").output().expect("it");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    assert!(run(true).starts_with("\u{1b}[1m\u{1b}[31merror:\u{1b}[0m cannot read"));
+    assert!(run(false).starts_with("error: cannot read"));
 }
 
 #[test]

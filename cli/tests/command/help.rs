@@ -26,6 +26,8 @@ fn every_command_has_examples() {
         "info",
         "verify",
         "bench",
+        "completions",
+        "man",
     ] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
         let about = help.lines().next().expect("a line");
@@ -36,6 +38,33 @@ fn every_command_has_examples() {
         let widest = help.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{command}: {widest:?} columns");
     }
+}
+
+#[test]
+fn shells_and_man_know_the_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = wgslice(&["completions", shell]).ok().stdout;
+        for known in ["scatter-elements", "no-clobber"] {
+            assert!(script.contains(known), "{known} for {shell}");
+        }
+    }
+    assert!(wgslice(&["man"]).ok().stdout.contains(".TH wgslice 1"));
+    let page = wgslice(&["man", "slice"]).ok().stdout;
+    assert!(
+        page.contains(".TH wgslice-slice 1") && page.contains("memory"),
+        "{page}"
+    );
+    assert_eq!(wgslice(&["man", "slide"]).code, Some(2));
+}
+
+#[test]
+fn the_help_begins_with_examples() {
+    let help = wgslice(&["--help"]).ok().stdout;
+    assert!(help.matches("\n  wgslice ").count() >= 5, "{help}");
+    assert!(
+        help.lines().all(|line| line.chars().count() <= 90),
+        "{help}"
+    );
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn every_cut_of_an_image_is_noticed() {
     }
     assert_says(
         &read_content("x.png", b"GIF89a").unwrap_err(),
-        &["not a PNG image"],
+        &["not a PNG file"],
     );
 }
 
