@@ -7,7 +7,7 @@ use crate::{
     args::{Global, To},
     device,
     failure::{Failure, Stopped},
-    files::{self, Array, Indices, Source},
+    files::{self, Array, Element, Indices, Source},
     literal::Literal,
     print,
     report::{Described, Explained, Outcome, Run},
@@ -30,6 +30,8 @@ pub(crate) struct Job<'a> {
     only: bool,
     /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
+    /// Whether elements are combined, rather than moved.
+    combines: bool,
     plan: Box<Planner<'a>>,
     work: Box<Worker<'a>>,
 }
@@ -46,6 +48,7 @@ impl<'a> Job<'a> {
             indices: None,
             only: false,
             bad: "",
+            combines: false,
             plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
             work: Box::new(move |tensors| Ok(work(tensors)?.into())),
         }
@@ -55,6 +58,12 @@ impl<'a> Job<'a> {
     pub(crate) fn by(mut self, indices: &'a Source, bad: &'static str) -> Self {
         self.indices = Some(indices);
         self.bad = bad;
+        self
+    }
+
+    /// Says whether elements are combined.
+    pub(crate) fn combining(mut self, combines: bool) -> Self {
+        self.combines = combines;
         self
     }
 
@@ -192,7 +201,13 @@ impl Job<'_> {
         let inputs = read.described.clone();
         let context: Vec<String> = inputs.iter().map(Described::to_string).collect();
         let context = context.join(", ");
-        let dtype = read.shapes.dtype;
+        let element = read.values[0].element();
+        if self.combines && element.bits_of.is_some() {
+            return Err(Failure::usage(format_args!(
+                "{} is moved, but not combined: use --combine update",
+                element.name()
+            )));
+        }
         let plan = (self.plan)(&read.shapes).map_err(Failure::refused(&context))?;
 
         let backend = plan.open(global)?;
@@ -200,12 +215,15 @@ impl Job<'_> {
             let (shape, plans) = (plan.shape(), plan.plans());
             let shape = self.result_shape(shape);
             let bytes = read.bytes();
-            let explained = Explained::new(inputs, bytes, to, shape, &backend, &plans, dtype);
+            let explained = Explained::new(inputs, bytes, to, shape, &backend, &plans, element);
             return Ok(Outcome::Explained(Box::new(explained)));
         }
         // An output that cannot be written is refused before the work.
-        let (format, shape) = (read.values[0].format(), self.result_shape(plan.shape()));
-        let mut output = Target::create(to, global.json, format, dtype, shape)?;
+        let (origin, shape) = (
+            read.values[0].origin().clone(),
+            self.result_shape(plan.shape()),
+        );
+        let mut output = Target::create(to, global.json, &origin, element, shape)?;
         let mut fallback = None;
         let mut made = self.make(read, &backend, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
@@ -219,7 +237,7 @@ impl Job<'_> {
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
-        let mut run = Run::new(inputs, to, &shape, dtype, &backend, times);
+        let mut run = Run::new(inputs, to, &shape, element, &backend, times);
         if let Some(report) = report {
             self.warn(&report);
             run = run.with_report(report);
@@ -256,7 +274,7 @@ impl Job<'_> {
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         // Values on the command line take the type of the first array that has one.
         let typed = operands.iter().find_map(|operand| match operand {
-            Operand::Array(array) => Some(array.dtype()),
+            Operand::Array(array) => Some(array.element()),
             Operand::Literal(_) => None,
         });
         let values = operands.into_iter().map(|operand| operand.array(typed));
@@ -273,7 +291,7 @@ impl Job<'_> {
             indices: Vec::new(),
         };
         for (path, array) in self.values.iter().zip(&values) {
-            let (found, due) = (array.dtype().name(), shapes.dtype.name());
+            let (found, due) = (array.element().name(), values[0].element().name());
             if found != due {
                 let first = &self.values[0];
                 return Err(Failure::usage(format_args!(
@@ -341,10 +359,18 @@ impl Operand {
         }
     }
 
-    fn array(self, dtype: Option<DType>) -> Result<Array, Failure> {
+    fn array(self, element: Option<Element>) -> Result<Array, Failure> {
         match self {
             Self::Array(array) => Ok(array),
-            Self::Literal(literal) => literal.array(dtype.unwrap_or(literal.dtype())),
+            Self::Literal(literal) => {
+                let element = element.unwrap_or_else(|| literal.dtype().into());
+                match element.bits_of {
+                    None => literal.array(element.dtype),
+                    Some(name) => Err(Failure::usage(format_args!(
+                        "values of {name} cannot be written on the command line: give a file"
+                    ))),
+                }
+            }
         }
     }
 }

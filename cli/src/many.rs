@@ -25,8 +25,8 @@ pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     let mut outputs = HashSet::new();
     for run in runs {
-        if !outputs.insert(&run.to.output) {
-            let output = run.to.output.as_deref().unwrap_or(Path::new(""));
+        let output = run.to.output.as_deref().unwrap_or(Path::new(""));
+        if !outputs.insert(output) {
             return Err(Failure::usage(format_args!(
                 "two inputs would both become {}: give them different names, or work on them apart",
                 output.display()

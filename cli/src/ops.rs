@@ -419,7 +419,8 @@ impl Operation {
                         )
                     }
                 };
-                job.by(&arrays.indices, "were dropped")
+                job.combining(arrays.combines(into.is_none()))
+                    .by(&arrays.indices, "were dropped")
             }
             Self::ScatterElements {
                 data,
@@ -432,6 +433,7 @@ impl Operation {
                     move |s| Plan::scatter_elements(&s[0], &s.indices, options, s.dtype),
                     move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
                 )
+                .combining(arrays.combines(false))
                 .by(&arrays.indices, "were dropped")
             }
             Self::SliceUpdate { input, spec, value } => {
@@ -525,6 +527,12 @@ impl Gathered {
 }
 
 impl Scattered {
+    /// Whether updates are combined, rather than moved. `default` without `--combine`.
+    fn combines(&self, default: bool) -> bool {
+        self.combine
+            .map_or(default, |how| how != Combination::Update)
+    }
+
     fn options(&self, axis: Option<isize>) -> ScatterOptions {
         ScatterOptions {
             axis,

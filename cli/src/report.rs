@@ -3,7 +3,7 @@
 use crate::{
     args::{Global, To},
     failure::Failure,
-    files::Source,
+    files::{Element, Source},
     print,
     times::Times,
     units,
@@ -12,7 +12,7 @@ use crate::{
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::{fmt, iter};
-use wgslice::{Backend, DType, Plan, Report, cost::CostModel};
+use wgslice::{Backend, Plan, Report, cost::CostModel};
 
 /// What an operation has done or, by `--explain`, would do.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ impl Outcome {
     /// The number of bytes of the result.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.dtype.size(),
+            Self::Made(run, _) => {
+                run.output.shape.iter().product::<usize>() * run.element.dtype.size()
+            }
             Self::Explained(_) => 0,
         }
     }
@@ -44,8 +46,8 @@ impl Outcome {
 pub(crate) struct Run {
     inputs: Vec<Described>,
     output: Described,
-    #[serde(serialize_with = "name")]
-    dtype: DType,
+    #[serde(rename = "dtype", serialize_with = "name")]
+    element: Element,
     device: String,
     #[serde(skip)]
     cpu: bool,
@@ -65,12 +67,8 @@ pub(crate) struct Run {
     values: Option<Value>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature is serde's"
-)]
-fn name<S: Serializer>(dtype: &DType, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(dtype.name())
+fn name<S: Serializer>(element: &Element, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(element.name())
 }
 
 /// The path and the shape of an array.
@@ -132,14 +130,14 @@ impl Run {
         inputs: impl Into<Vec<Described>>,
         to: &To,
         shape: &[usize],
-        dtype: DType,
+        element: Element,
         backend: &Backend,
         seconds: Times,
     ) -> Self {
         Self {
             inputs: inputs.into(),
             output: Described::output(to, shape),
-            dtype,
+            element,
             device: backend.to_string(),
             cpu: backend.is_cpu(),
             reason: backend.reason().to_owned(),
@@ -217,8 +215,8 @@ impl Run {
 pub(crate) struct Explained {
     inputs: Vec<Described>,
     output: Described,
-    #[serde(serialize_with = "name")]
-    dtype: DType,
+    #[serde(rename = "dtype", serialize_with = "name")]
+    element: Element,
     device: String,
     reason: String,
     /// The bytes of the inputs, and those of them that are read, if no element is read twice.
@@ -240,9 +238,9 @@ impl Explained {
         shape: &[usize],
         backend: &Backend,
         plans: &[&Plan],
-        dtype: DType,
+        element: Element,
     ) -> Self {
-        let written_bytes = shape.iter().product::<usize>() * dtype.size();
+        let written_bytes = shape.iter().product::<usize>() * element.dtype.size();
         let in_place = plans.iter().any(|plan| plan.is_in_place());
         let seconds = |plan: &&Plan| match backend.estimate(plan) {
             Some(estimate) => estimate.device,
@@ -252,7 +250,7 @@ impl Explained {
         Self {
             inputs: inputs.into(),
             output: Described::output(to, shape),
-            dtype,
+            element,
             device: backend.to_string(),
             reason: backend.reason().to_owned(),
             input_bytes,
@@ -273,7 +271,7 @@ impl Explained {
         let [read, input, written] =
             [self.read_bytes, self.input_bytes, self.written_bytes].map(units::bytes);
         let shape = units::dims(&self.output.shape);
-        let dtype = self.dtype.name();
+        let dtype = self.element.name();
         print::line(format_args!(
             "{shape} {dtype}: reads {read} of {input}, writes {written}"
         ));
@@ -300,7 +298,7 @@ impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             output,
-            dtype,
+            element,
             seconds,
             ..
         } = self;
@@ -308,8 +306,8 @@ impl fmt::Display for Run {
         let what = format!(
             "{} {}, {}, {} ({})",
             units::dims(&output.shape),
-            dtype.name(),
-            units::bytes(elements * dtype.size()),
+            element.name(),
+            units::bytes(elements * element.dtype.size()),
             units::seconds(seconds.total()),
             self.device_in_short(),
         );

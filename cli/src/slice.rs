@@ -104,7 +104,8 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     let mut times = Times::default();
     let spec = spec(args)?;
     let array = times.measure(Stage::Read, || job::array(&args.input))?;
-    let (dtype, shape) = (array.dtype(), array.shape().to_vec());
+    let (element, shape) = (array.element(), array.shape().to_vec());
+    let dtype = element.dtype;
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
     // An invalid slice is refused before a device is opened.
@@ -114,14 +115,14 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     if to.explain {
         let bytes = array.bytes().len();
         let shape = plan.shape();
-        let explained = Explained::new([input], bytes, to, shape, &backend, &[&plan], dtype);
+        let explained = Explained::new([input], bytes, to, shape, &backend, &[&plan], element);
         return Ok(Outcome::Explained(Box::new(explained)));
     }
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Target::create(to, global.json, array.format(), dtype, stream.shape())?;
+    let mut output = Target::create(to, global.json, array.origin(), element, stream.shape())?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -146,7 +147,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     times.add(Stage::Write, writing);
 
     let shape = stream.shape();
-    let run = Run::new([input], to, shape, dtype, &backend, times)
+    let run = Run::new([input], to, shape, element, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()));
     Ok(Outcome::Made(Box::new(run), values))

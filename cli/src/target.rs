@@ -3,11 +3,10 @@
 use crate::{
     args::To,
     failure::Failure,
-    files::{Format, Writer},
+    files::{Element, Format, Manner, Origin, Writer},
     values::Shown,
 };
 use std::fs;
-use wgslice::DType;
 
 /// A result that arrives piece by piece.
 #[derive(Debug)]
@@ -21,8 +20,8 @@ impl Target {
     pub(crate) fn create(
         to: &To,
         json: bool,
-        input: Option<Format>,
-        dtype: DType,
+        origin: &Origin,
+        element: Element,
         shape: &[usize],
     ) -> Result<Self, Failure> {
         if let Some(folder) = &to.to {
@@ -31,20 +30,15 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let input = input.filter(|format| to.is_stdout() && format.is_written());
-        let format = to
-            .format()
-            .or(input)
-            .or(to.is_stdout().then_some(Format::Npy));
+        let piped = || to.is_stdout().then(|| origin.format.unwrap_or(Format::Npy));
+        let manner = Manner {
+            format: to.format().or_else(piped),
+            keep: to.no_clobber,
+            origin: Some(origin),
+        };
         Ok(match &to.output {
-            Some(path) => Self::File(Box::new(Writer::create(
-                path,
-                format,
-                to.no_clobber,
-                dtype,
-                shape,
-            )?)),
-            None => Self::Values(Shown::new(dtype, shape, to.all || json)),
+            Some(path) => Self::File(Box::new(Writer::create(path, manner, element, shape)?)),
+            None => Self::Values(Shown::new(element, shape, to.all || json)),
         })
     }
 

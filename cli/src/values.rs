@@ -1,6 +1,6 @@
 //! Values as NumPy prints them: `print(array)` with its defaults, byte by byte.
 
-use crate::failure::Failure;
+use crate::{failure::Failure, files::Element};
 use half::{bf16, f16};
 use serde_json::Value;
 use std::{iter, ops::Range};
@@ -18,7 +18,7 @@ const PRECISION: usize = 8;
 /// The elements of an array that are shown, as they arrive piece by piece.
 #[derive(Debug)]
 pub(crate) struct Shown {
-    dtype: DType,
+    element: Element,
     shape: Vec<usize>,
     /// The numbers of the elements that are shown, in their order. `None` if all are.
     wanted: Option<Vec<usize>>,
@@ -30,10 +30,10 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Shows all elements, or the outer ones of an array of many.
-    pub(crate) fn new(dtype: DType, shape: &[usize], all: bool) -> Self {
+    pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
         let summarised = !all && shape.iter().product::<usize>() > THRESHOLD;
         Self {
-            dtype,
+            element,
             shape: shape.to_vec(),
             wanted: summarised.then(|| outer(shape)),
             bytes: Vec::new(),
@@ -52,7 +52,7 @@ impl Shown {
             self.bytes.extend_from_slice(bytes);
             return Ok(());
         };
-        let size = self.dtype.size();
+        let size = self.element.dtype.size();
         let end = self.passed + bytes.len();
         // The first wanted byte that has not arrived yet.
         while let Some(&element) = wanted.get(self.bytes.len() / size) {
@@ -70,7 +70,7 @@ impl Shown {
 
     /// The text for people.
     pub(crate) fn text(&self) -> String {
-        let elements = Elements::new(self.dtype, &self.bytes);
+        let elements = Elements::new(self.element, &self.bytes);
         if self.shape.is_empty() {
             return elements.scalar();
         }
@@ -83,7 +83,7 @@ impl Shown {
 
     /// The values as nested lists, if all are shown. Numbers that JSON does not have are strings.
     pub(crate) fn json(&self) -> Value {
-        let mut values = Elements::new(self.dtype, &self.bytes).json().into_iter();
+        let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
         lists(&self.shape, &mut values)
     }
 }
@@ -163,6 +163,22 @@ fn nested(
             .join(&separator)
     };
     format!("[{}]", &text[indent.len()..])
+}
+
+/// The number of a byte with 4 bits of exponent and 3 of mantissa, without infinities.
+fn f8_e4m3(byte: u8) -> f64 {
+    let (exponent, mantissa) = (i32::from(byte >> 3 & 0xf), f64::from(byte & 7));
+    let size = match (exponent, byte & 7) {
+        (0xf, 7) => f64::NAN,
+        (0, _) => mantissa / 8.0 * 2f64.powi(-6),
+        _ => (1.0 + mantissa / 8.0) * 2f64.powi(exponent - 7),
+    };
+    if byte >> 7 == 1 { -size } else { size }
+}
+
+/// The number of a byte that is the upper half of an f16.
+fn f8_e5m2(byte: u8) -> f64 {
+    f16::from_bits(u16::from(byte) << 8).to_f64()
 }
 
 /// Elements by kind.
@@ -349,7 +365,21 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
 }
 
 impl Elements {
-    fn new(dtype: DType, bytes: &[u8]) -> Self {
+    fn new(Element { dtype, bits_of }: Element, bytes: &[u8]) -> Self {
+        let eight = |decode: fn(u8) -> f64| {
+            let number = |&byte: &u8| {
+                let exact = decode(byte);
+                let short = exact;
+                Float { exact, short }
+            };
+            Self::Float(bytes.iter().map(number).collect(), DType::F64)
+        };
+        match bits_of {
+            Some("F8_E4M3") => return eight(f8_e4m3),
+            Some("F8_E5M2") => return eight(f8_e5m2),
+            // Other types are shown as the numbers of their bits.
+            _ => {}
+        }
         match dtype {
             DType::Bool => Self::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
             DType::I8 => Self::Int(each(bytes, |b| i8::from_ne_bytes(b).into())),
@@ -451,7 +481,7 @@ mod tests {
     use super::*;
 
     fn shown(dtype: DType, shape: &[usize], bytes: &[u8], all: bool) -> Shown {
-        let mut shown = Shown::new(dtype, shape, all);
+        let mut shown = Shown::new(dtype.into(), shape, all);
         // In pieces that end within elements.
         for piece in bytes.chunks(7) {
             shown.write(piece).unwrap();

@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wgslice::DType;
 
@@ -35,8 +36,39 @@ pub(crate) struct Array {
     dtype: DType,
     shape: Vec<usize>,
     bytes: Bytes,
+    origin: Origin,
+}
+
+/// The type of elements, which a file may know better than the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    pub(crate) dtype: DType,
+    /// The name that `.safetensors` files give the type, if the library has none for it. Its bits are moved as those of
+    /// `dtype`.
+    pub(crate) bits_of: Option<&'static str>,
+}
+
+impl From<DType> for Element {
+    fn from(dtype: DType) -> Self {
+        let bits_of = None;
+        Self { dtype, bits_of }
+    }
+}
+
+impl Element {
+    pub(crate) fn name(self) -> &'static str {
+        self.bits_of.unwrap_or(self.dtype.name())
+    }
+}
+
+/// Where an array is from, which a file that is made of it takes over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
     /// The format of the file. `None` if it is from no file.
-    format: Option<Format>,
+    pub(crate) format: Option<Format>,
+    bits_of: Option<&'static str>,
+    tensor: Option<String>,
+    image: Option<Arc<png::Kept>>,
 }
 
 impl Array {
@@ -46,12 +78,19 @@ impl Array {
             dtype,
             shape,
             bytes: Bytes::Owned(bytes),
-            format: None,
+            origin: Origin::default(),
         })
     }
 
-    pub(crate) fn format(&self) -> Option<Format> {
-        self.format
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    pub(crate) fn element(&self) -> Element {
+        Element {
+            dtype: self.dtype,
+            bits_of: self.origin.bits_of,
+        }
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -91,7 +130,7 @@ pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
             Format::Png => png::read(file)?,
             Format::Safetensors => safetensors::read(&mut file, source.tensor.as_deref())?,
         };
-        array.format = Some(format);
+        array.origin.format = Some(format);
         Ok(array)
     };
     read().map_err(|problem| FileError::reading(&source.path, problem))
@@ -149,10 +188,10 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
     list().map_err(|problem| FileError::reading(&source.path, problem))
 }
 
-/// Writes an array as `.npy` or `.png`, by the extension of `path`.
+/// Writes an array in the format that the extension of `path` names.
 #[cfg(test)]
 fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
-    let mut writer = Writer::create(path, None, false, dtype, shape)?;
+    let mut writer = Writer::create(path, Manner::default(), dtype.into(), shape)?;
     writer.write(bytes)?;
     writer.finish()
 }
@@ -199,33 +238,55 @@ pub(crate) struct Writer {
 
 #[derive(Debug)]
 enum Written {
-    Npy(Output),
+    Bytes(Output),
     Png(png::Image),
 }
 
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner<'a> {
+    /// The format. `None`: the one that the extension of the path names.
+    pub(crate) format: Option<Format>,
+    /// Whether a file that is there is kept, and an error.
+    pub(crate) keep: bool,
+    /// Where the array, or the one that it is made of, is from.
+    pub(crate) origin: Option<&'a Origin>,
+}
+
 impl Writer {
-    /// Creates the temporary file, of this format or the one that the extension of the path names. Refuses a format that
-    /// cannot hold the array, or a folder that cannot be written to. The path `-` is standard output. With `keep`, no
-    /// file is replaced.
+    /// Creates the temporary file. Refuses a format that cannot hold the array, or a folder that cannot be written to. The
+    /// path `-` is standard output.
     pub(crate) fn create(
         path: &Path,
-        format: Option<Format>,
-        keep: bool,
-        dtype: DType,
+        manner: Manner<'_>,
+        element: Element,
         shape: &[usize],
     ) -> Result<Self, FileError> {
+        let target = Source::from(path.as_os_str().to_owned());
+        let Source { path, tensor, .. } = &target;
         let create = || {
             let extension = extension(path);
-            let file = match format.or_else(|| Format::named(&extension)) {
-                Some(Format::Npy) => Written::Npy(npy::create(path, keep, dtype, shape)?),
-                Some(Format::Png) => Written::Png(png::Image::create(path, keep, dtype, shape)?),
-                _ => return Err(unknown_extension(&extension, WRITTEN)),
+            let len = claimed_len(element.dtype, shape)?;
+            let output = || Output::create(path, manner.keep);
+            let file = match manner.format.or_else(|| Format::named(&extension)) {
+                Some(Format::Npy) => Written::Bytes(npy::create(output, element, shape)?),
+                Some(Format::Png) => {
+                    let kept = manner.origin.and_then(|origin| origin.image.clone());
+                    Written::Png(png::Image::create(output, element, shape, kept)?)
+                }
+                Some(Format::Safetensors) => {
+                    let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
+                    let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
+                    let name = name.unwrap_or_default();
+                    Written::Bytes(safetensors::create(output, &name, element, shape, len)?)
+                }
+                None => return Err(unknown_extension(&extension, WRITTEN)),
             };
-            Ok((file, claimed_len(dtype, shape)?))
+            Ok((file, len))
         };
         let (file, left) = create().map_err(|problem| FileError::writing(path, problem))?;
         Ok(Self {
-            path: path.to_owned(),
+            path: path.clone(),
             file,
             left,
         })
@@ -238,7 +299,7 @@ impl Writer {
             (Some(left), file) => {
                 self.left = left;
                 match file {
-                    Written::Npy(output) => output.write_all(bytes).map_err(Problem::from),
+                    Written::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
                     Written::Png(image) => image.write(bytes),
                 }
             }
@@ -249,7 +310,7 @@ impl Writer {
     /// Completes the file and renames it to its final name. Fails if bytes are missing.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.left, self.file) {
-            (0, Written::Npy(output)) => output.finish(),
+            (0, Written::Bytes(output)) => output.finish(),
             (0, Written::Png(image)) => image.finish(),
             (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
         };
@@ -266,7 +327,7 @@ pub(crate) enum Format {
 }
 
 const READ: &str = ".npy, .png and .safetensors can be read";
-const WRITTEN: &str = ".npy and .png can be written";
+const WRITTEN: &str = ".npy, .png and .safetensors can be written";
 
 impl Format {
     /// The format of this extension or name.
@@ -285,10 +346,6 @@ impl Format {
             Self::Png => "png",
             Self::Safetensors => "safetensors",
         }
-    }
-
-    pub(crate) fn is_written(self) -> bool {
-        self != Self::Safetensors
     }
 
     /// The format of a file that begins with these bytes.
@@ -349,6 +406,22 @@ fn extension(path: &Path) -> String {
 fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
+        "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(
+            "images are .png here; convert it, as by `magick x.{extension} x.png`, or \
+             `python3 -c \"import imageio as i; i.imwrite('x.png', i.imread('x.{extension}'))\"`"
+        ),
+        "h5" | "hdf5" | "nc" => format!(
+            "save the array as .npy, as by `python3 -c \"import h5py, numpy; \
+             numpy.save('x.npy', h5py.File('x.{extension}')['NAME'])\"`"
+        ),
+        "parquet" | "arrow" | "feather" => format!(
+            "tables are for `wgslice-scale sql`; or save a column as .npy, as by `python3 -c \"import pandas, numpy; \
+             numpy.save('x.npy', pandas.read_{}('x.{extension}')['NAME'])\"`",
+            if extension == "parquet" { "parquet" } else { "feather" }
+        ),
+        "pt" | "pth" | "bin" | "ckpt" => "save tensors as .safetensors, as by `python3 -c \"import torch, safetensors.torch as s; \
+             s.save_file(torch.load('x.pt'), 'x.safetensors')\"`".into(),
         _ => format!("unknown extension .{extension}; {rule}"),
     })
 }

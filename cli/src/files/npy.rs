@@ -4,7 +4,6 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::path::Path;
 
 use wgslice::DType;
 use wgslice_npy::{ByteOrder, Header};
@@ -12,7 +11,7 @@ use wgslice_npy::{ByteOrder, Header};
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::{to_native, to_row_major};
-use super::{Array, Entry, claimed_len, output::Output};
+use super::{Array, Element, Entry, Origin, claimed_len, output::Output};
 
 pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
     let Header {
@@ -40,7 +39,7 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
         dtype,
         shape,
         bytes,
-        format: None,
+        origin: Origin::default(),
     })
 }
 
@@ -60,13 +59,18 @@ pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
 
 /// Creates a file and writes everything that comes before the data.
 pub(super) fn create(
-    path: &Path,
-    keep: bool,
-    dtype: DType,
+    output: impl FnOnce() -> Result<Output, Problem>,
+    element: Element,
     shape: &[usize],
 ) -> Result<Output, Problem> {
-    let header = Header::bytes(dtype, shape)?;
-    let mut output = Output::create(path, keep)?;
+    if element.bits_of.is_some() || element.dtype == DType::BF16 {
+        let name = element.name();
+        return Err(Problem::invalid(format!(
+            "{name} has no name in .npy; write to .safetensors, which holds it"
+        )));
+    }
+    let header = Header::bytes(element.dtype, shape)?;
+    let mut output = output()?;
     output.write_all(&header)?;
     Ok(output)
 }

@@ -3,9 +3,10 @@
 //! Palettes are read as their colours, and grey images of fewer than 8 bits as images of 8 bits. A transparent colour
 //! (tRNS) becomes an alpha channel. If the file is an animation, its still image is read.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::path::Path;
+use std::sync::Arc;
 
 use png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError};
 use png::{Info, Limits, Reader, Transformations};
@@ -15,7 +16,8 @@ use wgslice_npy::ByteOrder;
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Entry, output::Output};
+use super::{Array, Element, Entry, Origin, output::Output};
+use crate::print;
 
 /// The most bytes that the decoder may use besides the image, for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
@@ -29,10 +31,15 @@ const MAX_INFLATION: u128 = 1032;
 pub(super) fn read(file: File) -> Result<Array, Problem> {
     let (mut reader, len) = open(file)?;
     let (width, height) = reader.info().size();
+    let animated = reader.info().animation_control.is_some();
     let mut pixels = zeroed(len)?;
     let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
-    // Reads to the end, to notice a file that is cut short after its pixels.
+    // Reads to the end, to notice a file that is cut short after its pixels, and what stands there.
     reader.finish().map_err(damaged)?;
+    if animated {
+        print::aside("note: of an animated PNG, the first picture is read");
+    }
+    let kept = Kept::of(reader.info(), frame.color_type);
     if (frame.width, frame.height) != (width, height) {
         return Err(Problem::invalid(
             "the first frame of this animation is smaller than the image; save it as a still PNG",
@@ -48,7 +55,10 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
         dtype,
         shape,
         bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
-        format: None,
+        origin: Origin {
+            image: Some(Arc::new(kept)),
+            ..Origin::default()
+        },
     })
 }
 
@@ -61,8 +71,6 @@ fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     };
     let mut decoder = Decoder::new_with_limits(BufReader::new(file), limits);
     decoder.set_transformations(Transformations::EXPAND);
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
     let reader = decoder.read_info().map_err(damaged)?;
 
     let (width, height) = reader.info().size();
@@ -106,6 +114,64 @@ fn dtype(depth: BitDepth) -> DType {
     }
 }
 
+/// What a picture says about its colours, its size in print and the like.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    info: Info<'static>,
+    grey: bool,
+    /// What is not kept.
+    dropped: Vec<&'static str>,
+}
+
+impl Kept {
+    fn of(from: &Info<'_>, color: ColorType) -> Self {
+        let owned =
+            |bytes: &Option<Cow<'_, [u8]>>| bytes.as_deref().map(|bytes| bytes.to_vec().into());
+        let mut info = Info::default();
+        info.icc_profile = owned(&from.icc_profile);
+        info.exif_metadata = owned(&from.exif_metadata);
+        info.source_gamma = from.gama_chunk;
+        info.source_chromaticities = from.chrm_chunk;
+        info.srgb = from.srgb;
+        info.pixel_dims = from.pixel_dims;
+        info.uncompressed_latin1_text
+            .clone_from(&from.uncompressed_latin1_text);
+        info.compressed_latin1_text
+            .clone_from(&from.compressed_latin1_text);
+        info.utf8_text.clone_from(&from.utf8_text);
+        let dropped = [
+            (from.coding_independent_code_points.is_some(), "cICP"),
+            (from.mastering_display_color_volume.is_some(), "mDCV"),
+            (from.content_light_level.is_some(), "cLLI"),
+        ];
+        let dropped = dropped.into_iter().filter(|(there, _)| *there);
+        Self {
+            info,
+            grey: is_grey(color),
+            dropped: dropped.map(|(_, name)| name).collect(),
+        }
+    }
+
+    /// Returns what a picture of these colours takes over, and says what it does not.
+    fn for_colors(&self, color: ColorType) -> Info<'static> {
+        let mut info = self.info.clone();
+        let mut dropped = self.dropped.clone();
+        // A profile is for grey or for colours.
+        if self.grey != is_grey(color) && info.icc_profile.take().is_some() {
+            dropped.push("the colour profile");
+        }
+        if !dropped.is_empty() {
+            let dropped = dropped.join(", ");
+            print::aside(format_args!("note: not kept from the PNG: {dropped}"));
+        }
+        info
+    }
+}
+
+fn is_grey(color: ColorType) -> bool {
+    matches!(color, ColorType::Grayscale | ColorType::GrayscaleAlpha)
+}
+
 /// Returns the size in bytes of the pixels, decompressed but not yet expanded to whole bytes and colours. The size is
 /// approximate for an interlaced image.
 fn stored_bytes(info: &Info<'_>) -> u128 {
@@ -136,33 +202,35 @@ pub(super) struct Image {
     depth: BitDepth,
     size: (u32, u32),
     color: ColorType,
+    /// What the picture takes over from another.
+    kept: Option<Arc<Kept>>,
     pixels: Vec<u8>,
 }
 
 impl Image {
     pub(super) fn create(
-        path: &Path,
-        keep: bool,
-        dtype: DType,
+        output: impl FnOnce() -> Result<Output, Problem>,
+        element: Element,
         shape: &[usize],
+        kept: Option<Arc<Kept>>,
     ) -> Result<Self, Problem> {
-        let depth = match dtype {
-            DType::U8 => BitDepth::Eight,
-            DType::U16 => BitDepth::Sixteen,
+        let depth = match (element.dtype, element.bits_of) {
+            (DType::U8, None) => BitDepth::Eight,
+            (DType::U16, None) => BitDepth::Sixteen,
             _ => {
                 return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {}; write to .npy, or convert the array \
-                     first",
-                    dtype.name()
+                    "PNG holds uint8 or uint16, not {}; write to .npy or .safetensors",
+                    element.name()
                 )));
             }
         };
         let (height, width, color) = image(shape)?;
         Ok(Self {
-            output: Output::create(path, keep)?,
+            output: output()?,
             depth,
             size: (width, height),
             color,
+            kept,
             pixels: Vec::new(),
         })
     }
@@ -178,9 +246,12 @@ impl Image {
     pub(super) fn finish(mut self) -> Result<(), Problem> {
         let pixels = to_native(Bytes::Owned(self.pixels), dtype(self.depth), ByteOrder::Big)?;
         let (width, height) = self.size;
-        let mut encoder = Encoder::new(BufWriter::new(&mut self.output), width, height);
-        encoder.set_color(self.color);
-        encoder.set_depth(self.depth);
+        let kept = self.kept.map(|kept| kept.for_colors(self.color));
+        let mut info = kept.unwrap_or_default();
+        (info.width, info.height) = (width, height);
+        (info.color_type, info.bit_depth) = (self.color, self.depth);
+        let output = BufWriter::new(&mut self.output);
+        let mut encoder = Encoder::with_info(output, info).map_err(refused)?;
         encoder.set_compression(Compression::Fast);
         let mut writer = encoder.write_header().map_err(refused)?;
         writer.write_image_data(&pixels).map_err(refused)?;

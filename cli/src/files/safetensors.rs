@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use wgslice::DType;
@@ -12,10 +12,13 @@ use wgslice_npy::ByteOrder;
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Entry, byte_len};
+use super::{Array, Element, Entry, Origin, byte_len, output::Output};
 
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
+
+/// The entry of the header that is no tensor.
+const METADATA: &str = "__metadata__";
 
 /// The most names that an error lists.
 const LISTED: usize = 10;
@@ -38,6 +41,15 @@ const TYPES: [(&str, DType); 14] = [
     ("C64", DType::Complex64),
 ];
 
+/// The names of types that the library has no type for. Their elements are single bytes, whose bits are moved.
+const BITS: [&str; 5] = [
+    "F8_E4M3",
+    "F8_E5M2",
+    "F8_E8M0",
+    "F8_E4M3FNUZ",
+    "F8_E5M2FNUZ",
+];
+
 /// A tensor, as the header describes it. Its element type may be unknown here: that is no problem of the others.
 #[derive(Debug, serde::Deserialize)]
 struct Tensor {
@@ -47,20 +59,59 @@ struct Tensor {
 }
 
 impl Tensor {
-    fn dtype(&self) -> Option<DType> {
-        let mut types = TYPES.iter();
-        types
-            .find(|(name, _)| *name == self.dtype)
-            .map(|&(_, dtype)| dtype)
+    fn element(&self) -> Option<Element> {
+        let typed = TYPES.iter().find(|(name, _)| *name == self.dtype);
+        let bits = || BITS.iter().find(|name| **name == self.dtype);
+        match typed {
+            Some(&(_, dtype)) => Some(dtype.into()),
+            None => bits().map(|&name| Element {
+                dtype: DType::U8,
+                bits_of: Some(name),
+            }),
+        }
     }
+}
+
+/// Creates a file of one tensor, and writes everything that comes before the data.
+pub(super) fn create(
+    output: impl FnOnce() -> Result<Output, Problem>,
+    name: &str,
+    element: Element,
+    shape: &[usize],
+    len: usize,
+) -> Result<Output, Problem> {
+    let typed = TYPES.iter().find(|(_, dtype)| *dtype == element.dtype);
+    let dtype = element.bits_of.or(typed.map(|&(name, _)| name));
+    let Some(dtype) = dtype else {
+        let dtype = element.name();
+        return Err(Problem::invalid(format!(
+            "{dtype} has no name in .safetensors; write to .npy"
+        )));
+    };
+    if ByteOrder::NATIVE == ByteOrder::Big && element.dtype.size() > 1 {
+        return Err(Problem::invalid(
+            "its numbers are little-endian, which this machine does not write; write to .npy",
+        ));
+    }
+    if name == METADATA {
+        return Err(Problem::invalid(format!("{METADATA} names no tensor")));
+    }
+    let tensor = serde_json::json!({"dtype": dtype, "shape": shape, "data_offsets": [0, len]});
+    let mut header = serde_json::json!({ name: tensor }).to_string().into_bytes();
+    // The data begins at a multiple of 8 bytes, as in files of other writers.
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let mut output = output()?;
+    output.write_all(&(header.len() as u64).to_le_bytes())?;
+    output.write_all(&header)?;
+    Ok(output)
 }
 
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
     let (header, data_start) = read_header(file)?;
-    let tensor = choose(&header, name)?;
-    let Some(dtype) = tensor.dtype() else {
+    let (name, tensor) = choose(&header, name)?;
+    let Some(Element { dtype, bits_of }) = tensor.element() else {
         return Err(Problem::invalid(format!(
-            "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F16 to F64, \
+            "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F8 to F64, \
              BF16 or C64, or the same bits as U8",
             quoted(&tensor.dtype)
         )));
@@ -72,7 +123,11 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
         dtype,
         shape: tensor.shape.clone(),
         bytes: to_native(bytes, dtype, ByteOrder::Little)?,
-        format: None,
+        origin: Origin {
+            bits_of,
+            tensor: Some(name.to_owned()),
+            ..Origin::default()
+        },
     })
 }
 
@@ -81,8 +136,8 @@ pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
     let (Header(tensors), _) = read_header(file)?;
     let entry = |(name, tensor): (String, Tensor)| Entry {
         name: Some(name),
-        dtype: match tensor.dtype() {
-            Some(dtype) => dtype.name().to_owned(),
+        dtype: match tensor.element() {
+            Some(element) => element.name().to_owned(),
             None => tensor.dtype,
         },
         shape: tensor.shape,
@@ -140,8 +195,8 @@ impl Header {
             if from != end || to < from {
                 return Err(wrong("does not begin where the one before it ends"));
             }
-            if let Some(dtype) = tensor.dtype()
-                && byte_len(dtype, &tensor.shape).and_then(|len| u64::try_from(len).ok())
+            if let Some(element) = tensor.element()
+                && byte_len(element.dtype, &tensor.shape).and_then(|len| u64::try_from(len).ok())
                     != Some(to - from)
             {
                 return Err(wrong("has not the length of its shape"));
@@ -168,7 +223,6 @@ impl<'de> Visitor<'de> for Tensors {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut header: M) -> Result<Header, M::Error> {
-        const METADATA: &str = "__metadata__";
         let (mut tensors, mut metadata) = (BTreeMap::new(), false);
         while let Some(name) = header.next_key::<String>()? {
             if tensors.contains_key(&name) || metadata && name == METADATA {
@@ -186,9 +240,9 @@ impl<'de> Visitor<'de> for Tensors {
     }
 }
 
-fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<&'a Tensor, Problem> {
+fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a Tensor), Problem> {
     if let Some(name) = name {
-        return header.0.get(name).ok_or_else(|| {
+        return header.0.get_key_value(name).ok_or_else(|| {
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
                 quoted(name),
@@ -196,7 +250,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<&'a Tensor, Prob
             ))
         });
     }
-    match header.0.values().collect::<Vec<_>>()[..] {
+    match header.0.iter().collect::<Vec<_>>()[..] {
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",

@@ -6,6 +6,7 @@ mod devices;
 mod eyes;
 #[cfg(target_os = "linux")]
 mod files;
+mod formats;
 mod gather_nd;
 mod help;
 #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 from numpy.lib import format as npy
-from PIL import Image
+from PIL import Image, ImageCms, PngImagePlugin
 from safetensors.numpy import save_file
 
 here = Path(__file__).parent
@@ -60,6 +60,10 @@ Image.fromarray(rgb).save(here / "rgb.png")
 Image.fromarray(np.concatenate([rgb, rgb[..., :1] + 1], 2)).save(here / "rgba.png")
 Image.fromarray((rgb[..., 0].astype("u2") * 257 + 1)).save(here / "grey_16.png")
 Image.fromarray(np.array([[0, 1, 0], [1, 1, 0]], bool)).save(here / "grey_1.png")
+extra = PngImagePlugin.PngInfo()
+extra.add_text("Author", "me")
+profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+Image.fromarray(rgb).save(here / "profile.png", icc_profile=profile, dpi=(300, 300), pnginfo=extra)
 palette = Image.fromarray(np.array([[0, 1, 2], [2, 1, 0]], "u1"), "P")
 palette.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255])
 palette.save(here / "palette.png")

@@ -5,14 +5,14 @@ use wgslice::DType;
 
 use super::{assert_says, data, read_at};
 use crate::files::bytes::{Bytes, MAP_FROM};
-use crate::files::{Document, Writer, write};
+use crate::files::{Document, Manner, Writer, write};
 
 #[test]
 fn a_failed_write_leaves_everything_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     fs::write(&path, "before").unwrap();
-    let mut writer = Writer::create(&path, None, false, DType::U8, &[20]).unwrap();
+    let mut writer = Writer::create(&path, Manner::default(), DType::U8.into(), &[20]).unwrap();
     writer.write(b"half of it").unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     let error = writer.finish().unwrap_err().to_string();
@@ -156,7 +156,7 @@ fn a_private_file_is_private_before_it_is_complete() {
     let path = folder.path().join("x.npy");
     fs::write(&path, "before").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    let _writer = Writer::create(&path, None, false, DType::U8, &[1]).unwrap();
+    let _writer = Writer::create(&path, Manner::default(), DType::U8.into(), &[1]).unwrap();
     for entry in fs::read_dir(folder.path()).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode();
@@ -184,7 +184,8 @@ fn more_bytes_than_the_shape_says_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["x.npy", "x.png"] {
         let path = folder.path().join(name);
-        let mut writer = Writer::create(&path, None, false, DType::U8, &[2, 3]).unwrap();
+        let mut writer =
+            Writer::create(&path, Manner::default(), DType::U8.into(), &[2, 3]).unwrap();
         writer.write(&[1; 4]).unwrap();
         let error = writer.write(&[1; 3]).unwrap_err().to_string();
         assert_says(&error, &["cannot write", name, "more bytes"]);
@@ -196,7 +197,13 @@ fn more_bytes_than_the_shape_says_are_refused() {
 #[test]
 fn a_bare_name_is_written_here() {
     // The writer is dropped unfinished, so that the test leaves the working directory as it was.
-    let writer = Writer::create(Path::new("never.npy"), None, false, DType::U8, &[1]).unwrap();
+    let writer = Writer::create(
+        Path::new("never.npy"),
+        Manner::default(),
+        DType::U8.into(),
+        &[1],
+    )
+    .unwrap();
     drop(writer);
     assert!(data().is_dir() && !Path::new("never.npy").exists());
 }

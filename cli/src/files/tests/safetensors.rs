@@ -83,9 +83,16 @@ fn missing_names_list_those_there() {
 }
 
 #[test]
-fn types_without_an_equal_are_refused() {
-    let error = fixture_error("several.safetensors#float8");
-    assert_says(&error, &["dtype \"F8_E4M3\" is not supported", "as U8"]);
+fn types_that_the_library_lacks_are_moved_as_bits_or_refused() {
+    let float8 = fixture("several.safetensors#float8");
+    assert_eq!(
+        (float8.dtype(), float8.element().name()),
+        (DType::U8, "F8_E4M3")
+    );
+    assert_eq!(float8.bytes(), [0x38, 0x40, 0x44]);
+    let header = r#"{"t":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
+    let error = read_content("x.safetensors", &file(header, &[0])).unwrap_err();
+    assert_says(&error, &["dtype \"F4\" is not supported", "as U8"]);
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! What is kept from one file to another.
+
+use crate::support::{Folder, bytes, safetensors, wgslice};
+use serde_json::json;
+use std::fs;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+
+/// The chunks of a PNG file by their names, but those of pixels.
+fn chunks(path: &str) -> Vec<(String, Vec<u8>)> {
+    let file = fs::read(path).expect("the picture");
+    let (mut rest, mut chunks) = (&file[8..], Vec::new());
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let name = String::from_utf8(after[..4].to_vec()).expect("a name");
+        chunks.push((name, after[4..4 + length].to_vec()));
+        rest = &after[8 + length..];
+    }
+    chunks.retain(|(name, _)| !["IHDR", "IDAT", "IEND"].contains(&&**name));
+    chunks.sort();
+    chunks
+}
+
+#[test]
+fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
+    let folder = Folder::new();
+    let input = format!("{DATA}/profile.png");
+    let output = folder.path("out.png");
+    wgslice(&["slice", &input, "::-1, 1:", "-o", &output]).ok();
+    let [before, after] = [&input, &output].map(|path| chunks(path));
+    let names: Vec<&str> = after.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["iCCP", "pHYs", "tEXt"]);
+    // The profile is compressed anew.
+    assert_eq!((&after[1], &after[2]), (&before[1], &before[2]));
+    let grey = folder.path("grey.png");
+    let ran = wgslice(&["slice", &input, ":, :, 0", "-o", &grey]).ok();
+    assert!(
+        ran.stderr
+            .contains("not kept from the PNG: the colour profile"),
+        "{ran:?}"
+    );
+    let names: Vec<String> = chunks(&grey).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["pHYs", "tEXt"]);
+}
+
+#[test]
+fn tensors_of_every_type_are_written() {
+    let folder = Folder::new();
+    let output = folder.path("out.safetensors");
+    for (dtype, size) in [
+        ("BOOL", 1),
+        ("I8", 1),
+        ("U8", 1),
+        ("F8_E4M3", 1),
+        ("F8_E5M2", 1),
+        ("F8_E8M0", 1),
+        ("I16", 2),
+        ("BF16", 2),
+        ("F16", 2),
+        ("F32", 4),
+        ("U32", 4),
+        ("I64", 8),
+        ("F64", 8),
+        ("C64", 8),
+    ] {
+        // Bits of every kind, also those of NaN.
+        let data: Vec<u8> = (0..=255).cycle().take(256 * size).collect();
+        let input = folder.write("in.safetensors", safetensors("a#b", dtype, &[256], &data));
+        wgslice(&["slice", &input, "::-1", "-o", &output]).ok();
+        let reversed = wgslice(&["info", &output, "--json"]).ok().json();
+        let array = &reversed["files"][0]["arrays"][0];
+        assert_eq!(
+            (&array["name"], &array["shape"]),
+            (&json!("a#b"), &json!([256]))
+        );
+        let file = fs::read(&output).expect("the output");
+        let header = usize::from(u16::from_le_bytes([file[0], file[1]]));
+        assert_eq!(header % 8, 0);
+        let text = str::from_utf8(&file[8..8 + header]).expect("UTF-8");
+        assert!(text.contains(&format!("\"dtype\":\"{dtype}\"")), "{text}");
+        let expected: Vec<u8> = data.chunks(size).rev().flatten().copied().collect();
+        assert_eq!(file[8 + header..], expected, "{dtype}");
+        // Twice around is where it began.
+        wgslice(&[
+            "slice",
+            &output,
+            "::-1",
+            "-o",
+            &format!("{output}#c d"),
+            "-q",
+        ])
+        .ok();
+        let again = wgslice(&["info", &format!("{output}#c d")]).ok().stdout;
+        assert!(again.contains("c d"), "{again}");
+        let file = fs::read(&output).expect("the output");
+        assert!(file.ends_with(&data), "{dtype}");
+    }
+    let array = folder.npy("array.npy", "<i4", &[2], &bytes(&[1, 2]));
+    wgslice(&["slice", &array, "...", "-o", &output]).ok();
+    let info = wgslice(&["info", &output]).ok().stdout;
+    assert!(info.contains("  out "), "named after the file: {info}");
+}
+
+#[test]
+fn types_of_eight_bits_are_moved_and_nothing_else() {
+    let folder = Folder::new();
+    let data = [0x38, 0xb8, 0x7e, 0x7f];
+    let input = folder.write("x.safetensors", safetensors("x", "F8_E4M3", &[4], &data));
+    let shown = wgslice(&["slice", &input, "...", "-q"]).ok().stdout;
+    assert_eq!(shown, "[  1.  -1. 448.  nan]\n");
+    let other = folder.npy("x.npy", "|u1", &[1], &[1]);
+    let out = folder.path("out.npy");
+    for (args, says) in [
+        (
+            &["slice", &input, "0", "-o", &out][..],
+            "has no name in .npy",
+        ),
+        (
+            &["scatter-nd", "[[0]]", &input, "--shape", "4"],
+            "not combined",
+        ),
+        (&["slice-update", &input, "0", &other], "holds uint8, but"),
+        (&["slice-update", &input, "0", "1"], "on the command line"),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+    let scatter = ["scatter-nd", "[[1],[0],[2],[3]]", &input, "--shape", "4"];
+    let ran = wgslice(&[&scatter[..], &["--combine", "update", "-q"]].concat()).ok();
+    assert_eq!(ran.stdout, "[ -1.   1. 448.  nan]\n");
+    let brains = folder.write(
+        "b.safetensors",
+        safetensors("b", "BF16", &[2], &[0x80, 0x3f, 0, 0xc0]),
+    );
+    let gathered = wgslice(&["gather", &brains, "1,0,7"]).ok().stdout;
+    assert_eq!(gathered, "[-2.  1.  0.]\n");
+}
+
+#[test]
+fn formats_of_others_get_a_way_out() {
+    let folder = Folder::new();
+    for (name, says) in [
+        ("x.zarr", "wgslice-scale"),
+        ("x.tif", "magick x.tif x.png"),
+        ("x.h5", "h5py"),
+        ("x.parquet", "read_parquet"),
+        ("x.pt", "save_file"),
+    ] {
+        let path = folder.write(name, "nothing");
+        let ran = wgslice(&["slice", &path, "0"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+}
