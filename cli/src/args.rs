@@ -152,7 +152,7 @@ pub(crate) enum Api {
 #[derive(Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
-    /// The file to write: .npy, .png or .safetensors#TENSOR, or - for standard output. Of a symbolic link, its target is
+    /// The file to write: .npy, .png, .npz#NAME or .safetensors#NAME, or - for standard output. Of a symbolic link, its target is
     /// replaced [default: the values are printed, as by NumPy]
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -160,7 +160,7 @@ pub(crate) struct To {
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
     /// The format to write [default: by the extension of OUT; to standard output that of the input]
-    #[arg(long, value_parser = ["npy", "png", "safetensors"])]
+    #[arg(long, value_parser = ["npy", "npz", "png", "safetensors"])]
     format: Option<String>,
     /// Fail instead of replacing a file
     #[arg(short, long)]
@@ -193,7 +193,10 @@ impl To {
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
-        if let Some(format) = self.format() {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let present = Format::named(&extension.to_lowercase());
+        let format = self.format().or(present.map(Format::for_results));
+        if let Some(format) = format.filter(|_| format != present) {
             path.set_extension(format.name());
         }
         self.output = Some(path);

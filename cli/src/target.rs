@@ -30,7 +30,10 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let piped = || to.is_stdout().then(|| origin.format.unwrap_or(Format::Npy));
+        let piped = || {
+            to.is_stdout()
+                .then(|| origin.format.map_or(Format::Npy, Format::for_results))
+        };
         let manner = Manner {
             format: to.format().or_else(piped),
             keep: to.no_clobber,

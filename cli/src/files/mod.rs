@@ -3,7 +3,9 @@
 mod bytes;
 mod error;
 mod indices;
+mod jpg;
 mod npy;
+mod npz;
 mod order;
 mod output;
 mod png;
@@ -127,7 +129,9 @@ pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
         let (mut file, format) = open(source)?;
         let mut array = match format {
             Format::Npy => npy::read(&mut file)?,
+            Format::Npz => npz::read(file, source.tensor.as_deref())?,
             Format::Png => png::read(file)?,
+            Format::Jpg => jpg::read(file)?,
             Format::Safetensors => safetensors::read(&mut file, source.tensor.as_deref())?,
         };
         array.origin.format = Some(format);
@@ -168,7 +172,9 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
         let bytes = bytes::file_len(&file);
         let mut arrays = match format {
             Format::Npy => vec![npy::entry(&mut file)?],
+            Format::Npz => npz::list(file)?,
             Format::Png => vec![png::entry(file)?],
+            Format::Jpg => vec![jpg::entry(file)?],
             Format::Safetensors => safetensors::list(&mut file)?,
         };
         if let Some(tensor) = &source.tensor {
@@ -239,6 +245,7 @@ pub(crate) struct Writer {
 #[derive(Debug)]
 enum Written {
     Bytes(Output),
+    Npz(Box<npz::Packed>),
     Png(png::Image),
 }
 
@@ -268,6 +275,12 @@ impl Writer {
             let extension = extension(path);
             let len = claimed_len(element.dtype, shape)?;
             let output = || Output::create(path, manner.keep);
+            // A tensor is named by the path, or else as the one that it is made of, or as the file.
+            let name = || {
+                let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
+                let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
+                name.unwrap_or_default()
+            };
             let file = match manner.format.or_else(|| Format::named(&extension)) {
                 Some(Format::Npy) => Written::Bytes(npy::create(output, element, shape)?),
                 Some(Format::Png) => {
@@ -275,10 +288,16 @@ impl Writer {
                     Written::Png(png::Image::create(output, element, shape, kept)?)
                 }
                 Some(Format::Safetensors) => {
-                    let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
-                    let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
-                    let name = name.unwrap_or_default();
-                    Written::Bytes(safetensors::create(output, &name, element, shape, len)?)
+                    Written::Bytes(safetensors::create(output, &name(), element, shape, len)?)
+                }
+                Some(Format::Npz) => {
+                    let packed = npz::create(output, &name(), element, shape, len)?;
+                    Written::Npz(Box::new(packed))
+                }
+                Some(Format::Jpg) => {
+                    return Err(Problem::invalid(format!(
+                        ".jpg is read, but not written; {WRITTEN}"
+                    )));
                 }
                 None => return Err(unknown_extension(&extension, WRITTEN)),
             };
@@ -300,6 +319,7 @@ impl Writer {
                 self.left = left;
                 match file {
                     Written::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
+                    Written::Npz(packed) => packed.write_all(bytes).map_err(Problem::from),
                     Written::Png(image) => image.write(bytes),
                 }
             }
@@ -311,6 +331,7 @@ impl Writer {
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.left, self.file) {
             (0, Written::Bytes(output)) => output.finish(),
+            (0, Written::Npz(packed)) => npz::finish(*packed),
             (0, Written::Png(image)) => image.finish(),
             (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
         };
@@ -322,19 +343,23 @@ impl Writer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Npy,
+    Npz,
     Png,
+    Jpg,
     Safetensors,
 }
 
-const READ: &str = ".npy, .png and .safetensors can be read";
-const WRITTEN: &str = ".npy, .png and .safetensors can be written";
+const READ: &str = ".npy, .npz, .png, .jpg and .safetensors can be read";
+const WRITTEN: &str = ".npy, .npz, .png and .safetensors can be written";
 
 impl Format {
     /// The format of this extension or name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "npy" => Some(Self::Npy),
+            "npz" => Some(Self::Npz),
             "png" => Some(Self::Png),
+            "jpg" | "jpeg" => Some(Self::Jpg),
             "safetensors" => Some(Self::Safetensors),
             _ => None,
         }
@@ -343,8 +368,18 @@ impl Format {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Npy => "npy",
+            Self::Npz => "npz",
             Self::Png => "png",
+            Self::Jpg => "jpg",
             Self::Safetensors => "safetensors",
+        }
+    }
+
+    /// The format of what is made of a file of this format, if no other is named.
+    pub(crate) fn for_results(self) -> Self {
+        match self {
+            Self::Jpg => Self::Png,
+            other => other,
         }
     }
 
@@ -353,6 +388,8 @@ impl Format {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpg),
+            [b'P', b'K', 3, 4, ..] => Some(Self::Npz),
             // The length of the header, which is below 2^32, and its first byte.
             [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Self::Safetensors),
             _ => None,
@@ -383,7 +420,7 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
         let found = Format::of(&start).map(Format::name);
         return match found {
             Some(found) if found != format.name() => Err(Problem::invalid(format!(
-                "its name ends in .{extension}, but it begins as .{found}: rename it"
+                "not an .{extension} file: it begins as .{found}; rename it"
             ))),
             None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
             _ => Ok((file, format)),
@@ -408,7 +445,7 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(
-            "images are .png here; convert it, as by `magick x.{extension} x.png`, or \
+            "pictures are .png or .jpg here; convert it, as by `magick x.{extension} x.png`, or \
              `python3 -c \"import imageio as i; i.imwrite('x.png', i.imread('x.{extension}'))\"`"
         ),
         "h5" | "hdf5" | "nc" => format!(
@@ -445,4 +482,30 @@ fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
             dtype.name()
         ))
     })
+}
+
+/// What an error says of the names in a file.
+fn listing<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+    /// The most names that an error lists.
+    const LISTED: usize = 10;
+    let count = names.len();
+    let listed: Vec<String> = names.take(LISTED).map(|name| quoted(name)).collect();
+    let listed = listed.join(", ");
+    match count {
+        0 => "the file holds no tensor".to_owned(),
+        n if n > LISTED => format!(
+            "it holds {listed} and {} more, which `wgslice info FILE` lists",
+            n - LISTED
+        ),
+        _ => format!("it holds {listed}"),
+    }
+}
+
+/// Quotes a name for an error. Only the beginning of a long name is shown.
+fn quoted(name: &str) -> String {
+    const SHOWN: usize = 100;
+    match name.char_indices().nth(SHOWN) {
+        None => format!("{name:?}"),
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+    }
 }

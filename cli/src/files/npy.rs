@@ -63,14 +63,19 @@ pub(super) fn create(
     element: Element,
     shape: &[usize],
 ) -> Result<Output, Problem> {
+    let header = header(element, shape)?;
+    let mut output = output()?;
+    output.write_all(&header)?;
+    Ok(output)
+}
+
+/// Returns everything that comes before the data.
+pub(super) fn header(element: Element, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     if element.bits_of.is_some() || element.dtype == DType::BF16 {
         let name = element.name();
         return Err(Problem::invalid(format!(
             "{name} has no name in .npy; write to .safetensors, which holds it"
         )));
     }
-    let header = Header::bytes(element.dtype, shape)?;
-    let mut output = output()?;
-    output.write_all(&header)?;
-    Ok(output)
+    Ok(Header::bytes(element.dtype, shape)?)
 }

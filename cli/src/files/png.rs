@@ -152,6 +152,19 @@ impl Kept {
         }
     }
 
+    /// What a JPEG picture says of itself.
+    pub(super) fn of_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
+        let mut info = Info::default();
+        info.icc_profile = profile.map(Cow::Owned);
+        info.exif_metadata = exif.map(Cow::Owned);
+        let dropped = Vec::new();
+        Self {
+            info,
+            grey,
+            dropped,
+        }
+    }
+
     /// Returns what a picture of these colours takes over, and says what it does not.
     fn for_colors(&self, color: ColorType) -> Info<'static> {
         let mut info = self.info.clone();
@@ -162,7 +175,7 @@ impl Kept {
         }
         if !dropped.is_empty() {
             let dropped = dropped.join(", ");
-            print::aside(format_args!("note: not kept from the PNG: {dropped}"));
+            print::aside(format_args!("note: not kept from the picture: {dropped}"));
         }
         info
     }

@@ -12,16 +12,13 @@ use wgslice_npy::ByteOrder;
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Element, Entry, Origin, byte_len, output::Output};
+use super::{Array, Element, Entry, Origin, byte_len, listing, output::Output, quoted};
 
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
 
 /// The entry of the header that is no tensor.
 const METADATA: &str = "__metadata__";
-
-/// The most names that an error lists.
-const LISTED: usize = 10;
 
 /// The names of the element types that this command reads.
 const TYPES: [(&str, DType); 14] = [
@@ -246,7 +243,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
                 quoted(name),
-                listing(header)
+                listing(header.0.keys())
             ))
         });
     }
@@ -254,30 +251,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
-            listing(header)
+            listing(header.0.keys())
         ))),
-    }
-}
-
-fn listing(header: &Header) -> String {
-    let names = header.0.keys().take(LISTED);
-    let listed = names.map(|name| quoted(name)).collect::<Vec<_>>();
-    let listed = listed.join(", ");
-    match header.0.len() {
-        0 => "the file holds no tensor".to_owned(),
-        n if n > LISTED => format!(
-            "it holds {listed} and {} more, which `wgslice info FILE` lists",
-            n - LISTED
-        ),
-        _ => format!("it holds {listed}"),
-    }
-}
-
-/// Quotes a name for an error. Only the beginning of a long name is shown.
-fn quoted(name: &str) -> String {
-    const SHOWN: usize = 100;
-    match name.char_indices().nth(SHOWN) {
-        None => format!("{name:?}"),
-        Some((end, _)) => format!("{:?}…", &name[..end]),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Source {
 
 impl From<OsString> for Source {
     /// Splits the path of a file from the name of a tensor. The name may contain any character, even `#`, so the first
-    /// `.safetensors#` separates the two.
+    /// `.safetensors#` or `.npz#` separates the two.
     fn from(text: OsString) -> Self {
         let (path, tensor) = split(&text);
         Self {
@@ -37,7 +37,7 @@ impl From<&str> for Source {
 }
 
 fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
-    const EXTENSIONS: [&[u8]; 1] = [b".safetensors"];
+    const EXTENSIONS: [&[u8]; 2] = [b".safetensors", b".npz"];
     let bytes = text.as_encoded_bytes();
     for at in (0..bytes.len()).filter(|&at| bytes[at] == b'#') {
         let (path, name) = (&bytes[..at], &bytes[at + 1..]);

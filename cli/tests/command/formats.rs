@@ -36,7 +36,7 @@ fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
     let ran = wgslice(&["slice", &input, ":, :, 0", "-o", &grey]).ok();
     assert!(
         ran.stderr
-            .contains("not kept from the PNG: the colour profile"),
+            .contains("not kept from the picture: the colour profile"),
         "{ran:?}"
     );
     let names: Vec<String> = chunks(&grey).into_iter().map(|(name, _)| name).collect();
@@ -134,6 +134,93 @@ fn types_of_eight_bits_are_moved_and_nothing_else() {
     );
     let gathered = wgslice(&["gather", &brains, "1,0,7"]).ok().stdout;
     assert_eq!(gathered, "[-2.  1.  0.]\n");
+}
+
+#[test]
+fn archives_of_numpy_are_read_and_written() {
+    let folder = Folder::new();
+    let [stored, packed] = ["stored", "packed"].map(|name| format!("{DATA}/{name}.npz"));
+    let shown = |source: &str| wgslice(&["slice", source, "::-1", "-q"]).ok().stdout;
+    assert_eq!(shown(&format!("{stored}#x")), "[[3 4 5]\n [0 1 2]]\n");
+    assert_eq!(shown(&packed), "[5 4 3 2 1 0]\n");
+    let info = wgslice(&["info", &stored]).ok().stdout;
+    let words: Vec<&str> = info.split_whitespace().collect();
+    assert!(
+        words.windows(4).any(|words| words == ["x", "2", "×", "3"]),
+        "{info}"
+    );
+    assert!(words.contains(&"float32"), "{info}");
+    for (source, says) in [
+        (stored.clone(), "which array?"),
+        (
+            format!("{stored}#z"),
+            "no array named \"z\"; it holds \"x\", \"y\"",
+        ),
+    ] {
+        let ran = wgslice(&["slice", &source, "0"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+    let output = folder.path("out.npz");
+    for name in ["out", "a/b"] {
+        let to = if name == "out" {
+            output.clone()
+        } else {
+            format!("{output}#{name}")
+        };
+        let input = folder.arange("in.npy", &[2, 3]);
+        wgslice(&["slice", &input, "1", "-o", &to]).ok();
+        assert_eq!(shown(&format!("{output}#{name}")), "[5 4 3]\n");
+        // The member has an honest checksum, and is not packed.
+        let file = fs::read(&output).expect("the output");
+        assert!(file.windows(6).any(|part| part == b"\x93NUMPY"));
+    }
+    // One damaged array does not hide the other.
+    let mut damaged = fs::read(&stored).expect("the archive");
+    let at = damaged
+        .windows(6)
+        .position(|part| part == b"\x93NUMPY")
+        .expect("an array");
+    damaged[at] = 0;
+    let damaged = folder.write("damaged.npz", damaged);
+    let info = wgslice(&["info", &damaged]).ok().stdout;
+    assert!(
+        info.contains("unreadable") && info.contains("float32"),
+        "{info}"
+    );
+    assert_eq!(shown(&format!("{damaged}#y")), "[2. 1.]\n");
+}
+
+/// Decoders of JPEG may differ by little.
+#[test]
+fn photographs_are_read() {
+    let folder = Folder::new();
+    for (name, channels) in [("rgb", 3), ("grey", 1)] {
+        let input = format!("{DATA}/{name}.jpg");
+        let run = wgslice(&["slice", &input, "...", "--json"]).ok().json();
+        assert_eq!(run["output"]["shape"], json!([16, 24, channels]));
+        let value = |y: usize, x: usize, c: usize| run["values"][y][x][c].as_f64().expect("it");
+        for (y, x) in [(0, 0), (15, 23), (7, 11)] {
+            let ramp = |y: usize, x: usize| (y * 24 + x) as f64 / 383.0 * 255.0;
+            let colors = [ramp(y, x), ramp(15 - y, x), ramp(y, 23 - x)];
+            for (c, color) in colors.iter().enumerate().take(channels) {
+                let difference = (value(y, x, c) - color).abs();
+                assert!(difference < 25.0, "{name} at {y}, {x}, {c}: {difference}");
+            }
+        }
+        let out = folder.path("out");
+        wgslice(&["slice", &input, "::2", "--to", &out]).ok();
+        let info = wgslice(&["info", &format!("{out}/{name}.png")]).ok().stdout;
+        assert!(info.contains(&format!("8 × 24 × {channels}")), "{info}");
+        let content = fs::read(&input).expect("the picture");
+        let cut = folder.write("cut.jpg", &content[..content.len() / 2]);
+        let ran = wgslice(&["slice", &cut, "0"]);
+        assert!(
+            ran.code == Some(2) && ran.stderr.contains("cut short"),
+            "{ran:?}"
+        );
+        let ran = wgslice(&["slice", &input, "...", "-o", &folder.path("x.jpg")]);
+        assert!(ran.stderr.contains("read, but not written"), "{ran:?}");
+    }
 }
 
 #[test]

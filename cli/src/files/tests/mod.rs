@@ -60,11 +60,14 @@ fn unknown_extensions_say_what_is_known() {
         let path = folder.path().join(name);
         fs::write(&path, "1,2").unwrap();
         let error = read_at(&path).unwrap_err();
-        assert_says(&error, &[says, ".npy, .png and .safetensors can be read"]);
+        assert_says(
+            &error,
+            &[says, ".npy, .npz, .png, .jpg and .safetensors can be read"],
+        );
         let error = write(&path, DType::U8, &[1], &[1]).unwrap_err();
         assert_says(
             &error.to_string(),
-            &[says, ".npy, .png and .safetensors can be written"],
+            &[says, ".npy, .npz, .png and .safetensors can be written"],
         );
     }
 }

@@ -1,0 +1,82 @@
+//! JPEG pictures as arrays of height × width × channels of uint8: 1 channel for grey, else 3.
+
+use std::fs::File;
+use std::io::Read;
+
+use wgslice::DType;
+use zune_jpeg::zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
+use zune_jpeg::{JpegDecoder, errors::DecodeErrors};
+
+use super::bytes::{Bytes, file_len, zeroed};
+use super::error::Problem;
+use super::{Array, Entry, Origin, png::Kept};
+
+/// The most bytes of a file that is read.
+const MAX_FILE: u64 = 1 << 30;
+
+type Decoder = JpegDecoder<ZCursor<Vec<u8>>>;
+
+pub(super) fn read(file: File) -> Result<Array, Problem> {
+    let (mut decoder, shape) = open(file)?;
+    let mut pixels = zeroed(shape.iter().product())?;
+    decoder.decode_into(&mut pixels).map_err(damaged)?;
+    let exif = decoder.exif().cloned();
+    let kept = Kept::of_jpg(decoder.icc_profile(), exif, shape[2] == 1);
+    Ok(Array {
+        dtype: DType::U8,
+        shape,
+        bytes: Bytes::Owned(pixels),
+        origin: Origin {
+            image: Some(kept.into()),
+            ..Origin::default()
+        },
+    })
+}
+
+/// Describes the picture of a file, as it would be read.
+pub(super) fn entry(file: File) -> Result<Entry, Problem> {
+    let (_, shape) = open(file)?;
+    Ok(Entry {
+        name: None,
+        dtype: DType::U8.name().to_owned(),
+        bytes: shape.iter().product::<usize>() as u64,
+        shape,
+        column_major: false,
+        big_endian: false,
+    })
+}
+
+/// Reads a file as far as its headers, and returns the shape of the picture.
+fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
+    if file_len(&file) > MAX_FILE {
+        return Err(Problem::invalid(
+            "a .jpg of more than 1 GiB; save it as .npy",
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    let most = usize::from(u16::MAX);
+    // A picture that is cut short is an error.
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(most)
+        .set_max_height(most);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(damaged)?;
+    let (color, channels) = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => (ColorSpace::Luma, 1),
+        _ => (ColorSpace::RGB, 3),
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(color));
+    let info = decoder
+        .info()
+        .ok_or_else(|| Problem::invalid("it has no size"))?;
+    let shape = vec![info.height.into(), info.width.into(), channels];
+    Ok((decoder, shape))
+}
+
+fn damaged(error: DecodeErrors) -> Problem {
+    let text = error.to_string();
+    let text = text.trim();
+    Problem::invalid(format!("{text}; the picture is damaged or cut short"))
+}
