@@ -196,6 +196,18 @@ Examples:
         #[arg(long, value_name = "N,M,...")]
         shape: Sizes,
     },
+    /// Put the axes of an array in another order: NumPy's transpose
+    #[command(after_help = "\
+Examples:
+  wgslice transpose photo.png 2,0,1 -o planes.npy
+  wgslice transpose matrix.npy -o turned.npy")]
+    Transpose {
+        #[command(flatten)]
+        x: X,
+        /// For each axis of the result that of IN; negative ones count from the end [default: reversed]
+        #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
+        axes: Option<Integers>,
+    },
     /// Put arrays together along an axis: TensorFlow's and NumPy's concat
     ///
     /// All arrays have one type, and one size in each dimension but the axis.
@@ -214,7 +226,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   wgslice pad photo.png 16,16,0 -o framed.png --mode reflect
-  wgslice pad tokens.npy 0,0:3 -o padded.npy")]
+  wgslice pad tokens.npy 0,0:3 --value -1 -o padded.npy")]
     Pad {
         #[command(flatten)]
         x: X,
@@ -224,6 +236,14 @@ Examples:
         /// What the positions hold
         #[arg(long, value_enum, default_value_t = Mode::Zeros)]
         mode: Mode,
+        /// Another value than zero: a number, or an array without dimensions
+        #[arg(
+            long,
+            value_name = "V",
+            conflicts_with = "mode",
+            allow_hyphen_values = true
+        )]
+        value: Option<Source>,
     },
     /// Move elements along axes, and around the ends: TensorFlow's and NumPy's roll
     #[command(after_help = "\
@@ -460,7 +480,20 @@ impl Operation {
             }
             Self::Concat(arrays) => arrays.job(Assembly::concat, Tensor::concat),
             Self::Stack(arrays) => arrays.job(Assembly::stack, Tensor::stack),
-            Self::Pad { x, paddings, mode } => {
+            Self::Transpose { x, axes } => {
+                let planned = move |x: &View| x.transpose(&order(axes.as_ref(), x.shape().len()));
+                Job::new(
+                    [&x.input],
+                    move |s| Ok(planned(&s.views()?[0])?.plan(s.dtype)),
+                    move |t| t[0].transpose(&order(axes.as_ref(), t[0].shape().len())),
+                )
+            }
+            Self::Pad {
+                x,
+                paddings: Paddings(paddings),
+                mode,
+                value,
+            } => {
                 let mode = match mode {
                     Mode::Zeros => options::Pad::Constant(()),
                     Mode::Edge => options::Pad::Edge,
@@ -468,12 +501,18 @@ impl Operation {
                     Mode::Symmetric => options::Pad::Symmetric,
                     Mode::Wrap => options::Pad::Wrap,
                 };
-                x.job(
-                    move |x, dtype| Assembly::pad(x, &paddings.0, mode, dtype),
-                    move |x| {
+                let given = value.is_some();
+                Job::new(
+                    [&x.input].into_iter().chain(value),
+                    move |s| Assembly::pad(&s.views()?[0], paddings, mode, s.dtype),
+                    move |t| {
+                        let x = &t[0];
+                        if given {
+                            return x.pad(paddings, mode.map(|()| &t[1]));
+                        }
                         let zero = vec![0u8; x.dtype().size()];
                         let zero = Tensor::from_bytes(x.backend(), zero, x.dtype(), &[])?;
-                        x.pad(&paddings.0, mode.map(|()| &zero))
+                        x.pad(paddings, mode.map(|()| &zero))
                     },
                 )
             }
@@ -495,6 +534,23 @@ impl Operation {
             ),
         })
     }
+}
+
+/// The order of the axes of a transpose, counted from the begin. The library checks it.
+fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
+    let Some(Integers(axes)) = axes else {
+        return (0..rank).rev().collect();
+    };
+    let axis = |&axis: &i64| {
+        let counted = if axis < 0 {
+            axis.saturating_add_unsigned(rank as u64)
+        } else {
+            axis
+        };
+        // What is below zero is no axis, as is what is beyond the last.
+        usize::try_from(counted).unwrap_or(usize::MAX)
+    };
+    axes.iter().map(axis).collect()
 }
 
 type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;

@@ -17,6 +17,7 @@ fn every_command_has_examples() {
         "scatter-elements",
         "slice-update",
         "grad",
+        "transpose",
         "concat",
         "stack",
         "pad",

@@ -236,6 +236,11 @@ fn arrays_are_put_together() {
             vec![3, 2],
             vec![0, 1, 2, 3, 2, 3],
         ),
+        (
+            &["pad", &b, "0,1", "--value", "-7"],
+            vec![2, 3],
+            vec![-7, 0, -7, -7, 1, -7],
+        ),
         (&["roll", &a, "-1", "1"], vec![2, 2], vec![1, 0, 3, 2]),
         (&["tile", &b, "1,3"], vec![2, 3], vec![0, 0, 0, 1, 1, 1]),
         (&["repeat", &b, "2"], vec![4, 1], vec![0, 0, 1, 1]),
@@ -257,6 +262,44 @@ fn arrays_are_put_together() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(message), "{ran:?}");
     }
+}
+
+#[test]
+fn axes_are_put_in_another_order() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[1, 2, 3]);
+    for (args, shape, values) in [
+        (
+            &["transpose", &x][..],
+            vec![3, 2, 1],
+            vec![0, 3, 1, 4, 2, 5],
+        ),
+        (
+            &["transpose", &x, "2,0,1"],
+            vec![3, 1, 2],
+            vec![0, 3, 1, 4, 2, 5],
+        ),
+        (
+            &["transpose", &x, "-2,-3,-1"],
+            vec![2, 1, 3],
+            vec![0, 1, 2, 3, 4, 5],
+        ),
+    ] {
+        on_every_device(&folder, args, |_, out| {
+            assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
+        });
+    }
+    for axes in ["0,1", "0,0,1", "0,1,3", "-4,0,1"] {
+        let ran = wgslice(&["transpose", &x, axes]);
+        assert!(
+            ran.code == Some(2) && ran.stderr.contains("x.npy [1,2,3]"),
+            "{ran:?}"
+        );
+    }
+    let ran = wgslice(&["pad", &x, "0,0,0", "--value", "1", "--mode", "edge"]);
+    assert!(ran.stderr.contains("cannot be used with"), "{ran:?}");
+    let ran = wgslice(&["pad", &x, "0,0,1", "--value", "1,2"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
 }
 
 #[test]
