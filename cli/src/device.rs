@@ -76,7 +76,7 @@ mod with_gpu {
     use wgpu::Backends;
     use wgslice::{
         Gpu,
-        gpu::{AdapterOptions, Candidate},
+        gpu::{AdapterOptions, Candidate, SoftwareAdapters},
     };
 
     pub(crate) fn options(global: &Global) -> AdapterOptions {
@@ -111,9 +111,13 @@ mod with_gpu {
 
     /// Lists the adapters of this machine, best first, through the graphics APIs that the options or the environment
     /// name. If they name none, all APIs are searched.
-    pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
+    pub(crate) fn candidates(
+        global: &Global,
+        software: SoftwareAdapters,
+    ) -> Result<Vec<Candidate>, Failure> {
         // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
+        options.software = software;
         options.backends = options
             .backends
             .or_else(Backends::from_env)
@@ -124,7 +128,7 @@ mod with_gpu {
     /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr says why. If all are
     /// refused, the last refusal is the error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
-        let candidates = candidates(global)?;
+        let candidates = candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();
         let mut refused = None;
         for candidate in candidates

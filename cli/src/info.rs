@@ -141,16 +141,13 @@ fn row(name: &str, value: impl std::fmt::Display) {
 
 #[cfg(feature = "gpu")]
 fn adapters(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
-    use wgslice::gpu::{AdapterOptions, SoftwareAdapters};
+    use wgslice::gpu::SoftwareAdapters;
 
-    let options = AdapterOptions {
-        software: match choice {
-            DeviceChoice::Auto => SoftwareAdapters::Refuse,
-            _ => SoftwareAdapters::Allow,
-        },
-        ..device::options(global)
+    let software = match choice {
+        DeviceChoice::Auto => SoftwareAdapters::Refuse,
+        _ => SoftwareAdapters::Allow,
     };
-    let adapters = device::adapters(&options)?;
+    let adapters = device::candidates(global, software)?;
     Ok(adapters.iter().map(Adapter::from).collect())
 }
 

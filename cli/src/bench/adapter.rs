@@ -57,7 +57,7 @@ pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>
     let begin = Instant::now();
     let candidates = match choice {
         DeviceChoice::Cpu => Vec::new(),
-        DeviceChoice::All => device::candidates(global)?,
+        DeviceChoice::All => device::candidates(global, SoftwareAdapters::Allow)?,
         DeviceChoice::Gpu => device::adapters(&device::options(global))?,
         DeviceChoice::Auto => {
             let mut options = device::options(global);

@@ -23,8 +23,8 @@ pub(crate) struct Prediction {
     pub(crate) measured: f64,
 }
 
-/// Returns the choice for a workload. `None` if no device has costs, or if fewer than two devices have a host-to-host
-/// time for the workload.
+/// Returns the choice for a workload among the CPU and hardware. `None` if no device has costs, or if fewer than two of
+/// these devices have a host-to-host time for the workload.
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
@@ -46,8 +46,10 @@ pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
             measured: measured.median(Quantity::HostToHost)?,
         })
     };
-    let devices: Vec<Prediction> = report.devices.iter().filter_map(predict).collect();
-    choose(work, devices)
+    // `auto` takes no software adapter, however fast it is.
+    let devices = report.devices.iter();
+    let devices = devices.filter(|device| device.kind != Kind::Software);
+    choose(work, devices.filter_map(predict).collect())
 }
 
 #[cfg(not(feature = "gpu"))]

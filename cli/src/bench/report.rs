@@ -30,7 +30,8 @@ pub(crate) struct Report {
     /// The failures after which a device was not measured at larger sizes of an operation.
     pub(crate) stopped: Vec<Failed>,
     pub(crate) crossovers: Vec<Crossover>,
-    /// The device that the costs choose for each workload. Workloads that fewer than two devices ran are left out.
+    /// The device that the costs choose for each workload, the CPU or hardware. Workloads that fewer than two of these
+    /// ran are left out.
     pub(crate) choices: Vec<Choice>,
     /// The meaning of each quantity, by its name.
     quantities: BTreeMap<&'static str, &'static str>,

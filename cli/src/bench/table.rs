@@ -7,15 +7,25 @@ use super::{
     sweep::{Crossover, SHAPES, size},
 };
 use crate::print;
+use std::collections::BTreeSet;
 
 /// The text for a missing value.
 const NOTHING: &str = "-";
 
+/// The columns of a terminal, but one.
+const COLUMNS: usize = 79;
+
+/// The columns of the name of a workload.
+const NAME: usize = 17;
+
 pub(crate) fn print(report: &Report) {
+    verdict(report);
     for device in &report.devices {
         let results: Vec<&Measured> = report.of(device).collect();
         print::line(&device.name);
-        cold(device);
+        if print::is_verbose() {
+            cold(device);
+        }
         if !results.is_empty() {
             throughput(device.kind, &results);
             if device.kind != Kind::Cpu {
@@ -36,20 +46,122 @@ pub(crate) fn print(report: &Report) {
     sweep(report);
 }
 
+/// Prints what the run shows: where each device is fastest, how near to a copy they come, and whether `auto` is right.
+fn verdict(report: &Report) {
+    let ids: BTreeSet<&str> = report.results.iter().map(|at| &*at.workload).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let fastest = |id: &&str| {
+        let results = report.results.iter().filter(|at| at.workload == *id);
+        let timed = results.filter_map(|at| Some((at.median(Quantity::HostToHost)?, &*at.peer)));
+        timed.min_by(|one, other| one.0.total_cmp(&other.0))
+    };
+    let fastest: Vec<&str> = ids
+        .iter()
+        .filter_map(fastest)
+        .map(|(_, peer)| peer)
+        .collect();
+    let wins = |device: &&Described| {
+        let wins = fastest.iter().filter(|peer| **peer == device.peer).count();
+        (wins > 0).then(|| format!("{} on {wins}", short(&device.name)))
+    };
+    let wins: Vec<String> = report
+        .devices
+        .iter()
+        .filter_map(|device| wins(&device))
+        .collect();
+    if !fastest.is_empty() {
+        listed(
+            &format!("Fastest of {}, from host to host:", fastest.len()),
+            &wins,
+        );
+    }
+    let share = |device: &Described| {
+        let percents = report.of(device).filter_map(|at| at.percent_of_copy);
+        let mut percents: Vec<f64> = percents.collect();
+        percents.sort_by(f64::total_cmp);
+        let half = percents.get(percents.len() / 2)?;
+        Some(format!("{} {half:.0}%", short(&device.name)))
+    };
+    let shares: Vec<String> = report.devices.iter().filter_map(share).collect();
+    if !shares.is_empty() {
+        listed("Of the rate of a copy, in the median:", &shares);
+    }
+    match report.choices.iter().map(|choice| choice.times_the_fastest) {
+        _ if report.choices.is_empty() => {
+            if !report.devices.iter().any(is_hardware) {
+                print::line("--device auto takes the CPU: no hardware GPU was measured");
+            }
+        }
+        times => {
+            let (right, worst) = times.fold((0, 1.0), |(right, worst), times| {
+                (right + usize::from(times <= 1.0), f64::max(worst, times))
+            });
+            let all = report.choices.len();
+            print::line(format_args!(
+                "--device auto is right on {right} of {all}, and at worst takes {worst:.2} times as long"
+            ));
+        }
+    }
+    print::line("");
+}
+
+fn is_hardware(device: &Described) -> bool {
+    match device.kind {
+        Kind::Cpu => false,
+        #[cfg(feature = "gpu")]
+        Kind::Software => false,
+        #[cfg(feature = "gpu")]
+        Kind::Gpu => true,
+    }
+}
+
+/// Prints a list, in lines that fit a terminal.
+fn listed(title: &str, parts: &[String]) {
+    let mut line = title.to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        if line.chars().count() + comma.len() + 1 + part.chars().count() > COLUMNS {
+            print::line(line + comma);
+            line = format!("  {part}");
+        } else {
+            line += &format!("{comma} {part}");
+        }
+    }
+    print::line(line);
+}
+
+/// The name of a device without what stands in brackets within it, and not too long.
+fn short(name: &str) -> String {
+    const SHOWN: usize = 24;
+    let first = name.split(" (").next().unwrap_or(name);
+    let first: String = first.chars().take(SHOWN).collect();
+    match name.rfind(" (") {
+        Some(last) => first + &name[last..],
+        None => first,
+    }
+}
+
 fn auto(report: &Report) {
     if report.choices.is_empty() {
         return;
     }
+    let name = |peer: &str| {
+        let device = report.devices.iter().find(|device| device.peer == peer);
+        device.map_or_else(|| peer.to_owned(), |device| short(&device.name))
+    };
     print::line("From host to host: as estimated by the costs, and as measured");
     for choice in &report.choices {
+        let chosen = name(&choice.chosen);
         print::line(format_args!(
-            "  {:<23.23} {} is chosen, {:.2} times the fastest",
-            choice.label, choice.chosen, choice.times_the_fastest
+            "  {:<NAME$.NAME$} {chosen} is chosen, {:.2} times the fastest",
+            choice.label, choice.times_the_fastest
         ));
         for device in &choice.devices {
             print::line(format_args!(
-                "    {:<21} {:>9} {:>9}",
-                device.peer,
+                "    {:<44} {:>9} {:>9}",
+                name(&device.peer),
                 time(device.estimate),
                 time(device.measured)
             ));
@@ -71,7 +183,9 @@ fn sweep(report: &Report) {
                 .collect();
             if !points.is_empty() {
                 print::line(format_args!("  {shape} on {}", device.name));
-                print::line(format_args!("    {}", points.join(", ")));
+                for line in points.chunks(5) {
+                    print::line(format_args!("    {}", line.join(", ")));
+                }
             }
         }
     }
@@ -101,7 +215,7 @@ fn cold(device: &Described) {
     #[cfg(feature = "gpu")]
     if let Some(cold) = device.cold {
         print::line(format_args!(
-            "  first result in this process after {}: adapters {}, device {}, result {}",
+            "  first result after {}: adapters {}, device {}, result {}",
             time(cold.total()),
             time(cold.adapters),
             time(cold.device),
@@ -126,24 +240,21 @@ fn throughput(kind: Kind, results: &[&Measured]) {
         Kind::Software | Kind::Gpu => ("e2e", Quantity::E2e),
     };
     print::line(format_args!(
-        "  {:<23} {:>5} {:>7} {:>8} {:>15} {:>6} {:>8} {:>8} {:>8}",
-        "workload", "copy", "MB", "resident", "quartiles", "GB/s", beside, "fresh", "first"
+        "  {:<NAME$} {:>5} {:>8} {:>9} {:>7} {:>9} {:>9}",
+        "workload", "copy", "MB", "resident", "GB/s", beside, "fresh"
     ));
     for measured in results {
         let Some(times) = measured.seconds.get(&Quantity::Resident) else {
             continue;
         };
-        let [q1, q3] = times.quartiles().map(time);
         let percent = measured.percent_of_copy;
-        let [beside, fresh, first] =
-            [of_beside, Quantity::Fresh, Quantity::First].map(|of| median(measured, of));
+        let [beside, fresh] = [of_beside, Quantity::Fresh].map(|of| median(measured, of));
         print::line(format_args!(
-            "  {:<23.23} {:>5} {:>7} {:>8} {:>15} {:>6.2} {beside:>8} {fresh:>8} {first:>8}",
+            "  {:<NAME$.NAME$} {:>5} {:>8} {:>9} {:>7.2} {beside:>9} {fresh:>9}",
             measured.label(),
             percent.map_or(NOTHING.into(), |percent| format!("{percent:.0}%")),
             megabytes(measured.bytes),
             time(times.median()),
-            format!("{q1}-{q3}"),
             measured.gb_per_second,
         ));
     }
@@ -184,14 +295,17 @@ fn columns<'a>(
     let mut results = results.peekable();
     if results.peek().is_some() {
         let names = columns.iter().map(|(name, _)| format!(" {name:>9}"));
-        print::line(format_args!("  {title:<23}{}", names.collect::<String>()));
+        print::line(format_args!(
+            "  {title:<NAME$}{}",
+            names.collect::<String>()
+        ));
     }
     for measured in results {
         let medians = columns
             .iter()
             .map(|(_, of)| format!(" {:>9}", median(measured, *of)));
         let (name, medians) = (measured.label(), medians.collect::<String>());
-        print::line(format_args!("  {name:<23.23}{medians}"));
+        print::line(format_args!("  {name:<NAME$.NAME$}{medians}"));
     }
 }
 
@@ -227,6 +341,24 @@ fn megabytes(bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_short() {
+        for (name, text) in [
+            ("CPU (2 threads)", "CPU (2 threads)"),
+            (
+                "llvmpipe (LLVM 15, 256 bits) (software, Gl)",
+                "llvmpipe (software, Gl)",
+            ),
+            (
+                "A GPU of a very long name indeed (Vulkan)",
+                "A GPU of a very long nam (Vulkan)",
+            ),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(short(name), text);
+        }
+    }
 
     #[test]
     fn times_have_three_digits_and_a_unit() {

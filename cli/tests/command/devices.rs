@@ -116,6 +116,22 @@ fn info_lists_limits_and_the_cpu() {
     }
 }
 
+/// `info`, `bench` and `verify` see the same adapters.
+#[cfg(feature = "gpu")]
+#[test]
+fn all_commands_see_the_same_adapters() {
+    let info = wgslice(&["info", "--json", "--device", "gpu"]);
+    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let fits = info["adapters"].as_array().expect("adapters").iter();
+    let fits: Vec<_> = fits.filter(|adapter| adapter["fits"] == true).collect();
+    let verify = wgslice(&["verify", "--random", "1", "--json"]).ok().json();
+    let devices = verify["devices"].as_array().expect("devices");
+    assert_eq!(devices.len(), 1 + fits.len(), "{verify} for {info}");
+    let auto = wgslice(&["info", "--json"]).ok().json();
+    let count = auto["adapters"].as_array().map(Vec::len);
+    assert_eq!(count, info["adapters"].as_array().map(Vec::len));
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn an_adapter_that_is_not_there_is_a_device_problem() {
