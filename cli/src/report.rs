@@ -12,7 +12,7 @@ use crate::{
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::{fmt, iter};
-use wgslice::{Backend, Plan, Report, cost::CostModel};
+use wgslice::{Backend, Plan, Report};
 
 /// What an operation has done or, by `--explain`, would do.
 #[derive(Debug)]
@@ -224,9 +224,25 @@ pub(crate) struct Explained {
     read_bytes: usize,
     written_bytes: usize,
     /// The estimated time of the work on the device, without that of files, in seconds.
-    estimated_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_seconds: Option<f64>,
     /// The library's words for the work, for each plan.
     plans: Vec<String>,
+}
+
+/// The estimated time of a plan on the backend, in seconds. `None` if this command has no estimates.
+#[cfg(feature = "gpu")]
+fn estimate(backend: &Backend, plan: &Plan) -> Option<f64> {
+    let costs = wgslice::cost::CostModel::HARDWARE;
+    Some(match backend.estimate(plan) {
+        Some(estimate) => estimate.device,
+        None => costs.estimate(plan).cpu,
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn estimate(_: &Backend, _: &Plan) -> Option<f64> {
+    None
 }
 
 impl Explained {
@@ -242,10 +258,6 @@ impl Explained {
     ) -> Self {
         let written_bytes = shape.iter().product::<usize>() * element.dtype.size();
         let in_place = plans.iter().any(|plan| plan.is_in_place());
-        let seconds = |plan: &&Plan| match backend.estimate(plan) {
-            Some(estimate) => estimate.device,
-            None => CostModel::HARDWARE.estimate(plan).cpu,
-        };
         let plan = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
@@ -259,7 +271,7 @@ impl Explained {
                 false => input_bytes.min(written_bytes),
             },
             written_bytes,
-            estimated_seconds: plans.iter().map(seconds).sum(),
+            estimated_seconds: plans.iter().map(|plan| estimate(backend, plan)).sum(),
             plans: plans.iter().map(plan).collect(),
         }
     }
@@ -275,10 +287,12 @@ impl Explained {
         print::line(format_args!(
             "{shape} {dtype}: reads {read} of {input}, writes {written}"
         ));
+        let time = self.estimated_seconds.map_or_else(String::new, |seconds| {
+            format!("in about {} ", units::seconds(seconds))
+        });
+        let device = &self.device;
         print::line(format_args!(
-            "  in about {} on {}, and the time of the files",
-            units::seconds(self.estimated_seconds),
-            self.device
+            "  {time}on {device}, and the time of the files"
         ));
         if print::is_verbose() {
             print::line(format_args!("  because {}", self.reason));

@@ -327,7 +327,8 @@ fn plans_are_explained_and_nothing_is_done() {
             let short = wgslice(&args).ok().stdout;
             assert_eq!(short.lines().count(), 2, "{short}");
             let json = wgslice(&[&args[..], &["--json"]].concat()).ok().json();
-            assert!(json["estimated_seconds"].as_f64() > Some(0.0), "{json}");
+            let time = json["estimated_seconds"].as_f64();
+            assert!(time > Some(0.0) || !cfg!(feature = "gpu"), "{json}");
             assert!(
                 ran.stdout
                     .contains(json["plans"][0].as_str().expect("a plan"))
