@@ -14,6 +14,10 @@ use super::{Array, Entry, Origin, png::Kept};
 /// The most bytes of a file that is read.
 const MAX_FILE: u64 = 1 << 30;
 
+/// More bytes of pixels than a byte of a file can hold: a block of 64 pixels takes at least a bit, and the colours of 16
+/// such blocks may take two more.
+const MAX_INFLATION: u64 = 2048;
+
 type Decoder = JpegDecoder<ZCursor<Vec<u8>>>;
 
 pub(super) fn read(file: File) -> Result<Array, Problem> {
@@ -48,7 +52,8 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
 
 /// Reads a file as far as its headers, and returns the shape of the picture.
 fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
-    if file_len(&file) > MAX_FILE {
+    let len = file_len(&file);
+    if len > MAX_FILE {
         return Err(Problem::invalid(
             "a .jpg of more than 1 GiB; save it as .npy",
         ));
@@ -72,6 +77,13 @@ fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
         .info()
         .ok_or_else(|| Problem::invalid("it has no size"))?;
     let shape = vec![info.height.into(), info.width.into(), channels];
+    if shape.iter().map(|&n| n as u64).product::<u64>() > len * MAX_INFLATION {
+        let (width, height) = (info.width, info.height);
+        return Err(Problem::invalid(format!(
+            "the header claims {width} × {height} pixels, which a file of {len} bytes cannot hold; \
+             the picture is damaged or cut short"
+        )));
+    }
     Ok((decoder, shape))
 }
 

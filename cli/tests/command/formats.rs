@@ -218,6 +218,18 @@ fn photographs_are_read() {
             ran.code == Some(2) && ran.stderr.contains("cut short"),
             "{ran:?}"
         );
+        // The height and the width stand behind the marker of the frame.
+        let mut claims = content.clone();
+        let frame = claims
+            .windows(2)
+            .position(|part| part == [0xff, 0xc0])
+            .expect("a frame");
+        claims[frame + 5..frame + 9].fill(0xff);
+        let ran = wgslice(&["info", &folder.write("claims.jpg", claims)]);
+        assert!(
+            ran.stderr.contains("claims 65535 × 65535 pixels"),
+            "{ran:?}"
+        );
         let ran = wgslice(&["slice", &input, "...", "-o", &folder.path("x.jpg")]);
         assert!(ran.stderr.contains("read, but not written"), "{ran:?}");
     }
