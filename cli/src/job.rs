@@ -110,6 +110,8 @@ pub(crate) struct Tensors {
 pub(crate) enum Todo {
     Plan(Plan),
     Assembly(Assembly),
+    /// Plans one after the other, each of the result before it.
+    Steps(Vec<Plan>),
 }
 
 impl From<Plan> for Todo {
@@ -121,6 +123,12 @@ impl From<Plan> for Todo {
 impl From<Assembly> for Todo {
     fn from(assembly: Assembly) -> Self {
         Self::Assembly(assembly)
+    }
+}
+
+impl From<Vec<Plan>> for Todo {
+    fn from(plans: Vec<Plan>) -> Self {
+        Self::Steps(plans)
     }
 }
 
@@ -139,6 +147,7 @@ impl Todo {
         match self {
             Self::Plan(plan) => plan.shape(),
             Self::Assembly(assembly) => assembly.shape(),
+            Self::Steps(plans) => plans.last().map_or(&[], Plan::shape),
         }
     }
 
@@ -146,6 +155,7 @@ impl Todo {
         match self {
             Self::Plan(plan) => vec![plan],
             Self::Assembly(assembly) => assembly.pieces().map(|(_, plan)| plan).collect(),
+            Self::Steps(plans) => plans.iter().collect(),
         }
     }
 }

@@ -13,10 +13,30 @@ use clap::{Subcommand, ValueEnum};
 use wgslice::{
     Assembly, DType, Error, Plan, SliceSpec, Tensor, View,
     options::{self, Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
+    spec::IndexSpec,
 };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
+    /// Index an array by positions and masks: NumPy's x[...] with arrays, Zarr's oindex
+    ///
+    /// EXPRESSION is what stands in the brackets. Lists of positions, or of True and False, walk
+    /// together as NumPy's arrays do; with --outer all their combinations are selected.
+    #[command(after_help = "\
+Examples:
+  wgslice index table.npy '[0, 2, 5], [1, 1, 0]'
+  wgslice index photo.png '::-1, [10, 20, 30]' -o columns.npy
+  wgslice index volume.npy '[0, 9], :, [True, False, True]' --outer -o some.npy")]
+    Index {
+        #[command(flatten)]
+        x: X,
+        /// The content of the brackets
+        #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
+        spec: String,
+        /// Select all combinations of the lists, as numpy.ix_ does
+        #[arg(long)]
+        outer: bool,
+    },
     /// Gather the slices of PARAMS at the positions of the tuples in INDICES
     ///
     /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
@@ -380,6 +400,19 @@ impl Operation {
     /// Returns the work, on arrays that are not read yet.
     pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
         Ok(match self {
+            Self::Index { x, spec, outer } => {
+                let spec: IndexSpec = spec.parse().map_err(Failure::refused("EXPRESSION"))?;
+                let spec = if *outer { spec.outer() } else { spec };
+                let planned = spec.clone();
+                Job::new(
+                    [&x.input],
+                    move |s| {
+                        let steps = s.views()?[0].index(&planned, s.dtype)?.into_iter();
+                        Ok(steps.map(|(plan, _)| plan).collect::<Vec<_>>())
+                    },
+                    move |t| t[0].index(&spec),
+                )
+            }
             Self::GatherNd { arrays, batch_dims } => {
                 let batch_dims = isize::try_from(*batch_dims).unwrap_or(isize::MAX);
                 arrays.job(None, batch_dims, Plan::gather_nd, Tensor::gather_nd)

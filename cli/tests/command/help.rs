@@ -18,6 +18,7 @@ fn every_command_has_examples() {
         "slice-update",
         "grad",
         "transpose",
+        "index",
         "concat",
         "stack",
         "pad",

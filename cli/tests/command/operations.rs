@@ -242,6 +242,16 @@ fn arrays_are_put_together() {
             vec![-7, 0, -7, -7, 1, -7],
         ),
         (&["roll", &a, "-1", "1"], vec![2, 2], vec![1, 0, 3, 2]),
+        (
+            &["index", &a, "[1, 0, 1], [0, -1, 1]"],
+            vec![3],
+            vec![2, 1, 3],
+        ),
+        (
+            &["index", &a, "[1, 0], [True, True]", "--outer"],
+            vec![2, 2],
+            vec![2, 3, 0, 1],
+        ),
         (&["tile", &b, "1,3"], vec![2, 3], vec![0, 0, 0, 1, 1, 1]),
         (&["repeat", &b, "2"], vec![4, 1], vec![0, 0, 1, 1]),
     ] {
@@ -256,6 +266,8 @@ fn arrays_are_put_together() {
         (&["pad", &a, "1"], "paddings has 1 entries"),
         (&["pad", &a, "x,1"], "is no number of positions"),
         (&["roll", &a, "1", "2"], "axis is 2"),
+        (&["index", &a, "[0, 2]"], "entry 0 has position 2"),
+        (&["index", &a, "[0, 2"], "this bracket is not closed"),
         (&["concat"], "required arguments were not provided"),
     ] {
         let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
