@@ -28,6 +28,9 @@ override FIXED: bool = false;
 // Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
 // neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
 override PLAIN: bool = false;
+// Whether tuples are bytes of a mask, whose one number is 0, or NONE if the byte is 0. `tuples` and `tuple_words` then
+// count bytes.
+override MASKED: bool = false;
 // Whether index tuples point into the destination.
 override SCATTERS: bool = false;
 // Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops. They
@@ -183,6 +186,7 @@ struct Number {
 
 // The number in column `column` of the tuple that begins at word `tuple`.
 fn number_at(tuple: u32, column: u32) -> Number {
+    if MASKED { return Number(mask_at(tuple), 0u); }
     let at = tuple + column * walk.index_words;
     let low = tuples[at] - walk.first_index;
     if walk.index_words == 2u { return Number(low, tuples[at + 1u]); }
@@ -191,10 +195,15 @@ fn number_at(tuple: u32, column: u32) -> Number {
 
 // The same number if it is PLAIN: its low word, or NONE if the high word is not 0.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
+    if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
     let low = tuples[at] - walk.first_index;
     if walk.index_words == 2u { return select(NONE, low, tuples[at + 1u] == 0u); }
     return low;
+}
+
+fn mask_at(byte: u32) -> u32 {
+    return select(NONE, 0u, ((tuples[byte >> 2u] >> ((byte & 3u) * 8u)) & 0xffu) != 0u);
 }
 
 fn plus(a: Number, b: u32) -> Number {

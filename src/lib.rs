@@ -69,7 +69,11 @@ pub use element::Element;
 pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
-pub use ops::{assembly::Assembly, options};
+pub use ops::{
+    assembly::Assembly,
+    mask::{Count, Found, MaskElement, Nonzero},
+    options,
+};
 pub use part::Part;
 pub use pending::Pending;
 pub use plan::Plan;

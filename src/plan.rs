@@ -9,6 +9,7 @@ use crate::{
     cpu::Threads,
     ops::{
         index::{IndexType, NegativeIndex, OutOfRange, Policy},
+        mask::check_mask,
         scatter_nd::Combine,
     },
     text::{Shape, counted},
@@ -29,6 +30,17 @@ pub(crate) enum Effect {
     Fill,
     /// Each row of the walk replaces a slice of the destination, or is combined with it.
     Scatter(Scatter),
+    /// The positions of the true elements of a mask are found. There is no walk.
+    Find(Find),
+}
+
+/// How the true elements of a mask are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Find {
+    /// The number of positions that the result has room for.
+    pub(crate) capacity: usize,
+    /// The type of the numbers of a position.
+    pub(crate) index: IndexType,
 }
 
 /// How a scatter changes its destination.
@@ -81,6 +93,9 @@ pub(crate) enum Operation {
     Tile,
     Repeat,
     ArrayIndex,
+    Nonzero,
+    BooleanMask,
+    MaskedUpdate,
 }
 
 impl Operation {
@@ -103,6 +118,9 @@ impl Operation {
             Self::Tile => "tile",
             Self::Repeat => "repeat",
             Self::ArrayIndex => "array_index",
+            Self::Nonzero => "nonzero",
+            Self::BooleanMask => "boolean_mask",
+            Self::MaskedUpdate => "masked_update",
         }
     }
 }
@@ -119,6 +137,7 @@ impl Operation {
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
+/// | elements of a view, written where a mask is true | [`View::masked_update`](crate::View::masked_update) |
 ///
 /// [`Plan::run_cpu`] runs a plan on the CPU, and [`Plan::run_cpu_bytes`] on bytes. [`Gpu::encode`](crate::Gpu::encode) records a
 /// plan for a GPU.
@@ -275,7 +294,7 @@ impl Plan {
         match self.effect {
             Effect::Update => true,
             Effect::Scatter(scatter) => !scatter.fresh,
-            Effect::Make | Effect::Fill => false,
+            Effect::Make | Effect::Fill | Effect::Find(_) => false,
         }
     }
 
@@ -377,10 +396,22 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for another type.
+    /// [`Error::Argument`] for another type. The mask of a masked update is bool or u8.
     pub fn for_indices(self, index: DType) -> Result<Self, Error> {
-        let argument = "indices";
-        Ok(self.of_index_type(IndexType::of(index, argument)?))
+        let index = self.index_type_of(index, "indices")?;
+        Ok(self.of_index_type(index))
+    }
+
+    /// The type of index tensors of this element type, or of a mask in a masked update. The error calls them `argument`.
+    pub(crate) fn index_type_of(
+        &self,
+        found: DType,
+        argument: &'static str,
+    ) -> Result<IndexType, Error> {
+        match self.operation {
+            Operation::MaskedUpdate => check_mask(found).map(|()| IndexType::Mask),
+            _ => IndexType::of(found, argument),
+        }
     }
 
     fn of_index_type(self, index: IndexType) -> Self {

@@ -47,6 +47,14 @@ fn every_array_index_on_every_device() {
     }
 }
 
+/// Every device selects by masks as TensorFlow and NumPy do.
+#[test]
+fn every_selection_by_mask_on_every_device() {
+    for case in parse(include_str!("vectors/mask.jsonl")) {
+        check_case(&case.unwrap());
+    }
+}
+
 /// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
 #[test]
 fn every_scatter_of_floats_on_every_device() {

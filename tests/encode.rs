@@ -16,8 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, Plan, View,
-    gpu::{AdapterOptions, Buffers, DeviceIndices},
+    Backend, DType, Nonzero, Plan, View,
+    gpu::{AdapterOptions, Buffers, DeviceIndices, NonzeroBuffers},
     options::{GatherOptions, ScatterOptions},
     slice,
 };
@@ -458,4 +458,168 @@ fn every_task_that_awaits_a_report_is_woken() {
             }
         }
     }
+}
+
+/// A search in a mask at any byte of a buffer, a gather by its positions and an update by the mask, in one encoder or one
+/// pass, with nothing read back between. What lies around the results is left alone.
+#[test]
+fn a_mask_selects_without_a_read_back() {
+    let length = 700;
+    let mask: Vec<u8> = (0..length).map(|n| (n * n % 5 == 1) as u8 * 200).collect();
+    let found: Vec<u32> = (0..)
+        .zip(&mask)
+        .filter(|found| *found.1 > 0)
+        .map(|found| found.0)
+        .collect();
+    let x: Vec<u32> = (1000..).take(length).collect();
+    for (gpu, capacity) in gpu_devices().flat_map(|gpu| [(gpu, 5), (gpu, 290)]) {
+        let device = gpu.device();
+        // Devices with small buffers and offsets run tensors.
+        if device.limits().max_buffer_size < 1 << 14 {
+            continue;
+        }
+        let buffer = |bytes: &[u8], more| {
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: bytes.len() as u64,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | more,
+                mapped_at_creation: false,
+            });
+            gpu.queue().write_buffer(&buffer, 0, bytes);
+            buffer
+        };
+        let (copied, no) = (wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::empty());
+        let (nonzero, gather) = View::new(&[length])
+            .unwrap()
+            .boolean_mask(&[length], 0, Some(capacity), DType::U32)
+            .unwrap();
+        let update = View::new(&[]).unwrap();
+        let update = update.masked_update(&[length], &View::new(&[length]).unwrap(), DType::U32);
+        let update = update.unwrap();
+        for in_pass in [false, true] {
+            let around = [&[7; 3][..], &mask, &[7; 1]].concat();
+            let of_mask = buffer(&around, no);
+            let aligned = buffer(&mask, no);
+            let source = buffer(bytemuck::cast_slice(&x), no);
+            let nines = buffer(&[9; 4], no);
+            let rows = buffer(&vec![0x55; 4 * capacity + 8], copied);
+            let count = buffer(&[0x55; 44], copied | wgpu::BufferUsages::INDIRECT);
+            let unread = buffer(&[0; 32], no);
+            let kept = buffer(&vec![0x55; 4 * capacity], copied);
+            let dest = buffer(bytemuck::cast_slice(&x), copied);
+            let buffers = NonzeroBuffers {
+                mask: of_mask.slice(3..3 + length as u64),
+                rows: rows.slice(4..4 + 4 * capacity as u64),
+                count: count.slice(4..36),
+            };
+            let gathers = Buffers {
+                source: source.slice(..),
+                indices: Some(DeviceIndices::U32(buffers.rows)),
+                dest: kept.slice(..),
+            };
+            let updates = Buffers {
+                source: nines.slice(..),
+                indices: Some(DeviceIndices::Mask(aligned.slice(..))),
+                dest: dest.slice(..),
+            };
+            let hidden = NonzeroBuffers {
+                count: unread.slice(..),
+                ..buffers
+            };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let (number, of_hidden) = if in_pass {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                let of_hidden = gpu.encode_nonzero(&mut pass, &nonzero, hidden).unwrap();
+                let number = gpu.encode_nonzero(&mut pass, &nonzero, buffers).unwrap();
+                gpu.encode(&mut pass, &gather, gathers).unwrap();
+                gpu.encode(&mut pass, &update, updates).unwrap();
+                (number, of_hidden)
+            } else {
+                let of_hidden = gpu.encode_nonzero(&mut encoder, &nonzero, hidden).unwrap();
+                let number = gpu.encode_nonzero(&mut encoder, &nonzero, buffers).unwrap();
+                gpu.encode(&mut encoder, &gather, gathers).unwrap();
+                gpu.encode(&mut encoder, &update, updates).unwrap();
+                (number, of_hidden)
+            };
+            gpu.queue().submit([encoder.finish()]);
+            let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
+            let mut expected: Vec<u32> = found.iter().copied().take(capacity).collect();
+            expected.resize(capacity, u32::MAX);
+            let expected = [&[0x5555_5555][..], &expected, &[0x5555_5555]].concat();
+            assert_eq!(words(&rows), expected, "{gpu}");
+            let number_of = |count: usize| u32::try_from(count).unwrap();
+            let used = number_of(found.len().min(capacity));
+            let all = number_of(found.len());
+            let expected = [0x5555_5555, used.div_ceil(64), 1, 1, used, all, 0, 0, 0];
+            assert_eq!(words(&count)[..9], expected, "{gpu}");
+            assert_eq!(words(&count)[9..], [0x5555_5555; 2], "{gpu}");
+            let mut expected: Vec<u32> = found.iter().take(capacity).map(|n| n + 1000).collect();
+            expected.resize(capacity, 0);
+            assert_eq!(words(&kept), expected, "{gpu}");
+            let changed = (0..length).map(|n| if mask[n] > 0 { 0x0909_0909 } else { x[n] });
+            assert!(words(&dest).into_iter().eq(changed), "{gpu}");
+            assert_eq!(number.wait().unwrap().count, found.len());
+            let error = of_hidden.wait().unwrap_err().to_string();
+            assert!(
+                error.contains("count buffer lacks the usage COPY_SRC"),
+                "{error}"
+            );
+            // Buffers that do not fit are named. Those of few rows are shorter than the mask.
+            if capacity < 290 {
+                continue;
+            }
+            let refused = |mask, rows, count| {
+                let buffers = NonzeroBuffers { mask, rows, count };
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let refused = gpu.encode_nonzero(&mut encoder, &nonzero, buffers);
+                refused.unwrap_err().to_string()
+            };
+            let NonzeroBuffers {
+                mask: good,
+                rows: of_rows,
+                count: of_count,
+            } = buffers;
+            for (error, says) in [
+                (
+                    refused(of_mask.slice(8..), of_rows, of_count),
+                    "mask buffer has 696 bytes",
+                ),
+                (
+                    refused(good, rows.slice(12..), of_count),
+                    "rows buffer has 1156 bytes",
+                ),
+                (
+                    refused(good, rows.slice(2..), of_count),
+                    "rows buffer begins in the middle",
+                ),
+                (
+                    refused(good, of_rows, count.slice(16..)),
+                    "count buffer has 28 bytes",
+                ),
+                (
+                    refused(good, of_rows, count.slice(5..)),
+                    "count buffer begins in the middle",
+                ),
+                (
+                    refused(rows.slice(..), of_rows, of_count),
+                    "mask buffer is also rows",
+                ),
+                (
+                    refused(good, of_rows, rows.slice(..)),
+                    "rows buffer is also count",
+                ),
+            ] {
+                assert!(error.contains(says), "{says}: {error}");
+            }
+        }
+    }
+    let other = Nonzero::new(&[1; 9], None, DType::I64).unwrap();
+    for gpu in gpu_devices() {
+        let tensor = Backend::from(gpu.clone())
+            .upload((&[1u8], &[1; 9]))
+            .unwrap();
+        let error = tensor.nonzero(None).unwrap_err().to_string();
+        assert!(error.contains("dimensions of a mask needs 9"), "{error}");
+    }
+    assert_eq!(other.shape(), [1, 9]);
 }

@@ -10,6 +10,7 @@ use wgslice_vectors::{Answer, Case, Expectation, Operation, Tensor, answer, pars
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
+const MASK: &str = include_str!("vectors/mask.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
 fn run(case: &Case) -> Answer {
@@ -222,6 +223,29 @@ fn the_reference_indexes_by_arrays_as_numpy_does() {
         ("stride_zero", 1),
         ("success", 526),
         ("too_many_specs", 10),
+    ];
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_selects_by_masks_as_tensorflow_and_numpy_do() {
+    let counts = check("mask.jsonl", MASK);
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((op, tag), &count)| (*op, &tag[..], count))
+        .collect();
+    let expected = [
+        ("boolean_mask", "mask_scalar", 1),
+        ("boolean_mask", "mask_shape", 6),
+        ("boolean_mask", "success", 93),
+        ("compress", "axis", 2),
+        ("compress", "condition", 5),
+        ("compress", "success", 93),
+        ("masked_scatter", "success", 100),
+        ("masked_update", "success", 100),
+        ("nonzero", "success", 100),
+        ("select", "broadcast", 5),
+        ("select", "success", 95),
     ];
     assert_eq!(counts, expected);
 }

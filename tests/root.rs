@@ -24,6 +24,7 @@ mod harness;
 mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;
+mod mask;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod onnx;

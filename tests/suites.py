@@ -18,6 +18,7 @@ ON_DEVICES = [
     "gather_elements::",
     "gather_nd::",
     "into_view::",
+    "mask::",
     "pad::",
     "property::",
     "scatter_elements::",

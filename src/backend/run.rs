@@ -214,6 +214,7 @@ impl Backend {
             Indices::I32(indices) => self.upload((indices, shape)),
             Indices::I64(indices) => self.upload((indices, shape)),
             Indices::U32(indices) => self.upload((indices, shape)),
+            Indices::Mask(mask) => self.upload((mask, shape)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Index tuples in the caller's memory.
 
-use crate::Element;
+use crate::{DType, Element};
 
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub enum Indices<'a> {
     I64(&'a [i64]),
     /// Unsigned 32-bit indices.
     U32(&'a [u32]),
+    /// The mask of a [masked update](crate::View::masked_update): a byte for each element, 0 for false.
+    Mask(&'a [u8]),
 }
 
 impl Indices<'_> {
@@ -20,6 +22,7 @@ impl Indices<'_> {
             Self::I32(indices) => indices.len(),
             Self::I64(indices) => indices.len(),
             Self::U32(indices) => indices.len(),
+            Self::Mask(mask) => mask.len(),
         }
     }
 
@@ -30,6 +33,17 @@ impl Indices<'_> {
             Self::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Self::I64(indices) => indices[range].to_vec(),
             Self::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Self::Mask(mask) => mask[range].iter().map(|&i| i.into()).collect(),
+        }
+    }
+
+    /// The element type. That of a mask is `u8`.
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Self::I32(_) => DType::I32,
+            Self::I64(_) => DType::I64,
+            Self::U32(_) => DType::U32,
+            Self::Mask(_) => DType::U8,
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | `gather` | how the bytes that belong to each tuple of a gather are copied |
 //! | `crop` | which part of each box has a source |
 //! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
+//! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
 //! | `odometer` | sums of strides over nested dimensions |
@@ -33,6 +34,7 @@ mod fixed_copy;
 mod gather;
 mod indices;
 mod kernel;
+pub(crate) mod mask;
 mod memory;
 mod odometer;
 mod place;
@@ -99,9 +101,16 @@ impl Plan {
         )?;
         if let Some(tuples) = self.tuples() {
             let (shape, needed) = (tuples.indices, tuples.integers());
+            self.index_type_of(indices.dtype(), "indices")?;
             check_length("indices", shape, "elements", needed, indices.len())?;
         }
         let missing = match indices {
+            Indices::Mask(mask) => {
+                if let Some(walk) = &self.walk {
+                    mask::update(walk, source, mask, dest, threads);
+                }
+                Missing::default()
+            }
             Indices::I32(indices) => self.execute(source, indices, dest, threads),
             Indices::I64(indices) => self.execute(source, indices, dest, threads),
             Indices::U32(indices) => self.execute(source, indices, dest, threads),
@@ -153,6 +162,7 @@ impl Plan {
                 None => place::run::<false>(walk, source, dest, threads),
             },
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
+            (Effect::Find(_), _) => {}
             (Effect::Scatter(effect), _) => {
                 return scatter::run(walk, effect, source, indices, dest, threads);
             }
@@ -170,6 +180,7 @@ impl Plan {
         let how = match (&self.walk, self.effect, self.operation) {
             (None, ..) if zeros > 0 => " of zeros".into(),
             (None, ..) => return "nothing to move".into(),
+            (Some(_), _, Operation::MaskedUpdate) => " where the mask is true".into(),
             (Some(walk), Effect::Make | Effect::Update, operation) if self.indices.is_some() => {
                 let how = match operation {
                     Operation::Crop => crop::explain(walk, threads),

@@ -1,7 +1,7 @@
 //! [`ArgumentError`], which hides how many ways there are to be wrong.
 
 use super::{
-    AssemblyError, CropError, Error, GatherError, IndexError, ScatterError, SpecError,
+    AssemblyError, CropError, Error, GatherError, IndexError, MaskError, ScatterError, SpecError,
     TextureError, ValueError, ViewError,
 };
 
@@ -20,6 +20,7 @@ enum Reason {
     Assembly(#[from] AssemblyError),
     Index(#[from] IndexError),
     Crop(#[from] CropError),
+    Mask(#[from] MaskError),
     Scatter(#[from] ScatterError),
     Texture(#[from] TextureError),
     Value(#[from] ValueError),
@@ -35,7 +36,7 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError AssemblyError IndexError GatherError CropError ScatterError TextureError ValueError }
+from! { SpecError ViewError AssemblyError IndexError GatherError CropError MaskError ScatterError TextureError ValueError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
@@ -48,6 +49,7 @@ impl ArgumentError {
     /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `sources`, `split_sizes` |
     /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
+    /// | masks | `axis`, `broadcast`, `condition`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
     /// | crops | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
     /// | textures | `channels`, `channels_of_selection`, `format`, `mip_level`, `multisampled`, `not_on_gl`, `on_cpu`, `texture_shape`, `usage` |
@@ -125,6 +127,17 @@ impl ArgumentError {
                 CropError::Shape { .. } => "crop_shape",
                 CropError::StrideZero { .. } => "stride_zero",
                 CropError::Strides { .. } => "crop_strides",
+            },
+            Reason::Mask(error) => match error {
+                MaskError::Axis { .. } => "axis",
+                MaskError::Capacity { .. } => "mask_capacity",
+                MaskError::Condition { .. } => "condition",
+                MaskError::Count { .. } => "mask_count",
+                MaskError::DType { .. } => "mask_dtype",
+                MaskError::Index { .. } => "mask_index",
+                MaskError::Scalar => "mask_scalar",
+                MaskError::Shape { .. } => "mask_shape",
+                MaskError::Values { .. } => "mask_values",
             },
             Reason::Scatter(error) => match error {
                 ScatterError::Axis { .. } => "axis",

@@ -27,7 +27,7 @@ pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub(crate) use device::{DeviceBytes, OpenDevice};
 pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};
-pub use record::{Buffers, DeviceIndices, Recorder};
+pub use record::{Buffers, DeviceIndices, NonzeroBuffers, Recorder};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub use texture::Texels;
@@ -166,7 +166,7 @@ impl Gpu {
     ///   hold no more than the most bytes that tensors have held at once since the pool of buffers was last emptied, by
     ///   this call or because the device ran out of memory. A buffer is also freed when 32 requests for buffers did not
     ///   reuse it.
-    /// - The scratch memory of scatters and of copies from and to textures.
+    /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
     /// - Slots of reports and uniforms (16 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.

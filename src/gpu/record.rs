@@ -5,9 +5,9 @@
 
 use super::{
     Gpu,
-    engine::{argument::Argument, record::Target},
+    engine::{argument::Argument, find::COUNT_BYTES, record::Target},
 };
-use crate::{Error, Pending, Plan, Report, ops::index::IndexType};
+use crate::{DType, Error, Found, Nonzero, Pending, Plan, Report};
 use std::borrow::Cow;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
@@ -20,19 +20,25 @@ pub enum DeviceIndices<'a> {
     I64(BufferSlice<'a>),
     /// Unsigned 32-bit indices.
     U32(BufferSlice<'a>),
+    /// The mask of a [masked update](crate::View::masked_update): a byte for each element, 0 for false.
+    Mask(BufferSlice<'a>),
 }
 
 impl<'a> DeviceIndices<'a> {
     /// These indices as an argument of a plan, and the plan for indices of their type.
-    fn of(self, plan: &Plan) -> (Argument<'a>, Cow<'_, Plan>) {
-        let (buffer, index) = match self {
-            Self::I32(buffer) => (buffer, IndexType::I32),
-            Self::I64(buffer) => (buffer, IndexType::I64),
-            Self::U32(buffer) => (buffer, IndexType::U32),
+    fn of(self, plan: &Plan) -> Result<(Argument<'a>, Cow<'_, Plan>), Error> {
+        let (buffer, dtype) = match self {
+            Self::I32(buffer) => (buffer, DType::I32),
+            Self::I64(buffer) => (buffer, DType::I64),
+            Self::U32(buffer) => (buffer, DType::U32),
+            Self::Mask(buffer) => (buffer, DType::U8),
         };
-        let plan = plan.with_indices_of(index);
+        let plan = match plan.tuples() {
+            Some(_) => plan.with_indices_of(plan.index_type_of(dtype, "indices")?),
+            None => Cow::Borrowed(plan),
+        };
         let bytes = plan.index_bytes();
-        (Argument::of("indices", buffer, bytes), plan)
+        Ok((Argument::of("indices", buffer, bytes), plan))
     }
 }
 
@@ -46,7 +52,8 @@ pub struct Buffers<'a> {
     /// The input of a slice, the params of a gather, the `x` of a crop, the updates of a scatter, the value of an update,
     /// or the `dy` of a gradient.
     pub source: BufferSlice<'a>,
-    /// The index tuples of a gather or a scatter, or those of the [`Boxes`](crate::options::Boxes) of a crop. `None` for
+    /// The index tuples of a gather or a scatter, those of the [`Boxes`](crate::options::Boxes) of a crop, or the mask of a
+    /// masked update. `None` for
     /// other plans. If the buffer has the usage `COPY_SRC`, the report can name the first tuple that is out of range.
     pub indices: Option<DeviceIndices<'a>>,
     /// Receives the result, or is changed in place.
@@ -152,7 +159,7 @@ impl Gpu {
     ) -> Result<Pending<Report>, Error> {
         let (indices, plan) = match buffers.indices {
             Some(indices) => {
-                let (indices, plan) = indices.of(plan);
+                let (indices, plan) = indices.of(plan)?;
                 (Some(indices), plan)
             }
             None => (None, Cow::Borrowed(plan)),
@@ -161,5 +168,73 @@ impl Gpu {
         let dest = Argument::of("dest", buffers.dest, plan.result_bytes());
         self.engine
             .record(into.target(), &plan, source, indices, dest)
+    }
+}
+
+/// The buffers of a search for the true elements of a mask: see [`Gpu::encode_nonzero`].
+///
+/// All must belong to the device and have the usage `STORAGE`. `rows` and `count` must begin at a multiple of 4 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct NonzeroBuffers<'a> {
+    /// The mask: a byte for each element, 0 for false.
+    pub mask: BufferSlice<'a>,
+    /// Receives the positions, [`Nonzero::shape`] numbers of [`Nonzero::dtype`].
+    pub rows: BufferSlice<'a>,
+    /// Receives eight words, of which the last two are 0:
+    ///
+    /// | word | holds |
+    /// |---|---|
+    /// | 0 to 2 | the arguments of an indirect dispatch: at least as many workgroups as there are positions, divided by 64 |
+    /// | 3 | the number of positions that were written: the number of true elements, but at most the capacity |
+    /// | 4, 5 | the number of true elements, its low word first |
+    ///
+    /// The grid of the dispatch is one row of workgroups, or several of 65,535 each, so that workgroup (x, y) is number
+    /// `65535 * y + x`. With the usage `COPY_SRC`, the number can be read back; without, [`Pending`] is an error.
+    pub count: BufferSlice<'a>,
+}
+
+impl Gpu {
+    /// Records a search for the true elements of a mask into an encoder or an open compute pass: counts them, adds the
+    /// counts up, and writes their positions in row-major order. Nothing is submitted, waited for or read back.
+    ///
+    /// Rows behind the last position are -1, and nothing is written behind the capacity. So the rows are index tuples
+    /// for every gather and scatter, which take -1 for out of range unless they wrap negative indices.
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, [mask, boxes, rows, count, kept]: [&wgpu::Buffer; 5])
+    /// # -> Result<(), wgslice::Error> {
+    /// use wgslice::{gpu::{Buffers, DeviceIndices, NonzeroBuffers}, DType, View};
+    ///
+    /// // boxes[mask], at most 1,000 of 100,000.
+    /// let boxes_view = View::new(&[100_000, 4])?;
+    /// let (nonzero, gather) = boxes_view.boolean_mask(&[100_000], 0, Some(1000), DType::F32)?;
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// let [mask, rows, count] = [mask, rows, count].map(|buffer| buffer.slice(..));
+    /// let found = gpu.encode_nonzero(&mut encoder, &nonzero, NonzeroBuffers { mask, rows, count })?;
+    /// let indices = Some(DeviceIndices::U32(rows));
+    /// let buffers = Buffers { source: boxes.slice(..), indices, dest: kept.slice(..) };
+    /// gpu.encode(&mut encoder, &gather, buffers)?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// println!("{} boxes, of which at most 1000 were kept", found.wait()?.count);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode`]. [`Error::DeviceLimit`] for a mask of more than 8 dimensions, or with a dimension of 2³¹
+    /// positions or more.
+    pub fn encode_nonzero<'p>(
+        &self,
+        into: &mut impl Recorder<'p>,
+        nonzero: &Nonzero,
+        buffers: NonzeroBuffers<'_>,
+    ) -> Result<Pending<Found>, Error> {
+        let plan = &nonzero.plan;
+        let mask = Argument::of("mask", buffers.mask, plan.source_bytes());
+        let rows = Argument::of("rows", buffers.rows, plan.result_bytes());
+        let count = Argument::of("count", buffers.count, COUNT_BYTES);
+        self.engine
+            .record_find(into.target(), plan, [mask, rows, count])
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{
     DeviceBytes, Gpu,
-    engine::{argument::Argument, record::Target},
+    engine::{argument::Argument, find::COUNT_BYTES, record::Target},
 };
-use crate::{Error, Pending, Plan, Report};
+use crate::{Error, Found, Nonzero, Pending, Plan, Report};
 
 impl Gpu {
     /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather, a crop or a
@@ -27,6 +27,26 @@ impl Gpu {
         dest: &DeviceBytes,
     ) -> Result<(), Error> {
         self.change(plan, source, None, dest, true).map(drop)
+    }
+
+    /// Searches a mask by a plan. Returns the positions, and the words and the value of their number.
+    pub(crate) fn find(
+        &self,
+        nonzero: &Nonzero,
+        mask: &DeviceBytes,
+    ) -> Result<(DeviceBytes, DeviceBytes, Pending<Found>), Error> {
+        let plan = &nonzero.plan;
+        let rows = self
+            .opened()
+            .allocate(nonzero.shape(), nonzero.dtype().size())?;
+        let words = self.opened().allocate(&[COUNT_BYTES], 1)?;
+        let arguments = [("mask", mask), ("rows", &rows), ("count", &words)];
+        let arguments = arguments.map(|(name, bytes)| Argument::tensor(name, bytes));
+        let (found, _) = self.opened().submit(plan.name(), |encoder| {
+            let target = Target::Encoder(encoder);
+            self.engine.record_find(target, plan, arguments)
+        })?;
+        Ok((rows, words, found))
     }
 
     /// Runs plans without indices, each with its source, that all write to `dest`, in one submission named `doing`.

@@ -69,7 +69,7 @@ impl View {
     pub fn index(&self, spec: &IndexSpec, dtype: DType) -> Result<Vec<(Plan, Vec<i64>)>, Error> {
         let is_array = |item: &IndexItem| !matches!(item, IndexItem::Slice(_));
         let has_arrays = spec.items().iter().any(is_array);
-        let selection = self.select(spec, has_arrays && !spec.is_outer())?;
+        let selection = self.selection(spec, has_arrays && !spec.is_outer())?;
         match (has_arrays, spec.is_outer()) {
             (false, _) => Ok(vec![(selection.view.plan(dtype), Vec::new())]),
             (true, false) => Ok(vec![selection.together(dtype)?]),
@@ -78,7 +78,7 @@ impl View {
     }
 
     /// Applies the slices of an expression. `singles` says whether single positions count as arrays.
-    fn select(&self, spec: &IndexSpec, singles: bool) -> Result<Selection, Error> {
+    fn selection(&self, spec: &IndexSpec, singles: bool) -> Result<Selection, Error> {
         let mut items = Vec::new();
         for (item, entry) in spec.items().iter().enumerate() {
             match entry {

@@ -69,6 +69,8 @@ pub(crate) enum IndexType {
     U32,
     /// Signed 64-bit integers.
     I64,
+    /// Bytes of a mask: 0 if it is not 0, and out of range if it is.
+    Mask,
 }
 
 impl IndexType {
@@ -85,16 +87,20 @@ impl IndexType {
 
 #[cfg(feature = "gpu")]
 impl IndexType {
-    /// The number of 32-bit words of an index.
+    /// The number of 32-bit words of an index. 0 for a byte.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::I32 | Self::U32 => 1,
             Self::I64 => 2,
+            Self::Mask => 0,
         }
     }
 
     pub(crate) fn bytes(self) -> usize {
-        self.words() as usize * 4
+        match self {
+            Self::Mask => 1,
+            _ => self.words() as usize * 4,
+        }
     }
 
     /// Decodes indices of this type from 32-bit words in the layout of an index buffer on a GPU.
@@ -107,6 +113,8 @@ impl IndexType {
                 .iter()
                 .map(|&[low, high]| i64::from(high.cast_signed()) << 32 | i64::from(low))
                 .collect(),
+            // No report names the bytes of a mask.
+            Self::Mask => Vec::new(),
         }
     }
 }

@@ -38,11 +38,7 @@ impl Plan {
             let (found, needed) = (dest.shape.clone(), self.shape.clone());
             return Err(ViewError::DestShape { found, needed }.into());
         }
-        let mut dims = dest.shape.iter().zip(&dest.strides);
-        if !dest.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
-            let shape = dest.shape.clone();
-            return Err(ViewError::Repeats { shape }.into());
-        }
+        dest.check_no_repeats()?;
         let operation = match self.operation {
             Operation::StridedSlice => Operation::StridedSliceUpdate,
             operation => operation,
@@ -55,6 +51,18 @@ impl Plan {
             effect: Effect::Update,
             ..self.clone()
         })
+    }
+}
+
+impl View {
+    /// Fails if this view was broadcast, so that it selects an element twice.
+    pub(super) fn check_no_repeats(&self) -> Result<(), Error> {
+        let mut dims = self.shape.iter().zip(&self.strides);
+        if !self.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
+            let shape = self.shape.clone();
+            return Err(ViewError::Repeats { shape }.into());
+        }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
 //! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
+//! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `index` | none: says how negative and out-of-range indices are treated |
@@ -29,6 +30,7 @@ pub(crate) mod gather_nd;
 pub(crate) mod index;
 pub(crate) mod indexed;
 mod into_view;
+pub(crate) mod mask;
 pub(crate) mod pad;
 mod roll;
 pub(crate) mod scatter_elements;

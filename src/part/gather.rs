@@ -49,6 +49,7 @@ impl Plan {
             Indices::I32(indices) => self.part_at(result, indices),
             Indices::U32(indices) => self.part_at(result, indices),
             Indices::I64(indices) => self.part_at(result, indices),
+            Indices::Mask(_) => Err(self.no_parts()),
         }
     }
 

@@ -4,8 +4,11 @@ use super::{Storage, Tensor};
 #[cfg(feature = "gpu")]
 use crate::options::OutOfRange;
 use crate::{
-    Assembly, Error, Indices, Pending, Plan, Report, backend::Device, cpu::Threads,
-    ops::index::IndexType, plan::Operation,
+    Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report,
+    backend::Device,
+    cpu::Threads,
+    ops::{index::IndexType, mask::check_mask},
+    plan::Operation,
 };
 use std::borrow::Cow;
 
@@ -80,6 +83,37 @@ impl Tensor {
         Ok(Pending::done(report))
     }
 
+    /// Searches this mask: the positions of its true elements, and their number.
+    pub(crate) fn find(&self, nonzero: &Nonzero) -> Result<(Self, Count), Error> {
+        check_mask(self.dtype)?;
+        let (backend, shape) = (&self.backend, nonzero.shape());
+        let (rows, words, found) = match &backend.device {
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => {
+                let Storage::Device(mask) = &self.storage else {
+                    return Err(
+                        crate::error::ValueError::DeviceMismatch { argument: "mask" }.into(),
+                    );
+                };
+                let (rows, words, found) = gpu.find(nonzero, mask)?;
+                (Storage::Device(rows), Storage::Device(words), found)
+            }
+            Device::Cpu => {
+                let mut rows = backend.host_pool.take(nonzero.plan.result_bytes())?;
+                let found = nonzero.run_cpu(self.storage.host(), rows.as_mut())?;
+                let words = found.words();
+                let words = backend.host_storage(size_of_val(&words), |bytes| {
+                    bytes.copy_from_slice(bytemuck::bytes_of(&words));
+                    Ok(())
+                })?;
+                (Storage::Pooled(rows.into()), words, Pending::done(found))
+            }
+        };
+        let words = Self::new(backend, DType::U32, &[8], words);
+        let rows = Self::new(backend, nonzero.dtype(), shape, rows);
+        Ok((rows, Count { found, words }))
+    }
+
     /// Runs an assembly with these tensors as its sources: at least one, all of one device and of the assembly's type.
     pub(crate) fn assemble(assembly: &Assembly, sources: &[&Self]) -> Result<Self, Error> {
         let (backend, shape, dtype) = (&sources[0].backend, assembly.shape(), assembly.dtype());
@@ -142,6 +176,7 @@ impl Tensor {
             IndexType::I32 => run(Indices::I32(&integers(&bytes)), dest),
             IndexType::U32 => run(Indices::U32(&integers(&bytes)), dest),
             IndexType::I64 => run(Indices::I64(&integers(&bytes)), dest),
+            IndexType::Mask => run(Indices::Mask(&bytes), dest),
         }
     }
 
@@ -149,13 +184,14 @@ impl Tensor {
     fn index_type(&self, plan: &Plan, indices: &Self) -> Result<IndexType, Error> {
         let argument = match plan.operation {
             Operation::Crop => "begins",
+            Operation::MaskedUpdate => "mask",
             _ => "indices",
         };
         self.check_same_device(argument, indices)?;
-        IndexType::of(indices.dtype, argument)
+        plan.index_type_of(indices.dtype, argument)
     }
 
-    pub(super) fn check_same_device(
+    pub(crate) fn check_same_device(
         &self,
         argument: &'static str,
         other: &Self,

@@ -395,6 +395,7 @@ fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
         Indices::I32(indices) => bytemuck::cast_slice(indices),
         Indices::I64(indices) => bytemuck::cast_slice(indices),
         Indices::U32(indices) => bytemuck::cast_slice(indices),
+        Indices::Mask(mask) => mask,
     };
     Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
 }
@@ -416,6 +417,7 @@ fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndic
         Indices::I32(_) => DeviceIndices::I32(guarded.slice()),
         Indices::I64(_) => DeviceIndices::I64(guarded.slice()),
         Indices::U32(_) => DeviceIndices::U32(guarded.slice()),
+        Indices::Mask(_) => DeviceIndices::Mask(guarded.slice()),
     }
 }
 

@@ -220,6 +220,7 @@ impl Device {
                 Indices::I32(indices) => self.backend.upload((indices, case.indices_shape))?,
                 Indices::I64(indices) => self.backend.upload((indices, case.indices_shape))?,
                 Indices::U32(indices) => self.backend.upload((indices, case.indices_shape))?,
+                Indices::Mask(_) => panic!("a mask in a scatter"),
             };
             if case.fresh {
                 return Ok(
@@ -266,6 +267,7 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
             Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Indices::I64(indices) => indices[range].to_vec(),
             Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Indices::Mask(_) => panic!("a mask in a scatter"),
         };
         assert_eq!(first.index, tuple, "{}", what());
     }

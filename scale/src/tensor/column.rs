@@ -175,6 +175,7 @@ impl Integers {
             Indices::I32(indices) => indices.iter().map(|&index| index.into()).collect(),
             Indices::U32(indices) => indices.iter().map(|&index| index.into()).collect(),
             Indices::I64(indices) => indices.to_vec(),
+            Indices::Mask(mask) => mask.iter().map(|&byte| byte.into()).collect(),
         }
     }
 }

@@ -116,13 +116,35 @@ impl<'a> Argument<'a> {
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check_words()?;
-        if !self.parts.offset.is_multiple_of(4) {
-            let problem = "begins in the middle of a word: its offset must be a multiple of 4";
-            return Err(self.problem(problem.into()));
-        }
+        self.check_word_aligned()?;
         [source, self, dest]
             .into_iter()
             .try_for_each(Self::check_storage)
+    }
+
+    /// Checks that this argument and `other` share no buffer.
+    pub(in crate::gpu) fn check_apart(&self, other: &Self) -> Result<(), Error> {
+        if self
+            .buffers
+            .iter()
+            .any(|buffer| other.buffers.contains(buffer))
+        {
+            let problem = format!(
+                "is also {}, and wgpu lets no buffer be read and written at once: pass a buffer of its own",
+                other.name
+            );
+            return Err(self.problem(problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that this argument begins at a multiple of 4 bytes.
+    pub(in crate::gpu) fn check_word_aligned(&self) -> Result<(), Error> {
+        if self.parts.offset.is_multiple_of(4) {
+            return Ok(());
+        }
+        let problem = "begins in the middle of a word: its offset must be a multiple of 4";
+        Err(self.problem(problem.into()))
     }
 
     pub(in crate::gpu) fn check_storage(&self) -> Result<(), Error> {

@@ -23,16 +23,18 @@
 //!    begin before an argument and end after it.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
-//! computed these words. Kernels differ only by their [`Measure`], by what a segment counts, and by their lists.
+//! computed these words. Kernels differ only by their [`Measure`], by what a segment counts, and by their lists; those that search
+//! masks have no walk, and [`of_mask`] says what they access.
 
 use super::{
     caps::{Parts, Reach},
     cut::{DEST, Dispatch, INDICES, Places, SOURCE},
+    find::COUNT_BYTES,
     program::{Kernel, Prelude},
-    uniforms::{CoordinateWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
+    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
     work::Pass,
 };
-use crate::Plan;
+use crate::{Plan, plan::Effect};
 use std::ops::Range;
 
 /// Why a dispatch is refused.
@@ -141,7 +143,11 @@ pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, 
     let mut memory = vec![(Parts::ONE, 0); 3];
     memory[SOURCE] = (places.source, plan.source_bytes() as u64);
     memory[DEST] = (places.dest, plan.result_bytes() as u64);
-    memory[INDICES] = (places.indices, plan.index_bytes() as u64);
+    let indices = match plan.effect() {
+        Effect::Find(_) => COUNT_BYTES,
+        _ => plan.index_bytes(),
+    };
+    memory[INDICES] = (places.indices, indices as u64);
     memory.push((Parts::ONE, scratch));
     memory
 }
@@ -177,9 +183,16 @@ pub(super) fn one(
             format!("argument {} is bound as {span:?}", bound.argument)
         })?;
     }
-    let measure = Measure::of(dispatch)?;
-    grid(reach, dispatch, measure)?;
-    for (binding, moved, block) in accesses(dispatch, measure)? {
+    let groups = groups(reach, dispatch)?;
+    let accesses = match dispatch.program.kernel {
+        Kernel::MaskCount | Kernel::MaskScan | Kernel::MaskRows => of_mask(dispatch, groups)?,
+        _ => {
+            let measure = Measure::of(dispatch)?;
+            grid(dispatch, measure, groups)?;
+            accesses(dispatch, measure)?
+        }
+    };
+    for (binding, moved, block) in accesses {
         let bound = dispatch.bound[binding];
         let span = bound.span;
         let is_bound = moved.start >= 0 && ceil(moved.end, block) * block <= span.bytes.into();
@@ -196,23 +209,29 @@ pub(super) fn one(
     Ok(())
 }
 
-/// Checks item 2 of the contract.
-fn grid(reach: &Reach, dispatch: &Dispatch, measure: Measure) -> Result<(), Refusal> {
-    let walk = &dispatch.uniforms;
-    let kernel = dispatch.program.kernel;
-    let (width, height) = (walk.groups_x, dispatch.height);
-    let workgroup = i128::from(dispatch.program.workgroup);
-    let lanes = 1_i128 << walk.lanes_log2;
+/// The number of workgroups, if the grid is no larger than item 2 of the contract allows.
+fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
+    let (width, height) = (dispatch.uniforms.groups_x, dispatch.height);
     require(
         width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
         || format!("{width} by {height} workgroups"),
     )?;
+    let groups = i128::from(width) * i128::from(height);
+    require(
+        groups * i128::from(dispatch.program.workgroup) < 1 << 32,
+        || format!("{groups} workgroups"),
+    )?;
+    Ok(groups)
+}
+
+/// Checks that the grid has enough workgroups.
+fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refusal> {
+    let walk = &dispatch.uniforms;
+    let kernel = dispatch.program.kernel;
+    let workgroup = i128::from(dispatch.program.workgroup);
+    let lanes = 1_i128 << walk.lanes_log2;
     require(lanes <= workgroup && workgroup % lanes == 0, || {
         format!("{lanes} lanes in workgroups of {workgroup}")
-    })?;
-    let groups = i128::from(width) * i128::from(height);
-    require(groups * workgroup < 1 << 32, || {
-        format!("{groups} workgroups")
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
     let is = |name| constant(dispatch, name) == 1;
@@ -260,6 +279,55 @@ fn grid(reach: &Reach, dispatch: &Dispatch, measure: Measure) -> Result<(), Refu
     require(groups >= needed, || {
         format!("{groups} workgroups, {needed} needed")
     })
+}
+
+/// Everything that a step of a search in a mask accesses: items 2 to 4 of the contract, for `mask.wgsl`.
+fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
+    let walk = &dispatch.uniforms;
+    let chunk = i128::from(dispatch.program.workgroup) * 16;
+    let [elements, head, chunks, rows] =
+        [walk.rows, walk.head, walk.segments, walk.slices].map(i128::from);
+    let kernel = dispatch.program.kernel;
+    let result = words(2, walk.to_base, rows * i128::from(walk.tuple_words));
+    if kernel == Kernel::MaskScan {
+        require(groups == 1, || format!("{groups} workgroups of a scan"))?;
+        return Ok(vec![
+            words(0, walk.to_base, 8),
+            words(1, walk.first_row, chunks),
+        ]);
+    }
+    if constant(dispatch, "FILLS") == 1 {
+        let needed = ceil(rows, chunk);
+        require(groups >= needed, || format!("{needed} workgroups needed"))?;
+        return Ok(vec![words(0, walk.from_base, 8), result]);
+    }
+    require(
+        head < 4 && elements > 0 && chunks == ceil(head + elements, chunk),
+        || format!("{elements} elements from byte {head} on in {chunks} chunks"),
+    )?;
+    require(groups >= chunks && head + elements < (1 << 31) + 4, || {
+        format!("{groups} workgroups, {chunks} needed")
+    })?;
+    let begin = i128::from(walk.from_base) * 4 + head;
+    let mut accesses = vec![
+        (0, begin..begin + elements, 4),
+        words(1, walk.first_row, chunks),
+    ];
+    if kernel == Kernel::MaskRows {
+        let dims = &walk.dims[..walk.dims_used as usize];
+        let of_row = i128::from(walk.dims_used * walk.index_words);
+        let known = constant(dispatch, "DIMS") == i128::from(walk.dims_used);
+        let fits = |dim: &DimWords| dim.from_stride < dim.size && dim.size < 1 << 31;
+        require(
+            known && of_row == walk.tuple_words.into() && dims.iter().all(fits),
+            || format!("positions of {dims:?} in rows of {of_row} words"),
+        )?;
+        require(i128::from(walk.first_slice) + rows < 1 << 31, || {
+            format!("{rows} rows after {}", walk.first_slice)
+        })?;
+        accesses.push(result);
+    }
+    Ok(accesses)
 }
 
 /// Everything that a dispatch accesses.
@@ -400,6 +468,14 @@ fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hul
     }
     if columns > 0 {
         let of_tuple = i128::from(walk.tuple_words);
+        if constant(dispatch, "MASKED") == 1 {
+            let first = i128::from(walk.tuples);
+            require(columns == 1 && of_tuple == 1, || {
+                format!("{columns} columns of a mask")
+            })?;
+            accesses.push((0, first..first + last_tuple + 1, 4));
+            return Ok((from, to, reads));
+        }
         require(columns * i128::from(walk.index_words) <= of_tuple, || {
             format!("column {columns} of tuples of {of_tuple} words")
         })?;

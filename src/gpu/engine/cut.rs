@@ -165,7 +165,7 @@ impl Cutter<'_> {
             plain: of_walk.is_some_and(|of| is_plain(&walk, of)),
         };
         let Launch {
-            program,
+            mut program,
             mut uniforms,
             height,
             spans: [from_span, to_span],
@@ -183,6 +183,9 @@ impl Cutter<'_> {
                 span,
             };
             set_tuples(&mut uniforms, &walk, of, begin);
+            if of.index == IndexType::Mask {
+                program = program.with(&[("MASKED", 1)]);
+            }
         }
         Ok(Dispatch {
             program,
@@ -214,7 +217,7 @@ impl Cutter<'_> {
         (units <= self.reach.units).then_some((span, isize::try_from(residue).ok()? - bytes.start))
     }
 
-    /// The binding of a walk's tuples, and the word of the binding at which they begin.
+    /// The binding of a walk's tuples, and the word of the binding at which they begin, or the byte of a mask.
     pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Span, u64)> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let first = walk.tuple as u64;
@@ -222,7 +225,8 @@ impl Cutter<'_> {
         let (span, residue) =
             self.reach
                 .span(self.places_of(of.argument), first * bytes, end * bytes)?;
-        (span.bytes / 4 <= self.reach.units).then_some((span, residue / 4))
+        let counted = of.index.bytes().min(4) as u64;
+        (span.bytes / counted <= self.reach.units).then_some((span, residue / counted))
     }
 
     fn places_of(&self, argument: usize) -> Parts {
@@ -276,7 +280,7 @@ pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin
     uniforms.tuples = wrap(begin.cast_signed());
     uniforms.index_words = words;
     uniforms.first_index = of.first_index;
-    uniforms.tuple_words = wrap(walk.columns as i64) * words;
+    uniforms.tuple_words = wrap(walk.columns as i64) * words.max(1);
     let bits = [
         (of.index != IndexType::U32, flags::SIGNED_INDICES),
         (of.policy.wraps(), flags::WRAPS),

@@ -1,9 +1,10 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{cut::Places, program::Kernel};
+use super::{cut::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
-    DType, Gpu, Indices, Plan, SliceSpec, View,
+    DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
     options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    plan::{Effect, Find, Operation},
 };
 
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
@@ -87,30 +88,98 @@ fn scatters() -> Vec<Plan> {
     plans
 }
 
+/// Searches in masks of one chunk and of several, with room for all positions and for few, and updates by masks.
+fn masks() -> Vec<Plan> {
+    let mut plans = vec![];
+    for (shape, capacity) in [
+        (&[70, 61][..], None),
+        (&[2, 3, 4], Some(30)),
+        (&[5000], Some(9)),
+        (&[], None),
+    ] {
+        for index in [DType::I64, DType::U32] {
+            plans.push(Nonzero::new(shape, capacity, index).unwrap().plan);
+        }
+    }
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        for (source, mask) in [
+            (&[39, 11][..], &[39, 11][..]),
+            (&[], &[11]),
+            (&[11], &[39, 1]),
+        ] {
+            let source = View::new(source).unwrap();
+            let dest = View::new(&[39, 11]).unwrap();
+            plans.push(source.masked_update(mask, &dest, dtype).unwrap());
+            let dest = View::new(&[40, 24]).unwrap();
+            let dest = dest.slice(&"1:, 1:23:2".parse().unwrap()).unwrap();
+            plans.push(source.masked_update(mask, &dest, dtype).unwrap());
+        }
+    }
+    plans
+}
+
 pub(super) fn plans() -> Vec<Plan> {
-    [moves(DType::U8), moves(DType::F32), scatters()].concat()
+    [moves(DType::U8), moves(DType::F32), scatters(), masks()].concat()
 }
 
 /// The bytes that a plan makes on a device, or on the CPU.
 fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
     // Of these bytes all floats are numbers, and not too small.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
-    let (source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
+    let mask = |count| {
+        (0..count)
+            .map(|n| u8::from(is_true(n)) * 3)
+            .collect::<Vec<u8>>()
+    };
+    if let Effect::Find(Find { capacity, index }) = plan.effect() {
+        source = mask(source.len());
+        let Some(gpu) = gpu else {
+            let count = cpu::mask::count(&source);
+            cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
+            let words = Found { count, capacity }.words();
+            return [&dest, bytemuck::cast_slice(&words)].concat();
+        };
+        let source = gpu.opened().upload(&[source.len()], 1, &source).unwrap();
+        let shape = &plan.source;
+        let dtype = if index.bytes() == 8 {
+            DType::I64
+        } else {
+            DType::U32
+        };
+        let nonzero = Nonzero::new(shape, Some(capacity), dtype).unwrap();
+        let (rows, words, found) = gpu.find(&nonzero, &source).unwrap();
+        let mut number = [0; COUNT_BYTES];
+        gpu.opened().download(&rows, &mut dest).unwrap();
+        gpu.opened().download(&words, &mut number).unwrap();
+        assert_eq!(
+            bytemuck::cast_slice::<u32, u8>(&found.wait().unwrap().words()),
+            number
+        );
+        return [&dest, &number[..]].concat();
+    }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
     // Some are out of range. Those of few rows differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
         .collect();
+    let is_masked = plan.operation == Operation::MaskedUpdate;
+    let mask = mask(count);
     let Some(gpu) = gpu else {
-        let indices = plan.tuples().map(|_| Indices::I32(&indices));
+        let indices = plan.tuples().map(|_| match is_masked {
+            true => Indices::Mask(&mask),
+            false => Indices::I32(&indices),
+        });
         plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
-    let tuples = plan
-        .tuples()
-        .map(|_| upload(bytemuck::cast_slice(&indices)));
+    let tuples = plan.tuples().map(|_| match is_masked {
+        true => upload(&mask),
+        false => upload(bytemuck::cast_slice(&indices)),
+    });
     let (source, old) = (upload(&source), upload(&dest));
     let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
     gpu.opened()

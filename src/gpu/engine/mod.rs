@@ -6,6 +6,7 @@
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
 //! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
 //! | `steps`, `rule` | the steps of a scatter; how scatters combine elements |
+//! | `find` | the steps of a search for the true elements of a mask |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
@@ -28,6 +29,7 @@ mod cache;
 mod copy;
 pub(super) mod cut;
 mod explain;
+pub(super) mod find;
 #[cfg(test)]
 mod formula_tests;
 #[cfg(test)]

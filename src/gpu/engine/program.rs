@@ -95,12 +95,19 @@ modules! {
     CombineParts "combine_parts" [false, false, true];
     /// Combines rows of integers of 4 bytes, in any order.
     Atomic "atomic" [false, false, true];
+    /// Counts the true elements of each chunk of a mask.
+    MaskCount "mask_count" [false, true];
+    /// Adds up the counts of chunks.
+    MaskScan "mask_scan" [true, true];
+    /// Writes the positions of true elements.
+    MaskRows "mask_rows" [false, false, true];
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 3] = [
+const IMPORTED: [(&str, &str); 4] = [
     ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
+    ("mask.wgsl", include_str!("../../../shaders/mask.wgsl")),
     ("parts.wgsl", include_str!("../../../shaders/parts.wgsl")),
 ];
 

@@ -17,8 +17,8 @@ use super::{
     work::{Pass, Ready, Work},
 };
 use crate::{
-    Error, Pending, Plan, Report,
-    plan::{Effect, Scatter},
+    Error, Found, Pending, Plan, Report,
+    plan::{Effect, Find, Scatter},
     walk::Walk,
 };
 use std::{ops::Range, sync::Arc};
@@ -264,6 +264,37 @@ impl Engine {
             });
         }
         Ok(report::pending(&self.device, &work.plan, counts, indices))
+    }
+
+    /// Records a search for the true elements of a mask. `arguments` are the mask, the rows of positions, and the words
+    /// that hold their number. The memory of counts belongs to the engine, as that of scatters does.
+    pub(in crate::gpu) fn record_find(
+        &self,
+        mut target: Target<'_, '_>,
+        plan: &Plan,
+        [mask, rows, count]: [Argument<'_>; 3],
+    ) -> Result<Pending<Found>, Error> {
+        let Effect::Find(Find { capacity, .. }) = plan.effect() else {
+            return Err(mask.problem("is not used by this plan".into()));
+        };
+        rows.check_tuples(&mask, &count)?;
+        mask.check(&rows)?;
+        count.check_word_aligned()?;
+        for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
+            one.check_apart(other)?;
+        }
+        let work = self.work_of(plan, &[mask, rows, count])?;
+        let scratch = self.scratch(work.scratch)?;
+        let memory = Argument {
+            callers: false,
+            ..Argument::of("scratch", scratch.slice(..), 0)
+        };
+        let groups = self.groups(&work, &[mask, rows, count, memory])?;
+        let bound = Bound { work, groups };
+        target.in_pass(plan, |pass| {
+            self.launch(pass, &bound, &mut Counts::default());
+        });
+        Ok(report::found(&self.device, capacity, &count))
     }
 
     /// Decides on the commands of a gather whose result is not empty.

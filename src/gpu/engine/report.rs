@@ -1,7 +1,7 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
 use super::{OpenDevice, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
-use crate::{Error, Pending, Plan, Report, report::Missing};
+use crate::{Error, Found, Pending, Plan, Report, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
@@ -105,4 +105,39 @@ async fn read(
         .copy_to(bytemuck::cast_slice_mut(&mut words))
         .await?;
     plan.report(missing, |_| index.read(&words))
+}
+
+/// The pending number of true elements that a recorded search leaves in `count`. If that is a tensor, it is held until the
+/// number is read, so that nobody changes it in place.
+pub(in crate::gpu) fn found(
+    device: &OpenDevice,
+    capacity: usize,
+    count: &Argument<'_>,
+) -> Pending<Found> {
+    let (parts, tensor) = (count.parts, count.tensor.cloned());
+    let (reading, buffers) = (device.clone(), count.buffers.to_vec());
+    let readable = buffers
+        .iter()
+        .all(|buffer| buffer.usage().contains(BufferUsages::COPY_SRC));
+    let unreadable = count.problem(
+        "lacks the usage COPY_SRC, without which the number is not read back: create it with \
+         BufferUsages::COPY_SRC"
+            .into(),
+    );
+    Pending::later(device, move || async move {
+        if !readable {
+            return Err(unreadable);
+        }
+        let mut words = [0u32; 2];
+        let readback = reading.read_back(parts.slices(&buffers, 16, 8))?;
+        readback
+            .copy_to(bytemuck::cast_slice_mut(&mut words))
+            .await?;
+        drop(tensor);
+        let count = u64::from(words[1]) << 32 | u64::from(words[0]);
+        Ok(Found {
+            count: usize::try_from(count).unwrap_or(usize::MAX),
+            capacity,
+        })
+    })
 }

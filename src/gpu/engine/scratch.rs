@@ -1,6 +1,6 @@
-//! Scratch memory of three kinds: between the steps of a scatter, for what is read from the buffer of the destination, and
-//! for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves every recording. Each recording writes
-//! the scratch memory before reading it, so the order of recordings does not matter.
+//! Scratch memory of three kinds: between the steps of a scatter or of a search in a mask, for what is read from the buffer
+//! of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves
+//! every recording. Each recording writes the scratch memory before reading it, so the order of recordings does not matter.
 
 use super::{Engine, argument::Argument, caps::Parts};
 use crate::{Error, lock::lock};
@@ -40,9 +40,9 @@ impl TexelMemory {
 }
 
 impl Engine {
-    /// Returns a buffer of at least `needed` bytes for a scatter: the kept one, or a new one if that is too small.
+    /// Returns a buffer of at least `needed` bytes for a scatter or a search: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        self.grown_twofold(&self.scatter, needed, "allocating memory for a scatter")
+        self.grown_twofold(&self.scatter, needed, "allocating memory between steps")
     }
 
     /// The same for arguments that lie in the buffer of the destination.

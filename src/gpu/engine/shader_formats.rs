@@ -75,9 +75,20 @@ fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
 fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
     let finds_rows = !matches!(
         kernel,
-        Kernel::Order | Kernel::Combine | Kernel::CombineParts
+        Kernel::Order
+            | Kernel::Combine
+            | Kernel::CombineParts
+            | Kernel::MaskCount
+            | Kernel::MaskScan
+            | Kernel::MaskRows
+    );
+    let moves_rows = matches!(
+        kernel,
+        Kernel::Copy | Kernel::CopyWords | Kernel::CopyUnaligned | Kernel::UpdateWords
     );
     Some(match name {
+        "DIMS" if kernel == Kernel::MaskRows => vec![1, 8],
+        "MASKED" if !moves_rows => return None,
         "CHUNK" | "MOST" => return None,
         "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" if !finds_rows => {
             return None;
@@ -92,6 +103,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "ABREAST" => vec![1],
         "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
         "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "FORWARD" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "MASKED" | "CONTINUES" | "FILLS" => vec![0, 1],
         "CHOOSES" | "ORDERED" | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
@@ -106,7 +118,9 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
     };
     let without_tuples =
         is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1) || is("PLAIN", 1));
+    let more_than_a_mask = !is("COORDINATES", 1) || is("CROPS", 1) || is("SCATTERS", 1);
     without_tuples
+        || is("MASKED", 1) && more_than_a_mask
         || is("CROPS", 1) && is("PLAIN", 1)
         || is("ROWS", 4) && is("ABREAST", 8)
         || is("CROPS", 0) && is("FIXED", 1)

@@ -3,12 +3,13 @@
 use super::{
     Engine,
     cut::{Cutter, Dispatch, INDICES, Places, Tuples},
+    find::find,
     program::UNIFORMS_GROUP,
     rule::rule_of,
     slots::Slot,
     steps::steps,
 };
-use crate::{Error, Plan, plan::Effect, walk::Walk};
+use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
 use std::{ops::Range, sync::Arc};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
@@ -17,7 +18,7 @@ const MOST_KEPT: usize = 64;
 
 /// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
 /// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
-const MOST_DISPATCHES: u64 = 1 << 18;
+pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
@@ -165,6 +166,9 @@ impl Engine {
         plan: &Plan,
         places: &Places,
     ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+        if let Effect::Find(how) = plan.effect() {
+            return find(&self.reach, places, &plan.source, &how);
+        }
         self.check_dispatches(plan)?;
         let zeros = || Walk::zeros(1, plan.result_bytes());
         // What is written before the walk, and instead of it.
@@ -180,6 +184,7 @@ impl Engine {
                 Some(filled) => (None, Some(filled)),
                 None => (Some(zeros()), None),
             },
+            (Some(_), Effect::Find(_)) => (None, None),
             (None, _) => (None, Some(zeros())),
         };
         let cutter = Cutter {
@@ -189,7 +194,7 @@ impl Engine {
                 argument: INDICES,
                 index: tuples.index,
                 policy: tuples.policy,
-                keeps: false,
+                keeps: tuples.index == IndexType::Mask,
                 first_index: 0,
             }),
             source_bytes: plan.source_bytes(),

@@ -7,7 +7,8 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters and `crop` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `array_index`, `crop`, `pad`, `roll`, `tile`, `repeat`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
+//! | gathers, `array_index`, `crop`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
+//! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
 //! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
@@ -19,6 +20,7 @@ mod array_index;
 mod concat;
 mod crop;
 mod gather;
+mod mask;
 mod pad;
 mod params;
 mod roll;
@@ -34,6 +36,7 @@ pub use array_index::ArrayIndex;
 pub use concat::Concat;
 pub use crop::Crop;
 pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
+pub use mask::Masked;
 pub use pad::Pad;
 pub use params::Params;
 pub use roll::Roll;
@@ -245,6 +248,12 @@ operations! {
     Tile(Tile) = "tile",
     Repeat(Tile) = "repeat",
     ArrayIndex(ArrayIndex) = "array_index",
+    Nonzero(Masked) = "nonzero",
+    BooleanMask(Masked) = "boolean_mask",
+    Compress(Masked) = "compress",
+    Select(Masked) = "select",
+    MaskedUpdate(Masked) = "masked_update",
+    MaskedScatter(Masked) = "masked_scatter",
 }
 
 impl Operation {

@@ -28,6 +28,7 @@ mod gather;
 mod gather_elements;
 mod gather_nd;
 mod indexing;
+mod mask;
 mod pad;
 mod roll;
 mod scatter_elements;
@@ -47,6 +48,7 @@ pub use gather::{batch_gather, gather};
 pub use gather_elements::gather_elements;
 pub use gather_nd::{Gathered, gather_nd};
 pub use indexing::Indexing;
+pub use mask::{boolean_mask, compress, masked_scatter, nonzero, select};
 pub use pad::{PadMode, pad};
 pub use roll::roll;
 pub use scatter_elements::scatter_elements;
@@ -95,6 +97,9 @@ use std::{error, fmt, iter};
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
 /// | `index_depth` | a row of indices has no more integers than params has dimensions after the batch |
 /// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
+/// | `mask_scalar`, `mask_shape` | a mask has dimensions, those of the array from the axis on |
+/// | `condition` | the condition of `compress` has one dimension, and is not longer than the axis |
+/// | `mask_values` | each value that a mask puts somewhere has the shape of a slice |
 /// | `crop_rank` | there is a dimension of items, and one for each size of a box |
 /// | `crop_strides` | there is a stride for each size |
 /// | `crop_items` | without box indices, there is a box for each item |

@@ -1,0 +1,16 @@
+// Searches of masks, step 1: counts the true elements of each chunk. See `mask.wgsl`.
+// Needs: nothing.
+#import mask.wgsl
+
+@group(0) @binding(1) var<storage, read_write> counts: array<u32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let chunk = workgroup_number(group);
+    var found = 0u;
+    for (var n = 0u; n < WORDS; n++) {
+        found += countOneBits(trues((chunk * WORDS + n) * WORKGROUP + local));
+    }
+    let before = sum_before(found, local);
+    if local == WORKGROUP - 1u && chunk < walk.segments { counts[walk.first_row + chunk] = before + found; }
+}

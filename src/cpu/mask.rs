@@ -1,0 +1,183 @@
+//! Masks: where they are true, and elements that are written there. A byte of a mask is true unless it is 0.
+
+use super::{
+    odometer::Odometer,
+    rows::along,
+    threads::{self, Threads},
+};
+use crate::walk::{Dim, Walk};
+
+/// The number of true elements.
+pub(crate) fn count(mask: &[u8]) -> usize {
+    mask.iter().filter(|&&byte| byte != 0).count()
+}
+
+/// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order, as numbers of
+/// `bytes` bytes, 4 or 8, for each dimension. Positions that have no room are left out, and rows behind the last are -1.
+pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) {
+    match bytes {
+        8 => find_as::<8>(mask, sizes, rows, |n| (n as u64).to_ne_bytes()),
+        // The plan has checked that positions fit.
+        _ => find_as::<4>(mask, sizes, rows, |n| {
+            u32::try_from(n).unwrap_or(u32::MAX).to_ne_bytes()
+        }),
+    }
+}
+
+fn find_as<const N: usize>(
+    mask: &[u8],
+    sizes: &[usize],
+    rows: &mut [u8],
+    number: impl Fn(usize) -> [u8; N],
+) {
+    let Some((&inner, outer)) = sizes.split_last().filter(|(inner, _)| **inner > 0) else {
+        return rows.fill(0xff);
+    };
+    let (rows, _) = rows.as_chunks_mut::<N>();
+    let columns = sizes.len();
+    let (mut digits, mut next) = (vec![0; outer.len()], 0);
+    if outer.is_empty() {
+        // The same without digits, which takes half the time.
+        for (first, block) in (0..).step_by(8).zip(mask.chunks(8)) {
+            if *block == [0; 8] {
+                continue;
+            }
+            for (position, &byte) in (first..).zip(block) {
+                let Some(place) = rows.get_mut(next) else {
+                    return;
+                };
+                *place = number(position);
+                next += usize::from(byte != 0);
+            }
+        }
+        return rows[next..].fill([0xff; N]);
+    }
+    for line in mask.chunks_exact(inner) {
+        for (first, block) in (0..).step_by(8).zip(line.chunks(8)) {
+            // Most blocks of a sparse mask are empty.
+            if *block == [0; 8] {
+                continue;
+            }
+            for (position, &byte) in (first..).zip(block) {
+                // The row of an element that is not true is written over, or is the first surplus one.
+                let Some(row) = rows.get_mut(next * columns..(next + 1) * columns) else {
+                    return;
+                };
+                for (place, &digit) in row.iter_mut().zip(&digits) {
+                    *place = number(digit);
+                }
+                row[columns - 1] = number(position);
+                next += usize::from(byte != 0);
+            }
+        }
+        for (digit, &size) in digits.iter_mut().zip(outer).rev() {
+            *digit += 1;
+            if *digit < size {
+                break;
+            }
+            *digit = 0;
+        }
+    }
+    rows[next * columns..].fill([0xff; N]);
+}
+
+/// Writes the units of a walk from `source` to `dest` whose byte of the mask, the walk's tuple, is not 0.
+pub(super) fn update(walk: &Walk, source: &[u8], mask: &[u8], dest: &mut [u8], threads: Threads) {
+    match walk.unit {
+        2 => update_as::<2>(walk, source, mask, dest, threads),
+        4 => update_as::<4>(walk, source, mask, dest, threads),
+        8 => update_as::<8>(walk, source, mask, dest, threads),
+        16 => update_as::<16>(walk, source, mask, dest, threads),
+        _ => update_as::<1>(&walk.in_units_of(1), source, mask, dest, threads),
+    }
+}
+
+fn update_as<const N: usize>(
+    walk: &Walk,
+    source: &[u8],
+    mask: &[u8],
+    dest: &mut [u8],
+    threads: Threads,
+) {
+    let (source, _) = source.as_chunks::<N>();
+    let Some((&inner, outer)) = walk.dims.split_last() else {
+        return;
+    };
+    let lines = outer.iter().map(|dim| dim.size).product();
+    // Writes `count` lines from number `first` on to `dest`, of which line 0 of the walk would begin at unit `to`.
+    let write = |first: usize, count: usize, dest: &mut [u8], to: usize| {
+        let (dest, _) = dest.as_chunks_mut::<N>();
+        let froms = Odometer::at(outer, |dim| dim.from, first);
+        let tos = Odometer::at(outer, |dim| dim.to, first);
+        let tuples = Odometer::at(outer, |dim| dim.tuple.cast_signed(), first);
+        for ((from, at), tuple) in froms.zip(tos).zip(tuples).take(count) {
+            let from = walk.from.cast_unsigned().wrapping_add(from);
+            let mask = &mask[walk.tuple + tuple..];
+            line(inner, source, from, mask, dest, to.wrapping_add(at));
+        }
+    };
+    let threads = threads.worth(walk.bytes(), walk.units());
+    match walk.part_of(dest) {
+        Some(part) if threads > 1 => {
+            let bytes = inner.size * N;
+            threads::spread(part, bytes, threads, |first, part| {
+                let first = first / bytes;
+                let begin = first * inner.size;
+                write(first, part.len() / bytes, part, 0usize.wrapping_sub(begin));
+            });
+        }
+        _ => write(0, lines, dest, walk.to.cast_unsigned()),
+    }
+}
+
+/// Writes a line: the units along `inner`, from unit `from` of the source to unit `to` of `dest`. `mask` begins with the
+/// byte of the first.
+#[inline(always)]
+fn line<const N: usize>(
+    inner: Dim,
+    source: &[[u8; N]],
+    from: usize,
+    mask: &[u8],
+    dest: &mut [[u8; N]],
+    to: usize,
+) {
+    match inner {
+        Dim { tuple: 0, .. } if mask[0] == 0 => {}
+        Dim {
+            from: 1,
+            to: 1,
+            tuple: 0,
+            size,
+        } => dest[to..to + size].copy_from_slice(&source[from..from + size]),
+        Dim {
+            from: 1,
+            to: 1,
+            tuple: 1,
+            size,
+        } => {
+            let units = dest[to..to + size].iter_mut().zip(&source[from..]);
+            for ((dest, source), &byte) in units.zip(mask) {
+                // A choice of values, which processors make for many units at once.
+                *dest = if byte == 0 { *dest } else { *source };
+            }
+        }
+        Dim {
+            from: 0,
+            to: 1,
+            tuple: 1,
+            size,
+        } => {
+            let value = source[from];
+            for (dest, &byte) in dest[to..to + size].iter_mut().zip(mask) {
+                *dest = if byte == 0 { *dest } else { value };
+            }
+        }
+        _ => {
+            for n in 0..inner.size {
+                if mask[n * inner.tuple] != 0 {
+                    dest[along(to, inner.to, n)] = source[along(from, inner.from, n)];
+                }
+            }
+        }
+    }
+}

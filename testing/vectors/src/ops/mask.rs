@@ -1,0 +1,212 @@
+use super::*;
+
+/// An operation by a mask.
+#[derive(Clone, Debug)]
+pub struct Masked<'a> {
+    /// Which operation.
+    pub operation: Operation,
+    /// The mask, of which every element but 0 is true.
+    pub mask: &'a Tensor,
+    /// The array that is selected from or changed, or `x` of `select`. `None` in `nonzero`.
+    pub params: Option<Params<'a>>,
+    /// `y` of `select`, `value` of `masked_update`, `values` of `masked_scatter`.
+    pub other: Option<&'a Tensor>,
+    /// The axis. `None` in `compress` of all elements.
+    pub axis: Option<i64>,
+    /// The number of rows of the result. `None` for one for each true element.
+    pub capacity: Option<usize>,
+}
+
+impl Masked<'_> {
+    fn trues(&self) -> Vec<bool> {
+        self.mask.data.iter().map(|&value| value != 0).collect()
+    }
+
+    fn params(&self) -> Result<Tensor, ReferenceError> {
+        let nothing = Tensor::from((vec![0], vec![]));
+        let params = self.params.as_ref();
+        params.map_or(Ok(nothing), Params::materialised)
+    }
+
+    /// The mask on a device: of bool if all elements are 0 or 1.
+    fn on(&self, run: &Run<'_>) -> Result<wgslice::Tensor, Error> {
+        let byte = |&value: &i64| u8::try_from(value).unwrap_or(1);
+        let bytes: Vec<u8> = self.mask.data.iter().map(byte).collect();
+        let dtype = match bytes.iter().all(|&byte| byte < 2) {
+            true => DType::Bool,
+            false => DType::U8,
+        };
+        run.bytes(bytes, dtype, &self.mask.shape)
+    }
+}
+
+impl<'a> Op<'a> for Masked<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let arguments = case.arguments();
+        let named = |name: &str| case.args.contains_key(name);
+        Ok(Self {
+            operation: case.op,
+            mask: case.tensor("mask")?,
+            params: (case.op != Operation::Nonzero)
+                .then(|| Params::of(case))
+                .transpose()?,
+            other: case.tensors.get("other"),
+            axis: named("axis")
+                .then(|| arguments.integer("axis"))
+                .transpose()?,
+            capacity: named("capacity")
+                .then(|| arguments.size("capacity"))
+                .transpose()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (trues, params) = (self.trues(), self.params()?);
+        let mask = (&trues[..], &self.mask.shape[..]);
+        let Tensor { shape, data } = &params;
+        let other = self.other.unwrap_or(&params);
+        let other = (&other.data[..], &other.shape[..]);
+        match self.operation {
+            Operation::Nonzero => reference::nonzero(mask.0, mask.1, self.capacity),
+            Operation::BooleanMask => {
+                let axis = self.axis.and_then(|axis| usize::try_from(axis).ok());
+                reference::boolean_mask(data, shape, mask, axis.unwrap_or(0), self.capacity)
+            }
+            Operation::Compress => reference::compress(data, shape, mask, self.axis, self.capacity),
+            Operation::Select => reference::select(mask, (data, shape), other),
+            Operation::MaskedScatter => {
+                let changed = reference::masked_scatter(data, shape, mask, other);
+                changed.map(|changed| (shape.clone(), changed))
+            }
+            // `select` with the array as y, whose shape may not change.
+            _ => {
+                reference::broadcast_to(mask.0, mask.1, shape)?;
+                reference::broadcast_to(other.0, other.1, shape)?;
+                reference::select(mask, other, (data, shape))
+            }
+        }
+        .map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let mask = self.on(run)?;
+        let count = self.trues().iter().filter(|&&is_true| is_true).count();
+        let capacity = Some(self.capacity.unwrap_or(count));
+        let Some(params) = &self.params else {
+            return Ok(mask.nonzero(capacity)?.0.into());
+        };
+        let params = params.on(run)?;
+        let other = self.other.map(|other| run.tensor(other)).transpose()?;
+        let other = other.as_ref();
+        let axis = self
+            .axis
+            .map(|axis| isize::try_from(axis).unwrap_or(isize::MAX));
+        let result = match (self.operation, other) {
+            (Operation::BooleanMask, _) => {
+                let axis = axis.and_then(|axis| usize::try_from(axis).ok());
+                params.boolean_mask(&mask, axis.unwrap_or(0), capacity)?.0
+            }
+            (Operation::Select, Some(other)) => TensorView::select(&mask, &params, &other.view())?,
+            (Operation::MaskedScatter, Some(other)) => {
+                let mut changed = params.to_tensor()?;
+                changed.masked_scatter(&mask, other)?;
+                changed
+            }
+            (Operation::MaskedUpdate, Some(other)) => {
+                let mut changed = params.to_tensor()?;
+                changed.masked_update(&mask, other)?;
+                changed
+            }
+            _ => params.compress(&mask, axis, capacity)?.0,
+        };
+        Ok(result.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 4, usize::from(operation != Operation::Nonzero));
+        let mut args = Map::new();
+        let mut tensors = Vec::new();
+        let of_mask = if operation == Operation::Nonzero {
+            source
+        } else {
+            let params = random_view(rng, &source, &mut args);
+            tensors.push(("params", tensor(rng, &source)));
+            let rank = params.len();
+            match operation {
+                Operation::BooleanMask | Operation::MaskedScatter => {
+                    let axis = match operation {
+                        Operation::BooleanMask => rng.usize(..rank),
+                        _ => 0,
+                    };
+                    let end = rng.usize(axis + 1..=rank);
+                    let mut sizes = params[axis..end].to_vec();
+                    disturb(rng, &mut sizes);
+                    if operation == Operation::BooleanMask {
+                        args.insert("axis".into(), axis.into());
+                    } else {
+                        let rows = rng.usize(..=sizes.iter().product::<usize>().min(40));
+                        let mut values = vec![rows];
+                        values.extend(&params[end..]);
+                        disturb(rng, &mut values);
+                        tensors.push(("other", tensor(rng, &values)));
+                    }
+                    sizes
+                }
+                Operation::Compress => {
+                    let axis = rng.usize(..rank);
+                    let mut size = params[axis];
+                    if rng.u8(..3) == 0 {
+                        size = params.iter().product();
+                    } else {
+                        let from_end = if rng.bool() { rank as i64 } else { 0 };
+                        let axis = rarely(rng, axis as i64 - from_end, 9);
+                        args.insert("axis".into(), axis.into());
+                    }
+                    let shorter = rng.usize(..=size);
+                    let mut sizes = vec![if rng.bool() { size } else { shorter }];
+                    disturb(rng, &mut sizes);
+                    sizes
+                }
+                _ => {
+                    let mut broadcast = || {
+                        let mut sizes = params.clone();
+                        for size in sizes.iter_mut().filter(|_| rng.u8(..3) == 0) {
+                            *size = 1;
+                        }
+                        sizes.drain(..rng.usize(..=rank) * usize::from(rng.bool()));
+                        disturb(rng, &mut sizes);
+                        sizes
+                    };
+                    let (mask, other) = (broadcast(), broadcast());
+                    tensors.push(("other", tensor(rng, &other)));
+                    mask
+                }
+            }
+        };
+        let often = rng.usize(..5);
+        let mut mask = tensor(rng, &of_mask);
+        let top = if rng.bool() { 1 } else { 77 };
+        for value in &mut mask.data {
+            *value = match often {
+                0 => 0,
+                1 => i64::from(*value % 16 == 0),
+                2 => *value & 1,
+                3 => i64::from(*value % 16 != 0),
+                _ => 1,
+            } * top;
+        }
+        let selects = matches!(
+            operation,
+            Operation::Nonzero | Operation::BooleanMask | Operation::Compress
+        );
+        if selects && rng.bool() {
+            let most = mask.data.len() + 2;
+            args.insert("capacity".into(), rng.usize(..=most.min(200)).into());
+        }
+        tensors.push(("mask", mask));
+        let mut case = Case::new(operation, [], args);
+        let named = tensors.into_iter();
+        case.tensors = named.map(|(name, tensor)| (name.into(), tensor)).collect();
+        case
+    }
+}

@@ -1,0 +1,169 @@
+//! Selection by mask: `nonzero`, `boolean_mask`, `compress`, `select` and `masked_scatter`.
+
+use super::{
+    ReferenceError, at, broadcast_to, check_length, concat::axis_of, coordinates, fail, room, zeros,
+};
+
+/// The positions of the true elements of a mask, in row-major order: `capacity` rows of a number for each dimension. Rows
+/// behind the last true element are -1. Without a capacity there is a row for each true element.
+///
+/// ```
+/// use wgslice_vectors::reference::nonzero;
+///
+/// let (shape, positions) = nonzero(&[false, true, true, false], &[2, 2], None)?;
+/// assert_eq!((shape, positions), (vec![2, 2], vec![0, 1, 1, 0]));
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length` or `too_large`.
+pub fn nonzero(
+    mask: &[bool],
+    shape: &[usize],
+    capacity: Option<usize>,
+) -> Result<(Vec<usize>, Vec<i64>), ReferenceError> {
+    let found = positions(mask, shape)?;
+    let rows = capacity.unwrap_or(found.len());
+    let of_result = vec![rows, shape.len()];
+    let mut result = room(&of_result)?;
+    for row in coordinates(&of_result) {
+        let position = found.get(row[0]);
+        // No array has 2^63 positions.
+        result.push(position.map_or(-1, |position| i64::try_from(position[row[1]]).unwrap_or(-1)));
+    }
+    Ok((of_result, result))
+}
+
+fn positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, ReferenceError> {
+    check_length("mask", mask.len(), shape)?;
+    let is_true = |position: &Vec<usize>| *at(mask, shape, position);
+    Ok(coordinates(shape).filter(is_true).collect())
+}
+
+/// The shape and the values of the slices of an array that a mask selects, in row-major order. The dimensions of the mask
+/// are those of the array from `axis` on. The result has one dimension in their place, of `capacity` positions, or one
+/// for each true element. Positions behind the last true element are zeros.
+///
+/// # Errors
+///
+/// `data_length`, `mask_scalar`, `mask_shape` or `too_large`.
+pub fn boolean_mask<T: Clone + Default>(
+    values: &[T],
+    shape: &[usize],
+    mask: (&[bool], &[usize]),
+    axis: usize,
+    capacity: Option<usize>,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    let found = positions(mask.0, mask.1)?;
+    let rank = mask.1.len();
+    if rank == 0 {
+        return fail("mask_scalar", "mask cannot be scalar.");
+    }
+    let of_mask: Vec<_> = shape.iter().skip(axis).take(rank).collect();
+    if of_mask != mask.1.iter().collect::<Vec<_>>() {
+        return fail("mask_shape", "the mask has another shape than the array");
+    }
+    let mut selected = shape.to_vec();
+    selected.splice(axis..axis + rank, [capacity.unwrap_or(found.len())]);
+    let mut result = room(&selected)?;
+    for mut element in coordinates(&selected) {
+        let value = match found.get(element[axis]) {
+            Some(position) => {
+                element.splice(axis..=axis, position.iter().copied());
+                at(values, shape, &element).clone()
+            }
+            None => T::default(),
+        };
+        result.push(value);
+    }
+    Ok((selected, result))
+}
+
+/// The shape and the values of an array at the positions of `axis` at which a condition is true. Without an axis, the
+/// array counts as one dimension.
+///
+/// # Errors
+///
+/// `data_length`, `axis`, `condition` or `too_large`.
+pub fn compress<T: Clone + Default>(
+    values: &[T],
+    shape: &[usize],
+    condition: (&[bool], &[usize]),
+    axis: Option<i64>,
+    capacity: Option<usize>,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    let flat = [values.len()];
+    let (shape, axis) = match axis {
+        Some(axis) => (shape, axis_of(axis, shape.len())?),
+        None => (&flat[..], 0),
+    };
+    if condition.1.len() != 1 || condition.0.len() > shape[axis] {
+        return fail("condition", "the condition is no vector, or too long");
+    }
+    let mut longer = condition.0.to_vec();
+    longer.resize(shape[axis], false);
+    boolean_mask(values, shape, (&longer, &[shape[axis]]), axis, capacity)
+}
+
+/// The shape and the elements of `x` where a mask is true, and of `y` elsewhere, broadcast to one shape.
+///
+/// # Errors
+///
+/// `data_length`, `broadcast` or `too_large`.
+pub fn select<T: Clone>(
+    mask: (&[bool], &[usize]),
+    x: (&[T], &[usize]),
+    y: (&[T], &[usize]),
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    let shapes = [mask.1, x.1, y.1];
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let mut common = Vec::new();
+    for from_end in (1..=rank).rev() {
+        let sizes = shapes.iter().filter(|shape| shape.len() >= from_end);
+        let mut sizes = sizes.map(|shape| shape[shape.len() - from_end]);
+        // All are equal but for ones. If they are not, one of the arrays cannot be broadcast.
+        common.push(sizes.find(|&size| size != 1).unwrap_or(1));
+    }
+    let mask = broadcast_to(mask.0, mask.1, &common)?;
+    let x = broadcast_to(x.0, x.1, &common)?;
+    let y = broadcast_to(y.0, y.1, &common)?;
+    let mut chosen = room(&common)?;
+    for ((is_true, x), y) in mask.into_iter().zip(x).zip(y) {
+        chosen.push(if is_true { x } else { y });
+    }
+    Ok((common, chosen))
+}
+
+/// The values of an array after its slices that a mask selects were replaced by `updates`, one for each, in row-major
+/// order. Further updates are not used, and slices without an update keep their values.
+///
+/// # Errors
+///
+/// `data_length`, `mask_scalar`, `mask_shape` or `mask_values`.
+pub fn masked_scatter<T: Clone + Default>(
+    values: &[T],
+    shape: &[usize],
+    mask: (&[bool], &[usize]),
+    updates: (&[T], &[usize]),
+) -> Result<Vec<T>, ReferenceError> {
+    // Which element of the array each selected one is.
+    let mut numbers = zeros::<usize>(shape)?;
+    numbers
+        .iter_mut()
+        .enumerate()
+        .for_each(|(n, number)| *number = n);
+    let (selected, numbers) = boolean_mask(&numbers, shape, mask, 0, None)?;
+    check_length("values", values.len(), shape)?;
+    check_length("updates", updates.0.len(), updates.1)?;
+    if updates.1.is_empty() || updates.1[1..] != selected[1..] {
+        return fail("mask_values", "updates do not have the shape of slices");
+    }
+    let mut result = values.to_vec();
+    for (number, update) in numbers.into_iter().zip(updates.0) {
+        result[number] = update.clone();
+    }
+    Ok(result)
+}

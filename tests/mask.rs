@@ -1,0 +1,426 @@
+//! Selection by mask. Golden vectors and random cases compare results of every device with the reference's; here are
+//! counts, capacities, masks of many chunks, views and errors.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the numbers are small, or any bits will do"
+)]
+
+use crate::harness::{devices, kind};
+use wgslice::{
+    Array, Backend, DType, Element, Error, Indices, Nonzero, Plan, Tensor, View,
+    options::{GatherOptions, NegativeIndex},
+    slice,
+};
+use wgslice_vectors::reference;
+
+/// A mask of this many elements, of which few, half or all but few are true, in runs of random length.
+fn mask_of(length: usize, often: u32) -> Vec<u8> {
+    let mut state = length as u32 * 7 + often;
+    let mut next = || {
+        state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        state >> 16
+    };
+    (0..length)
+        .map(|_| {
+            if next() % 64 < often {
+                (next() % 255 + 1) as u8
+            } else {
+                0
+            }
+        })
+        .collect()
+}
+
+fn trues(mask: &[u8]) -> Vec<bool> {
+    mask.iter().map(|&byte| byte != 0).collect()
+}
+
+fn kind_of<T>(outcome: Result<T, Error>) -> &'static str {
+    match outcome {
+        Ok(_) => "no error",
+        Err(error) => kind(&error),
+    }
+}
+
+/// Masks of less than a chunk, of one, of several, and of more chunks than a workgroup adds up at once.
+#[test]
+fn positions_and_counts_are_the_references() {
+    for (shape, capacities) in [
+        (&[0][..], &[0, 3][..]),
+        (&[], &[0, 1, 5]),
+        (&[1], &[1]),
+        (&[3, 0, 2], &[2]),
+        (&[7, 3], &[0, 5, 21, 30]),
+        (&[1021], &[600, 1021]),
+        (&[5, 1024], &[5120, 100]),
+        (&[2, 3, 2, 2, 1, 3, 5], &[360]),
+        (&[70_001], &[70_001, 1000]),
+    ] {
+        let length = shape.iter().product();
+        for often in [0, 1, 32, 64] {
+            let mask = mask_of(length, often);
+            let count = mask.iter().filter(|&&byte| byte != 0).count();
+            for &capacity in capacities {
+                let (of_rows, rows) =
+                    reference::nonzero(&trues(&mask), shape, Some(capacity)).unwrap();
+                for device in devices() {
+                    // Low limits cut large masks into too many dispatches, an interpreter is slow, and positions of many
+                    // dimensions do not fit the smallest buffers.
+                    let is_low = ["Tiny", "Parts", "strict"]
+                        .iter()
+                        .any(|name| device.name.contains(name));
+                    let most = if often == 32 { 6000 } else { 1100 };
+                    if is_low && length > most || device.name.contains("Parts") && shape.len() > 4 {
+                        continue;
+                    }
+                    let what = || format!("{} {shape:?} {often} {capacity}", device.name);
+                    let tensor = device.backend.upload((&mask, shape)).unwrap();
+                    let (found, number) = tensor.nonzero(Some(capacity)).unwrap();
+                    assert_eq!(found.shape(), of_rows, "{}", what());
+                    assert!(found.to_vec::<i64>().unwrap() == rows, "{}", what());
+                    let kept = count.min(capacity);
+                    let words = number.words.to_vec::<u32>().unwrap();
+                    let groups = kept.div_ceil(64) as u32;
+                    let expected = [groups, groups.min(1), 1, kept as u32, count as u32, 0, 0, 0];
+                    assert_eq!(words, expected, "{}", what());
+                    let number = number.found.wait().unwrap();
+                    assert_eq!(
+                        (number.count, number.capacity, number.kept()),
+                        (count, capacity, kept),
+                        "{}",
+                        what()
+                    );
+                    assert_eq!(number.into_result().is_ok(), count <= capacity);
+                }
+            }
+        }
+    }
+}
+
+/// Without a capacity there is room for every element, and surplus rows are zeros.
+#[test]
+fn the_capacity_is_that_of_the_mask() {
+    for device in devices() {
+        let x = device.backend.upload((&[1.5f32, 2.5, 3.5], &[3])).unwrap();
+        let mask = device.backend.upload((&[false, true, true], &[3])).unwrap();
+        let (kept, count) = x.boolean_mask(&mask, 0, None).unwrap();
+        assert_eq!(
+            kept.to_vec::<f32>().unwrap(),
+            [2.5, 3.5, 0.0],
+            "{}",
+            device.name
+        );
+        assert_eq!(count.found.wait().unwrap().count, 2);
+        let (rows, _) = mask.nonzero(None).unwrap();
+        assert_eq!(rows.to_vec::<i64>().unwrap(), [1, 2, -1]);
+    }
+}
+
+/// Rows behind the last are out of range for gathers, so that they give zeros and are counted.
+#[test]
+fn positions_are_index_tuples() {
+    for device in devices() {
+        let table = device
+            .backend
+            .upload((&[10u16, 20, 30, 40], &[2, 2]))
+            .unwrap();
+        let mask = device.backend.upload((&[0u8, 9, 9, 0], &[2, 2])).unwrap();
+        let (rows, _) = mask.nonzero(Some(3)).unwrap();
+        let (found, report) = table.gather_nd(&rows, GatherOptions::default()).unwrap();
+        assert_eq!(
+            found.to_vec::<u16>().unwrap(),
+            [20, 30, 0],
+            "{}",
+            device.name
+        );
+        assert_eq!(report.wait().unwrap().out_of_range, 1);
+        let wraps = GatherOptions {
+            negative: NegativeIndex::Wrap,
+            ..GatherOptions::default()
+        };
+        let (found, _) = table.gather_nd(&rows, wraps).unwrap();
+        assert_eq!(found.to_vec::<u16>().unwrap(), [20, 30, 40]);
+    }
+}
+
+/// Calls on host values have as many rows as there are true elements, on every device.
+#[test]
+fn host_values_are_selected_exactly() {
+    for device in devices() {
+        let backend = &device.backend;
+        let x: Vec<i32> = (0..24).collect();
+        let x = (&x, &[2, 3, 4]);
+        let mask = (&[true, false, false, false, true, true], &[2, 3]);
+        let found = backend.nonzero(mask).unwrap();
+        assert_eq!(
+            (found.shape, found.data),
+            (vec![3, 2], vec![0, 0, 1, 1, 1, 2])
+        );
+        let rows = backend.boolean_mask(x, mask, 0).unwrap();
+        assert_eq!(rows.shape, [3, 4]);
+        assert_eq!(rows.data, [0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23]);
+        let columns = backend.boolean_mask(x, (&[0u8, 0, 5, 0], &[4]), 2).unwrap();
+        assert_eq!(
+            (columns.shape, columns.data),
+            (vec![2, 3, 1], vec![2, 6, 10, 14, 18, 22])
+        );
+        let none = backend.boolean_mask(x, (&[0u8, 0], &[2]), 0).unwrap();
+        assert_eq!((none.shape, none.data.len()), (vec![0, 3, 4], 0));
+        let some = backend.compress(x, (&[0u8, 1, 1], &[3]), None).unwrap();
+        assert_eq!((some.shape, some.data), (vec![2], vec![1, 2]));
+        let some = backend.compress(x, (&[1u8], &[1]), Some(-1)).unwrap();
+        assert_eq!(
+            (some.shape, some.data),
+            (vec![2, 3, 1], vec![0, 4, 8, 12, 16, 20])
+        );
+        let chosen = backend.select((&[true, false], &[2, 1, 1]), x, (&[-1, -2, -3, -4], &[4]));
+        let chosen = chosen.unwrap();
+        let expected: Vec<i32> = (0..12).chain([-1, -2, -3, -4].repeat(3)).collect();
+        assert_eq!((chosen.shape, chosen.data), (vec![2, 3, 4], expected));
+        let values = (&[90, 91, 92, 93], &[1, 4]);
+        let one = (&[0u8, 0, 0, 0, 0, 1], &[2, 3]);
+        let changed = backend.masked_scatter(x, one, values).unwrap();
+        let expected: Vec<i32> = (0..20).chain(90..94).collect();
+        assert_eq!(
+            (changed.shape, changed.data),
+            (vec![2, 3, 4], expected),
+            "{}",
+            device.name
+        );
+        assert_eq!(
+            kind_of(backend.masked_scatter(x, mask, values)),
+            "mask_count"
+        );
+        let flags = backend.select((&[1u8, 0], &[2]), (&[true], &[]), (&[false], &[1]));
+        assert_eq!(flags.unwrap().data, [true, false]);
+    }
+}
+
+/// Elements of every size at every place of a word, and only they, are written: also between others.
+fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
+    let [rows, columns] = [13, 21];
+    let old: Vec<T> = (0..rows * columns).map(&value).collect();
+    let new: Vec<T> = (0..columns).map(|n| value(n + 100)).collect();
+    for (begin, step) in [(0, 1), (1, 1), (3, 2), (2, 5)] {
+        let view = View::new(&[rows, columns]).unwrap();
+        let view = view
+            .slice(&slice![1.., begin as i64..; step as i64])
+            .unwrap();
+        let width = view.shape()[1];
+        for (of_mask, of_value) in [
+            (vec![rows - 1, width], vec![]),
+            (vec![width], vec![width]),
+            (vec![rows - 1, 1], vec![rows - 1, width]),
+            (vec![], vec![width]),
+        ] {
+            let mask = mask_of(of_mask.iter().product(), 30);
+            let source = new.iter().copied().cycle();
+            let source: Vec<T> = source.take(of_value.iter().product()).collect();
+            let from = View::new(&of_value).unwrap();
+            let plan = from.masked_update(&of_mask, &view, T::DTYPE).unwrap();
+            let mut expected = old.clone();
+            for row in 0..rows - 1 {
+                for column in 0..width {
+                    let at = |shape: &[usize]| match shape {
+                        [] => 0,
+                        [_] => column,
+                        [_, 1] => row,
+                        _ => row * width + column,
+                    };
+                    if mask[at(&of_mask)] != 0 {
+                        expected[(row + 1) * columns + begin + column * step] =
+                            source[at(&of_value)];
+                    }
+                }
+            }
+            for device in devices() {
+                let mut changed = device.backend.upload((&old, &[rows, columns])).unwrap();
+                let source = device.backend.upload((&source, &of_value)).unwrap();
+                let mask = device.backend.upload((&mask, &of_mask)).unwrap();
+                changed.run_in_place(&plan, &source, Some(&mask)).unwrap();
+                let changed = changed.to_vec::<T>().unwrap();
+                assert_eq!(changed, expected, "{} {plan}", device.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn updates_go_into_views_and_nowhere_else() {
+    check_updates(|n| n as u8);
+    check_updates(|n| (n % 250) as u16 * 257);
+    check_updates(|n| n as u32 * 1_000_003);
+    check_updates(|n| [n as f32, -1.0]);
+    check_updates(|n| [n as f64, -1.0]);
+}
+
+/// Views as arguments: turned, reversed and broadcast ones, whose dimensions no single stride walks.
+#[test]
+fn views_are_selected_from() {
+    let x: Vec<u16> = (0..60).collect();
+    for device in devices() {
+        let x = device.backend.upload((&x, &[3, 4, 5])).unwrap();
+        let turned = x.view().transpose(&[2, 0, 1]).unwrap();
+        let turned = turned.slice(&slice![..; -2, .., 1..]).unwrap();
+        let flat = turned.to_tensor().unwrap().to_vec::<u16>().unwrap();
+        let shape = turned.shape().to_vec();
+        for axis in 0..3 {
+            for end in axis + 1..=3 {
+                let mask = mask_of(shape[axis..end].iter().product(), 30);
+                let trues = trues(&mask);
+                let trues = (&trues[..], &shape[axis..end]);
+                let expected = reference::boolean_mask(&flat, &shape, trues, axis, Some(7));
+                let mask = device.backend.upload((&mask, &shape[axis..end])).unwrap();
+                let (found, _) = turned.boolean_mask(&mask, axis, Some(7)).unwrap();
+                let found = (found.shape().to_vec(), found.to_vec::<u16>().unwrap());
+                assert_eq!(found, expected.unwrap(), "{}", device.name);
+            }
+        }
+        let row = device.backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
+        let mask = device.backend.upload((&[1u8, 0, 1, 0], &[4, 1])).unwrap();
+        let wide = row.view().broadcast_to(&[3, 4, 5]).unwrap();
+        let chosen = wgslice::TensorView::select(&mask, &wide, &x.view()).unwrap();
+        let expected = (0..60).map(|n: u16| {
+            if (n / 5).is_multiple_of(2) {
+                n % 5 + 1
+            } else {
+                n
+            }
+        });
+        assert!(
+            chosen.to_vec::<u16>().unwrap().into_iter().eq(expected),
+            "{}",
+            device.name
+        );
+    }
+}
+
+/// Values are used up to the last true element or to the last value, whichever comes first, and the count says so.
+#[test]
+fn too_few_and_too_many_values() {
+    for device in devices() {
+        let mask = device.backend.upload((&[1u8, 0, 1, 1], &[4])).unwrap();
+        for (values, expected) in [
+            (&[9u8][..], [9, 2, 3, 4]),
+            (&[9, 8, 7], [9, 2, 8, 7]),
+            (&[9, 8, 7, 6, 5], [9, 2, 8, 7]),
+        ] {
+            let mut x = device.backend.upload((&[1u8, 2, 3, 4], &[4])).unwrap();
+            let kept = x.clone();
+            let values = device.backend.upload((values, &[values.len()])).unwrap();
+            let count = x.masked_scatter(&mask, &values).unwrap();
+            assert_eq!(x.to_vec::<u8>().unwrap(), expected, "{}", device.name);
+            assert_eq!(kept.to_vec::<u8>().unwrap(), [1, 2, 3, 4]);
+            let found = count.found.wait().unwrap();
+            assert_eq!((found.count, found.capacity), (3, values.shape()[0]));
+        }
+    }
+}
+
+#[test]
+fn masks_that_do_not_fit_are_errors() {
+    for device in devices() {
+        let upload = |shape: &[usize]| {
+            let values = vec![1u8; shape.iter().product()];
+            device.backend.upload((&values, shape)).unwrap()
+        };
+        let mut x = upload(&[2, 3]);
+        let floats = device.backend.upload((&[1.0f32, 0.0], &[2])).unwrap();
+        let select = |x: &Tensor, mask: &Tensor, axis| kind_of(x.boolean_mask(mask, axis, None));
+        assert_eq!(select(&x, &upload(&[]), 0), "mask_scalar");
+        assert_eq!(select(&x, &upload(&[3]), 0), "mask_shape");
+        assert_eq!(select(&x, &upload(&[2]), 1), "mask_shape");
+        assert_eq!(select(&x, &upload(&[3]), usize::MAX), "mask_shape");
+        assert_eq!(select(&x, &upload(&[2, 3, 1]), 0), "mask_shape");
+        assert_eq!(select(&x, &floats, 0), "mask_dtype");
+        assert_eq!(kind_of(floats.nonzero(None)), "mask_dtype");
+        let compress = |mask: &Tensor, axis| kind_of(x.compress(mask, axis, None));
+        assert_eq!(compress(&upload(&[3]), Some(0)), "condition");
+        assert_eq!(compress(&upload(&[2, 3]), None), "condition");
+        assert_eq!(compress(&upload(&[2]), Some(2)), "axis");
+        assert_eq!(compress(&upload(&[2]), Some(isize::MIN)), "axis");
+        assert_eq!(kind_of(Tensor::select(&upload(&[2]), &x, &x)), "broadcast");
+        assert_eq!(kind_of(Tensor::select(&floats, &x, &x)), "mask_dtype");
+        let column = floats.reshape(&[2, 1]).unwrap();
+        assert_eq!(kind_of(Tensor::select(&column, &x, &x)), "mask_dtype");
+        assert_eq!(kind_of(Tensor::select(&x, &x, &column)), "dtype_mismatch");
+        let mask = upload(&[2]);
+        assert_eq!(kind_of(x.masked_update(&mask, &upload(&[]))), "broadcast");
+        assert_eq!(
+            kind_of(x.masked_update(&upload(&[3]), &column)),
+            "dtype_mismatch"
+        );
+        assert_eq!(
+            kind_of(x.masked_update(&upload(&[3]), &upload(&[4]))),
+            "broadcast"
+        );
+        assert_eq!(
+            kind_of(x.masked_scatter(&mask, &upload(&[2]))),
+            "mask_values"
+        );
+        assert_eq!(
+            kind_of(x.masked_scatter(&mask, &upload(&[]))),
+            "mask_values"
+        );
+        assert_eq!(
+            kind_of(x.masked_scatter(&upload(&[3]), &upload(&[1, 3]))),
+            "mask_shape"
+        );
+        assert_eq!(x.to_vec::<u8>().unwrap(), [1; 6]);
+    }
+    let index = |mask: &[usize], index| kind_of(Nonzero::new(mask, Some(0), index));
+    assert_eq!(index(&[2], DType::F32), "index_dtype");
+    assert_eq!(index(&[1 << 31], DType::I32), "mask_index");
+    assert_eq!(index(&[1 << 31], DType::U32), "no error");
+    let many = Nonzero::new(&[3; 8], Some(usize::MAX), DType::I64);
+    assert!(matches!(many, Err(Error::ShapeTooLarge { .. })));
+}
+
+/// Plans say which indices they take.
+#[test]
+fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
+    let x = View::new(&[3]).unwrap();
+    let update = x.masked_update(&[3], &x, DType::U8).unwrap();
+    let gather = Plan::gather(&[3], &[3], GatherOptions::default(), DType::U8).unwrap();
+    let (source, mut dest) = ([7u8, 8, 9], [1u8, 2, 3]);
+    let mut run = |plan: &Plan, indices| kind_of(plan.run_cpu(&source, indices, &mut dest));
+    assert_eq!(run(&update, Some(Indices::I32(&[1, 0, 1]))), "mask_dtype");
+    assert_eq!(run(&update, None), "mask_dtype");
+    assert_eq!(run(&gather, Some(Indices::Mask(&[1, 0, 1]))), "index_dtype");
+    assert_eq!(dest, [1, 2, 3]);
+    assert_eq!(
+        kind_of(update.clone().for_indices(DType::I32)),
+        "mask_dtype"
+    );
+    assert!(update.clone().for_indices(DType::Bool).is_ok());
+    assert_eq!(kind_of(update.into_view(&x)), "into_view");
+    let repeated = View::new(&[1]).unwrap().broadcast_to(&[3]).unwrap();
+    assert_eq!(
+        kind_of(x.masked_update(&[3], &repeated, DType::U8)),
+        "repeats"
+    );
+}
+
+/// The result does not depend on the number of threads.
+#[test]
+fn threads_share_an_update() {
+    let x: Vec<u32> = (0..5 * 777).collect();
+    let mask = mask_of(777, 20);
+    let one = |threads| -> Array<u32> {
+        let backend = Backend::cpu().with_threads_for_any_work(threads);
+        let y = (&[1_000_000u32], &[1, 1]);
+        backend.select((&mask, &[777]), (&x, &[5, 777]), y).unwrap()
+    };
+    let alone = one(1);
+    assert_eq!(
+        alone
+            .data
+            .iter()
+            .filter(|&&value| value == 1_000_000)
+            .count()
+            % 5,
+        0
+    );
+    assert_eq!(one(3), alone);
+}
