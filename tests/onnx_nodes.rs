@@ -1,4 +1,5 @@
-//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad` and `Tile`, and of its gathers and scatters, on every device.
+//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero` and `Where`, and of its gathers and
+//! scatters, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
 //! end, and an out-of-range index is an error.
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
     options::{Combine, GatherOptions, NegativeIndex, OutOfRange, Pad, ScatterOptions},
+    slice,
 };
 
 #[derive(Deserialize)]
@@ -109,7 +111,36 @@ impl Line {
         }
     }
 
+    /// Runs the operators that select by masks.
+    fn select(&self, backend: &Backend) -> Result<Tensor, Error> {
+        let tensor = |name: &str| self.tensor(backend, name);
+        if self.op == "NonZero" {
+            // A column for each element that is not 0. The inputs of the tests are bool.
+            let (rows, count) = tensor("X")?.nonzero(None)?;
+            let count = count.found.wait()?.count;
+            return rows.slice(&slice![..count as i64])?.transpose(&[1, 0]);
+        }
+        let condition = tensor("condition")?;
+        if self.op == "Where" {
+            return Tensor::select(&condition, &tensor("X")?, &tensor("Y")?);
+        }
+        let has_axis = self.attributes.contains_key("axis");
+        let axis = has_axis.then(|| self.integer("axis"));
+        // The test says how many there are.
+        let count = self.inputs["condition"]
+            .bytes()
+            .iter()
+            .filter(|&&byte| byte > 0)
+            .count();
+        let (some, found) = tensor("input")?.compress(&condition, axis, Some(count))?;
+        assert_eq!(found.found.wait()?.count, count);
+        Ok(some)
+    }
+
     fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
+        if matches!(self.op.as_str(), "Compress" | "NonZero" | "Where") {
+            return self.select(backend);
+        }
         if matches!(self.op.as_str(), "Concat" | "Pad" | "Tile") {
             return self.assemble(backend);
         }
@@ -206,15 +237,18 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
     assert_eq!(
         counts,
         [
+            ("Compress", 5),
             ("Concat", 12),
             ("Gather", 4),
             ("GatherElements", 3),
             ("GatherND", 3),
+            ("NonZero", 1),
             ("Pad", 6),
             ("ScatterElements", 7),
             ("ScatterND", 7),
             ("Slice", 8),
-            ("Tile", 2)
+            ("Tile", 2),
+            ("Where", 2)
         ]
     );
 }

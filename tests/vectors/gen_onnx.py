@@ -1,4 +1,5 @@
-"""Writes the node tests of ONNX for Slice, Concat, Pad and Tile, and of the gathers and scatters, as JSON lines.
+"""Writes the node tests of ONNX for Slice, Concat, Pad, Tile, Compress, NonZero and Where, and of the gathers and
+scatters, as JSON lines.
 
     python3 -m venv venv
     venv/bin/pip install onnx==1.23.2
@@ -17,7 +18,10 @@ warnings.simplefilter("ignore")
 from onnx import defs, helper
 from onnx.backend.test.case.node import collect_testcases
 
-OPERATORS = {"Slice", "Concat", "Pad", "Tile", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"}
+OPERATORS = {
+    *("Slice", "Concat", "Pad", "Tile", "Compress", "NonZero", "Where"),
+    *("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"),
+}
 
 
 def tensor(array):
