@@ -47,8 +47,13 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
+    let mask: Vec<u8> = values.iter().map(|value| u8::from(*value > 0)).collect();
+    let indices = match plan.clone().for_indices(DType::U8) {
+        Ok(_) => Indices::Mask(&mask),
+        Err(_) => Indices::I64(&values),
+    };
     // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
-    match plan.run_cpu_bytes(&source, Some(Indices::I64(&values)), &mut dest) {
+    match plan.run_cpu_bytes(&source, Some(indices), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -110,7 +115,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let spec = |u: &mut Unstructured<'_>| Ok(SliceSpec::try_from(&slice(u, shape.len())?));
     let (out_of_range, negative) = policies(u)?;
-    Ok(match u.int_in_range(0..=10)? {
+    Ok(match u.int_in_range(0..=12)? {
         0 => (
             spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
             None,
@@ -208,6 +213,20 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             };
             let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
             (plan, Some(indices))
+        }
+        10 => {
+            let (mask, dest) = (beside(u, &shape)?, view(u, &shape)?);
+            let plan = View::new(&beside(u, &shape)?);
+            let plan = plan.and_then(|from| from.masked_update(&mask, &dest?, dtype));
+            (plan, Some(mask))
+        }
+        11 => {
+            let (mask, axis, capacity) = (beside(u, &shape)?, size(u)?, size(u)?);
+            let capacity = u.arbitrary::<bool>()?.then_some(capacity);
+            match view(u, &shape)?.and_then(|x| x.boolean_mask(&mask, axis, capacity, dtype)) {
+                Ok((nonzero, gather)) => (Ok(gather), Some(nonzero.shape().to_vec())),
+                Err(error) => (Err(error), Some(mask)),
+            }
         }
         _ => {
             let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
