@@ -124,6 +124,8 @@ const REPORTS: u32 = 8u;
 const KEEPS: u32 = 16u;
 // If any tuple was reported, nothing may change: all rows count as out of range.
 const STRICT: u32 = 32u;
+// Positions of boxes are taken modulo the sizes of dimensions.
+const CIRCULAR: u32 = 64u;
 
 struct Report {
     // The number of tuples out of range.
@@ -209,6 +211,21 @@ fn mask_at(byte: u32) -> u32 {
 fn plus(a: Number, b: u32) -> Number {
     let low = a.low + b;
     return Number(low, a.high + select(0u, NONE, b >= HIGH) + select(0u, 1u, low < b));
+}
+
+// The remainder of a number divided by `size`, which is less than 2^31: 0 or more, also of a negative number.
+fn remainder(number: Number, size: u32) -> Number {
+    // The complement of a negative number is not negative, and its remainders count from the end.
+    let sign = select(0u, NONE, number.high >= HIGH);
+    let high = number.high ^ sign;
+    var rest = number.low ^ sign;
+    if high != 0u {
+        let low = rest;
+        rest = high % size;
+        for (var n = 0u; n < 32u; n++) { rest = (rest * 2u + ((low >> (31u - n)) & 1u)) % size; }
+    }
+    rest %= size;
+    return Number(select(rest, size - 1u - rest, sign != 0u), 0u);
 }
 
 // Where coordinate `c` begins: the number of the tuple, after negative numbers are wrapped and those outside clamped.
@@ -321,13 +338,18 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<fun
     let d = walk.coordinates[c].along;
     var step = walk.coordinates[c].step;
     var begin = begin_of(c, tuple, reach_of(c));
+    if !FIXED && flag(CIRCULAR) {
+        begin = remainder(number_at(tuple, walk.coordinates[c].column), walk.coordinates[c].size);
+    }
     if is_flipped(c, tuple) {
         begin = plus(begin, reach_of(c));
         step = 0u - step;
     }
     begin = plus(begin, walk.coordinates[c].digit * step);
     if d != RUN {
-        add(c, plus(begin, (*digits)[d] * step), row);
+        begin = plus(begin, (*digits)[d] * step);
+        if !FIXED && flag(CIRCULAR) { begin = remainder(begin, walk.coordinates[c].size); }
+        add(c, begin, row);
         return;
     }
     // The run itself is cropped: its units are checked one by one, as 32-bit numbers. Where the host lets the run be
@@ -380,6 +402,7 @@ fn report_row(tuple: u32) {
 fn is_out_of_range(tuple: u32) -> bool {
     for (var c = 0u; c < coordinates(); c++) {
         let size = walk.coordinates[c].size;
+        if flag(CIRCULAR) && walk.coordinates[c].along != NONE { continue; }
         let reach = select(0u, reach_of(c), walk.coordinates[c].along != NONE);
         let begin = begin_of(c, tuple, reach);
         let end = plus(begin, reach);

@@ -8,7 +8,7 @@ use crate::{
     DType, Element, Error, Indices, Report,
     cpu::Threads,
     ops::{
-        index::{IndexType, NegativeIndex, OutOfRange, Policy},
+        index::{IndexType, Policy},
         mask::check_mask,
         scatter_nd::Combine,
     },
@@ -58,19 +58,9 @@ pub(crate) struct Scatter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Combining {
     pub(crate) combine: Combine,
-    pub(crate) out_of_range: OutOfRange,
-    pub(crate) negative: NegativeIndex,
+    pub(crate) policy: Policy,
     pub(crate) any_order: bool,
     pub(crate) unique: bool,
-}
-
-impl Combining {
-    pub(crate) fn policy(&self) -> Policy {
-        Policy {
-            out_of_range: self.out_of_range,
-            negative: self.negative,
-        }
-    }
 }
 
 /// The operation that a plan was made for.
@@ -83,6 +73,7 @@ pub(crate) enum Operation {
     Gather,
     GatherElements,
     Crop,
+    Paste,
     ScatterNd,
     TensorScatterNd,
     ScatterElements,
@@ -108,6 +99,7 @@ impl Operation {
             Self::Gather => "gather",
             Self::GatherElements => "gather_elements",
             Self::Crop => "crop",
+            Self::Paste => "paste",
             Self::ScatterNd => "scatter_nd",
             Self::TensorScatterNd => "tensor_scatter_nd",
             Self::ScatterElements => "scatter_elements",
@@ -133,7 +125,7 @@ impl Operation {
 /// |---|---|
 /// | slices | [`Plan::slice`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
-/// | boxes of one size, each at its own position | [`Plan::crop`], [`View::crop`](crate::View::crop) |
+/// | boxes of one size, each at its own position | [`Plan::crop`], [`Plan::paste`], [`View::crop`](crate::View::crop), [`View::paste`](crate::View::paste) |
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
@@ -156,7 +148,7 @@ pub struct Plan {
     /// The shape of the result, or of the array that is changed in place.
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: DType,
-    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, or `updates`.
+    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
     pub(crate) source: Vec<usize>,
     /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
     /// that become zeros.
@@ -181,8 +173,9 @@ pub(crate) struct IndexTensor {
 /// Runs plans on the CPU.
 impl Plan {
     /// Runs the plan on the CPU. `source` is the input of a slice, the `params` of a gather, the `x` of a crop, the
-    /// updates of a scatter, the value of an update or the `dy` of a gradient. `indices` are those of a gather, a crop
-    /// (in the order of its [`Boxes`](crate::options::Boxes)) or a scatter; a plan that has none ignores them. `dest`
+    /// updates of a scatter, the patches of a paste, the value of an update or the `dy` of a gradient. `indices` are those
+    /// of a gather, a scatter, a crop or a paste (in the order of [`Boxes`](crate::options::Boxes)); a plan that has none
+    /// ignores them. `dest`
     /// receives the result, or is the array that the plan changes in place.
     ///
     /// For small arrays, keep the plan and `dest`: planning a slice of a few hundred bytes and allocating its result

@@ -1,4 +1,4 @@
-//! The report of a gather, a crop or a scatter: which index tuples were out of range.
+//! The report of a gather, a crop, a paste or a scatter: which index tuples were out of range.
 
 use crate::{
     Error, Plan, error::InvalidIndex, options::OutOfRange, plan::Operation, shape::coordinates,
@@ -30,8 +30,8 @@ impl Missing {
     }
 }
 
-/// How many index tuples of a gather, a crop or a scatter were out of range, and which was the first. The tuple of a
-/// crop is a box.
+/// How many index tuples of a gather, a crop, a paste or a scatter were out of range, and which was the first. The tuples
+/// of a crop and a paste are boxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -39,7 +39,7 @@ pub struct Report {
     /// tuples, such as a slice, the number of rows of its plan.
     pub tuples: usize,
     /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for the
-    /// elements outside, and a scatter dropped their updates.
+    /// elements outside, a paste left these out, and a scatter dropped their updates.
     pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<InvalidIndex>,
@@ -76,7 +76,7 @@ impl Report {
         let first: String = first.collect();
         let remedy = "correct them, or choose OutOfRange::Zero or OutOfRange::Clamp";
         let array = match operation {
-            Operation::Crop => {
+            Operation::Crop | Operation::Paste => {
                 return format!(
                     "{out_of_range} of {tuples} boxes reach outside of x {shape}, the first at {first}: {remedy}"
                 );
@@ -114,7 +114,7 @@ impl Plan {
         // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
         // leaves them out.
         let length = match (operation, &self.walk) {
-            (Operation::Crop, Some(walk)) => walk.coordinates.len(),
+            (Operation::Crop | Operation::Paste, Some(walk)) => walk.coordinates.len(),
             _ => tuples.depth,
         };
         let first = missing.first.map(|number| InvalidIndex {

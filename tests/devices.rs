@@ -55,6 +55,14 @@ fn every_selection_by_mask_on_every_device() {
     }
 }
 
+/// Every device writes boxes as TensorFlow writes their elements.
+#[test]
+fn every_paste_on_every_device() {
+    for case in parse(include_str!("vectors/paste.jsonl")) {
+        check_case(&case.unwrap());
+    }
+}
+
 /// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
 #[test]
 fn every_scatter_of_floats_on_every_device() {

@@ -11,6 +11,7 @@ const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
+const PASTE: &str = include_str!("vectors/paste.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
 fn run(case: &Case) -> Answer {
@@ -248,6 +249,16 @@ fn the_reference_selects_by_masks_as_tensorflow_and_numpy_do() {
         ("select", "success", 95),
     ];
     assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_writes_boxes_as_tensorflow_writes_their_elements() {
+    let counts = check("paste.jsonl", PASTE);
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((_, tag), &count)| (&tag[..], count))
+        .collect();
+    assert_eq!(counts, [("out_of_range", 131), ("success", 269)]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero` and `Where`, and of its gathers and
-//! scatters, on every device.
+//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero`, `Where` and `TensorScatter`, and
+//! of its gathers and scatters, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
 //! end, and an out-of-range index is an error.
@@ -9,7 +9,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
-    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, Pad, ScatterOptions},
+    options::{
+        Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, Pad, PasteOptions,
+        ScatterOptions,
+    },
     slice,
 };
 
@@ -137,9 +140,43 @@ impl Line {
         Ok(some)
     }
 
+    /// Runs TensorScatter: the update of each item is a box that begins at the item's index along the axis, and at 0 along
+    /// the dimensions before.
+    fn tensor_scatter(&self, backend: &Backend) -> Result<Tensor, Error> {
+        let tensor = |name| self.tensor(backend, name);
+        let (mut cache, update) = (tensor("past_cache")?, tensor("update")?);
+        let rank = cache.shape().len() as i64;
+        let axis = self
+            .attributes
+            .get("axis")
+            .map_or(-2, |axis| axis.as_i64().unwrap());
+        let axis: usize = axis.rem_euclid(rank).try_into().unwrap();
+        let indices = self.inputs.get("write_indices").map(Array::integers);
+        let indices = indices.unwrap_or_else(|| vec![0; cache.shape()[0]]);
+        let mut begins = vec![0; indices.len() * axis];
+        for (begin, index) in begins.chunks_exact_mut(axis).zip(&indices) {
+            begin[axis - 1] = *index;
+        }
+        let begins = backend.upload((&begins, &[indices.len(), axis]))?;
+        let mode = self.attributes.get("mode");
+        let options = PasteOptions {
+            crop: CropOptions {
+                out_of_range: OutOfRange::Error,
+                ..CropOptions::default()
+            },
+            circular: mode.is_some_and(|mode| mode == "circular"),
+            ..PasteOptions::default()
+        };
+        cache.paste(&update, &begins, None, None, &options)?;
+        Ok(cache)
+    }
+
     fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
         if matches!(self.op.as_str(), "Compress" | "NonZero" | "Where") {
             return self.select(backend);
+        }
+        if self.op == "TensorScatter" {
+            return self.tensor_scatter(backend);
         }
         if matches!(self.op.as_str(), "Concat" | "Pad" | "Tile") {
             return self.assemble(backend);
@@ -247,6 +284,7 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
             ("ScatterElements", 7),
             ("ScatterND", 7),
             ("Slice", 8),
+            ("TensorScatter", 3),
             ("Tile", 2),
             ("Where", 2)
         ]

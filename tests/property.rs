@@ -95,6 +95,11 @@ fn random_crops() {
     check(Operation::Crop, 150, all);
 }
 
+#[test]
+fn random_pastes() {
+    check(Operation::Paste, 300, all);
+}
+
 /// Tests random gathers whose params are views.
 #[test]
 fn random_gathers_of_views() {

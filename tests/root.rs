@@ -31,6 +31,7 @@ mod onnx;
 mod onnx_nodes;
 mod pad;
 mod part;
+mod paste;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;

@@ -12,7 +12,7 @@ use crate::{
 use clap::{Subcommand, ValueEnum};
 use wgslice::{
     Assembly, DType, Error, Plan, SliceSpec, Tensor, View,
-    options::{self, Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
+    options::{self, Boxes, Combine, CropOptions, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
 
@@ -140,6 +140,43 @@ Examples:
         strides: Option<Integers>,
         /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
         /// the command fails; or the box is shifted until it lies inside
+        #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+        out_of_range: Policy,
+    },
+    /// Write boxes into a copy of IN, the inverse of crop: jax.lax.dynamic_update_slice for a batch
+    ///
+    /// IN, PATCHES, BEGINS and the other files are .npy, .png or FILE.safetensors#TENSOR. The first
+    /// dimension of IN numbers the items, and that of PATCHES the boxes. BEGINS has a row for each box
+    /// and a column for each dimension along which boxes have sizes of their own, after the first.
+    /// Boxes are written one after the other.
+    #[command(after_help = "\
+Examples:
+  wgslice paste images.npy patches.npy begins.npy -o patched.npy
+  wgslice paste cache.npy tokens.npy lengths.npy --circular -o cache2.npy
+  wgslice paste frames.npy faces.npy begins.npy --box-indices frame.npy -o frames2.npy")]
+    Paste {
+        /// The array to write into; its file does not change
+        #[arg(value_name = "IN")]
+        input: Source,
+        /// The boxes
+        patches: Source,
+        /// Where each box begins
+        #[arg(allow_hyphen_values = true)]
+        begins: Source,
+        /// Which item each box is of, from 0 [default: box n is of item n]
+        #[arg(long, value_name = "FILE")]
+        box_indices: Option<Source>,
+        /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
+        #[arg(long, value_name = "FILE")]
+        flips: Option<Source>,
+        /// The distance between neighbouring elements of a box along these dimensions [default: 1]
+        #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
+        strides: Option<Integers>,
+        /// Go on at the beginning of a dimension where a box reaches its end, as in a ring buffer
+        #[arg(long)]
+        circular: bool,
+        /// What to do with a box that reaches outside: its elements there are not written, with a
+        /// warning; the command fails; or the box is shifted until it lies inside
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
     },
@@ -448,6 +485,28 @@ impl Operation {
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
             }
+            Self::Paste {
+                input,
+                patches,
+                begins,
+                box_indices,
+                flips,
+                strides,
+                circular,
+                out_of_range,
+            } => {
+                let crop = CropOptions {
+                    sizes: Vec::new(),
+                    strides: strides.as_ref().map_or(Ok(vec![]), Integers::sized)?,
+                    out_of_range: (*out_of_range).into(),
+                };
+                let options = PasteOptions {
+                    crop,
+                    circular: *circular,
+                    unique: false,
+                };
+                paste([input, patches], begins, [box_indices, flips], options)?
+            }
             Self::ScatterNd {
                 arrays,
                 shape,
@@ -695,6 +754,46 @@ fn crop<'a>(
         },
     );
     Ok(job.by(begins, "became zeros where they lie outside"))
+}
+
+/// Writes the second of `arrays` into a copy of the first.
+fn paste<'a>(
+    arrays: [&'a Source; 2],
+    begins: &'a Source,
+    more: [&Option<Source>; 2],
+    options: PasteOptions,
+) -> Result<Job<'a>, Failure> {
+    let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
+    let (items, flips) = (read(more[0])?, read(more[1])?);
+    let (box_indices, flipped) = (items.is_some(), flips.is_some());
+    let planned = options.clone();
+    let job = Job::new(
+        arrays,
+        move |s| {
+            let count = s.indices.first().copied().unwrap_or(0);
+            let boxes = Boxes {
+                count,
+                box_indices,
+                flips: flipped,
+            };
+            let dims = s.indices.get(1).copied().unwrap_or(0);
+            let mut planned = planned.clone();
+            planned.crop.sizes = s[1].get(1..=dims).unwrap_or_default().to_vec();
+            View::new(&s[0])?.paste(&View::new(&s[1])?, boxes, &planned, s.dtype)
+        },
+        move |t| {
+            let begins = t.indices();
+            let on_device = |array: &Option<Array>, dtype| {
+                let upload = |array| upload(array, dtype, begins.backend());
+                array.as_ref().map(upload).transpose()
+            };
+            let items = on_device(&items, Some(begins.dtype()))?;
+            let flips = on_device(&flips, None)?;
+            let (items, flips) = (items.as_ref(), flips.as_ref());
+            in_place(t, |x| x.paste(&t[1], begins, items, flips, &options))
+        },
+    );
+    Ok(job.by(begins, "were not written where they lie outside"))
 }
 
 impl Arrays {

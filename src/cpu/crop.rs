@@ -1,7 +1,8 @@
-//! Runs crops box by box, in the order of the result.
+//! Runs crops box by box, in the order of the result, and pastes in the order of the boxes.
 //!
 //! A box is written as a gradient is: the part of it that has a source, that is, lies in x, and zeros around this part.
-//! Boxes that follow each other and have a source in the same part share its loops.
+//! Boxes that follow each other and have a source in the same part share its loops. A paste writes the parts of its boxes
+//! that lie inside; a circular box may have two parts along each dimension.
 
 use super::{
     place::StoreRows,
@@ -9,10 +10,11 @@ use super::{
     threads::{self, Threads},
 };
 use crate::{
-    ops::index::{Index, Policy},
+    ops::index::{Index, OutOfRange, Policy},
     report::Missing,
-    walk::{Along, Begin, Coordinate, Dim, Walk},
+    walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
+use std::cmp::Reverse;
 
 /// About how many nanoseconds it takes to find where a box lies.
 const BOX_NS: usize = 50;
@@ -37,6 +39,47 @@ pub(super) fn run<I: Index>(
     threads::spread_counting(dest, crop.bytes, many, |first, dest| {
         crop.boxes(source, first / crop.bytes, dest, of_a_box)
     })
+}
+
+/// Writes the boxes of a paste to `dest`. Returns how many boxes reach outside of x or name an item that does not exist,
+/// and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
+pub(super) fn paste<I: Index>(
+    walk: &Walk,
+    policy: Policy,
+    source: &[u8],
+    indices: &[I],
+    dest: &mut [u8],
+    threads: Threads,
+) -> Missing {
+    let crop = Crop::new(walk, policy, indices);
+    let mut missing = Missing::default();
+    let mut parts = Vec::new();
+    for n in 0..walk.units() * walk.unit / crop.bytes {
+        let places = crop.places(n, policy.circular);
+        if !policy.circular && !crop.is_whole(&places[0]) || places[0].at.is_none() {
+            missing.add(n);
+        }
+        let lies = |place: &Place| place.inside.iter().all(|part| part.from < part.to);
+        parts.extend(places.into_iter().filter(lies).map(|place| (n, place)));
+    }
+    if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
+        return missing;
+    }
+    let (low, apart) = crop.items();
+    let items = dest.len().saturating_sub(low) / apart;
+    let many = crop.threads(threads);
+    let (many, of_a_box) = match items < many {
+        true => (1, threads),
+        false => (many, Threads::at_most(1)),
+    };
+    // The boxes of an item are written by one thread, in their order.
+    let share = items.div_ceil(many).max(1) * apart;
+    let low = low.min(dest.len());
+    let shares = dest[low..].chunks_mut(share).enumerate();
+    threads::share(shares, many, |(number, dest)| {
+        crop.write(&parts, source, low + number * share, dest, of_a_box);
+    });
+    missing
 }
 
 pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
@@ -96,12 +139,26 @@ fn inside(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) ->
     (Inside { from, to, flipped }, position(begin + first * step))
 }
 
+/// The number in a coordinate's column of a tuple.
+fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
+    match coordinate.begin {
+        Begin::Column(column) => tuple[column],
+        Begin::At(_) => unreachable!("a box begins where its tuple says"),
+    }
+}
+
+fn is_flipped<I: Index>(tuple: &[I], along: Along) -> bool {
+    along.flip.is_some_and(|flip| tuple[flip].into() != 0)
+}
+
 struct Crop<'a, I> {
     walk: &'a Walk,
     clamps: bool,
     indices: &'a [I],
     /// The item of a box. `None` if box n lies in item n.
     item: Option<&'a Coordinate>,
+    /// The unit of x at which item 0 begins.
+    base: usize,
     /// The distance in units between the items of neighbouring boxes. 0 if tuples name the items.
     items: isize,
     /// The cropped dimensions in x, and how boxes extend along them.
@@ -112,10 +169,10 @@ struct Crop<'a, I> {
     bytes: usize,
 }
 
-/// Where a box lies in x.
+/// Where a box, or a part of it, lies in x.
 struct Place {
-    /// The unit of x that the first element of the box with a source comes from. `None` if the box's item does not exist.
-    from: Option<usize>,
+    /// The unit of x at which the first element that lies inside is. `None` if the box's item does not exist.
+    at: Option<usize>,
     /// For each cropped dimension, the part that has a source.
     inside: Vec<Inside>,
 }
@@ -126,14 +183,19 @@ impl<'a, I: Index> Crop<'a, I> {
         let (item, cropped) = walk.coordinates.split_at(items.count());
         // A single box has no dimension of its own.
         let (items, dims) = match walk.dims[0] {
-            dim if dim.tuple > 0 => (dim.from, &walk.dims[1..]),
-            _ => (0, &walk.dims[..]),
+            dim if dim.tuple > 0 => (dim, &walk.dims[1..]),
+            _ => (Dim::shared(1, 0), &walk.dims[..]),
+        };
+        let (base, items) = match walk.points {
+            Side::Source => (walk.from, items.from),
+            Side::Dest => (walk.to, items.to),
         };
         Self {
             walk,
             clamps: policy.clamps(),
             indices,
             item: item.first(),
+            base: base.cast_unsigned(),
             items,
             cropped,
             dims,
@@ -141,39 +203,76 @@ impl<'a, I: Index> Crop<'a, I> {
         }
     }
 
-    /// Finds where box `n` lies.
-    fn locate(&self, n: usize) -> Place {
+    /// The tuple of box `n`, and the unit of x at which its item begins. `None` if there is no such item.
+    fn item(&self, n: usize) -> (&[I], Option<usize>) {
         let depth = self.walk.columns;
         let tuple = &self.indices[n * depth..][..depth];
-        let begin = |coordinate: &Coordinate| match coordinate.begin {
-            Begin::Column(column) => tuple[column],
-            Begin::At(_) => unreachable!("a crop begins where its tuples say"),
-        };
-        let first = self.walk.from.cast_unsigned();
-        let mut from = match self.item {
+        let at = match self.item {
             Some(item) => {
-                let index = begin(item).within(item.size, false, self.clamps);
-                index.map(|index| along(first, item.stride, index))
+                let index = number(tuple, item).within(item.size, false, self.clamps);
+                index.map(|index| along(self.base, item.stride, index))
             }
-            None => Some(along(first, self.items, n)),
+            None => Some(along(self.base, self.items, n)),
         };
+        (tuple, at)
+    }
+
+    /// Finds where box `n` lies.
+    fn locate(&self, n: usize) -> Place {
+        let (tuple, mut at) = self.item(n);
         let parts = self.cropped.iter().filter_map(|coordinate| {
             let Coordinate { size, stride, .. } = *coordinate;
             let extends = coordinate.along?;
-            let flipped = extends.flip.is_some_and(|flip| tuple[flip].into() != 0);
-            let begin = begin(coordinate).into();
-            let (inside, at) = inside(extends, begin, size, flipped, self.clamps);
-            from = from.map(|from| along(from, stride, at));
+            let begin = number(tuple, coordinate).into();
+            let (inside, first) = inside(
+                extends,
+                begin,
+                size,
+                is_flipped(tuple, extends),
+                self.clamps,
+            );
+            at = at.map(|at| along(at, stride, first));
             Some(inside)
         });
         let inside = parts.collect();
-        Place { from, inside }
+        Place { at, inside }
+    }
+
+    /// Finds where the parts of box `n` lie. There is one, unless it is circular and goes on at the other end of a
+    /// dimension.
+    fn places(&self, n: usize, circular: bool) -> Vec<Place> {
+        if !circular {
+            return vec![self.locate(n)];
+        }
+        let (tuple, at) = self.item(n);
+        let inside = Vec::new();
+        let mut places = vec![Place { at, inside }];
+        for coordinate in self.cropped {
+            let (Some(extends), Ok(size)) = (coordinate.along, i64::try_from(coordinate.size))
+            else {
+                continue;
+            };
+            let begin = number(tuple, coordinate).into().rem_euclid(size.max(1));
+            let begins = [begin, begin - size * extends.step.signum() as i64];
+            let flipped = is_flipped(tuple, extends);
+            let parts =
+                begins.map(|begin| self::inside(extends, begin, coordinate.size, flipped, false));
+            let parts = parts.into_iter().filter(|(part, _)| part.from < part.to);
+            let each = |(part, first): (Inside, usize)| {
+                places.iter().map(move |place| Place {
+                    at: place.at.map(|at| along(at, coordinate.stride, first)),
+                    inside: place.inside.iter().copied().chain([part]).collect(),
+                })
+            };
+            places = parts.flat_map(each).collect();
+        }
+        places
     }
 
     /// Whether all elements of a box have a source.
     fn is_whole(&self, place: &Place) -> bool {
         let sizes = self.dims.iter().map(|dim| dim.size);
-        place.from.is_some()
+        place.at.is_some()
             && sizes
                 .zip(&place.inside)
                 .all(|(size, part)| part.to - part.from == size)
@@ -196,6 +295,81 @@ impl<'a, I: Index> Crop<'a, I> {
         Some(walk)
     }
 
+    /// The walk from a box to the part of x where a part of it lies, whose lowest unit is unit 0. Also returns the first unit
+    /// of the part in the box, and the distance from the part's first to its lowest unit. `None` if the part is empty.
+    fn paste(&self, inside: &[Inside]) -> Option<(Walk, isize, isize)> {
+        let mut walk = Walk::strided(self.walk.unit, 0, 0, self.dims.to_vec());
+        for ((dim, coordinate), part) in walk.dims.iter_mut().zip(self.cropped).zip(inside) {
+            let step = coordinate.along?.step;
+            walk.from += part.from.cast_signed() * dim.from;
+            dim.size = part.to.checked_sub(part.from).filter(|&size| size > 0)?;
+            // A step to the only element, which may be larger than x, is not used.
+            if dim.size > 1 {
+                dim.to = coordinate.stride * if part.flipped { -step } else { step };
+            }
+        }
+        walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
+        walk.turn();
+        walk.merge();
+        let (from, to) = (walk.from, walk.to);
+        (walk.from, walk.to) = (0, 0);
+        Some((walk, from, to))
+    }
+
+    /// The lowest byte of x, and the distance in bytes between its items. If items do not follow each other, they are
+    /// one.
+    fn items(&self) -> (usize, usize) {
+        let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
+        let cropped = self.cropped.iter().map(|c| reach(c.size, c.stride));
+        let kept = self.dims[self.cropped.len()..].iter();
+        let kept = kept.map(|dim| reach(dim.size, dim.to));
+        let (below, above) = cropped.chain(kept).fold((0, 0), |(below, above), reach| {
+            (below + reach.min(0), above + reach.max(0))
+        });
+        let apart = self.item.map_or(self.items, |item| item.stride);
+        let unit = self.walk.unit;
+        match apart > above - below {
+            true => {
+                let low = self.base.wrapping_add_signed(below);
+                (low * unit, apart.cast_unsigned() * unit)
+            }
+            false => (0, usize::MAX),
+        }
+    }
+
+    /// Writes those `parts` of boxes to `dest` that lie in it, each with so many threads. `dest` begins at byte `first` of
+    /// x.
+    fn write(
+        &self,
+        parts: &[(usize, Place)],
+        source: &[u8],
+        first: usize,
+        dest: &mut [u8],
+        threads: Threads,
+    ) {
+        let unit = self.walk.unit;
+        let here = |at: usize| (at * unit).wrapping_sub(first) < dest.len();
+        let apart = match self.walk.dims[0] {
+            dim if dim.tuple > 0 => dim.from,
+            _ => 0,
+        };
+        let parts = parts
+            .iter()
+            .filter_map(|(n, place)| Some((*n, place.at?, &place.inside)));
+        let parts: Vec<_> = parts.filter(|&(_, at, _)| here(at)).collect();
+        for parts in parts.chunk_by(|(.., a), (.., b)| a == b) {
+            let Some((walk, from, to)) = self.paste(parts[0].2) else {
+                continue;
+            };
+            let rows = StoreRows::of(&walk);
+            let from = (self.walk.from + from).cast_unsigned();
+            for &(n, at, _) in parts {
+                let lowest = at.wrapping_add_signed(to) * unit - first;
+                rows.write::<false>(source, along(from, apart, n), &mut dest[lowest..], threads);
+            }
+        }
+    }
+
     /// The walk of a box that begins at an end of every cropped dimension.
     fn first(&self) -> Option<Walk> {
         let parts = self
@@ -205,7 +379,11 @@ impl<'a, I: Index> Crop<'a, I> {
                 let end = if along?.step < 0 { size as i64 - 1 } else { 0 };
                 Some(inside(along?, end, size, false, false).0)
             });
-        self.part(&parts.collect::<Vec<_>>())
+        let parts: Vec<_> = parts.collect();
+        match self.walk.points {
+            Side::Source => self.part(&parts),
+            Side::Dest => self.paste(&parts).map(|(walk, ..)| walk),
+        }
     }
 
     /// How many threads crop.
@@ -231,8 +409,8 @@ impl<'a, I: Index> Crop<'a, I> {
                 if !self.is_whole(&place) {
                     missing.add(n);
                 }
-                match (place.from, &rows) {
-                    (Some(from), Some(rows)) => rows.fill(source, from, dest, threads),
+                match (place.at, &rows) {
+                    (Some(from), Some(rows)) => rows.write::<true>(source, from, dest, threads),
                     _ => dest.fill(0),
                 }
             }

@@ -14,7 +14,7 @@
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `places` | where the index tuples of a gather or a scatter point |
 //! | `gather` | how the bytes that belong to each tuple of a gather are copied |
-//! | `crop` | which part of each box has a source |
+//! | `crop` | which part of each box of a crop or a paste lies inside |
 //! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
@@ -163,6 +163,9 @@ impl Plan {
             },
             (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
             (Effect::Find(_), _) => {}
+            (Effect::Scatter(_), Operation::Paste) => {
+                return crop::paste(walk, self.policy(), source, indices, dest, threads);
+            }
             (Effect::Scatter(effect), _) => {
                 return scatter::run(walk, effect, source, indices, dest, threads);
             }
@@ -196,6 +199,7 @@ impl Plan {
             {
                 slice::LoopNest::of(walk).explain(bytes, threads)
             }
+            (Some(walk), Effect::Scatter(_), Operation::Paste) => crop::explain(walk, threads),
             (Some(walk), Effect::Scatter(effect), _) => scatter::explain(walk, effect, threads),
             (Some(walk), ..) => place::explain(walk, bytes, threads),
         };

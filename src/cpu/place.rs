@@ -1,6 +1,6 @@
-//! Strided writes: the pieces of an update, a gradient or a box of a crop, and for the last two also the zeros between the
-//! pieces. Their walk is in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two halves of
-//! the walk write to disjoint parts of the destination and can be copied by different threads.
+//! Strided writes: the pieces of an update, a gradient or a box of a crop or a paste, and in gradients and crops also the
+//! zeros between the pieces. Their walk is in ascending order of destinations. So one pass writes both the pieces and the
+//! zeros, and the two halves of the walk write to disjoint parts of the destination and can be copied by different threads.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -161,14 +161,21 @@ impl<'a> StoreRows<'a> {
         }
     }
 
-    /// Writes the rows to `dest`, and zeros around them. The first piece is at unit `from` of the source.
-    pub(super) fn fill(&self, source: &[u8], from: usize, dest: &mut [u8], most: Threads) {
-        if most.worth(dest.len(), self.pieces()) == 1 {
-            return self.store::<true>(source, from, 0, dest);
+    /// Writes the rows to `dest`, and with `ZEROS` zeros around them. The first piece is at unit `from` of the source.
+    pub(super) fn write<const ZEROS: bool>(
+        &self,
+        source: &[u8],
+        from: usize,
+        dest: &mut [u8],
+        most: Threads,
+    ) {
+        let bytes = if ZEROS { dest.len() } else { self.walk.bytes() };
+        if most.worth(bytes, self.pieces()) == 1 {
+            return self.store::<ZEROS>(source, from, 0, dest);
         }
         let mut walk = self.walk.clone();
         walk.from = from.cast_signed();
-        run::<true>(&walk, source, dest, most);
+        run::<ZEROS>(&walk, source, dest, most);
     }
 
     /// Writes the rows to `dest`, the part of the destination that begins at byte `base`.

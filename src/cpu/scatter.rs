@@ -36,7 +36,7 @@ pub(super) fn run<I: Index>(
     let threads = count(walk, threads);
     // In `scatter_elements`, the dimensions that number the rows also decide where a row goes.
     let (run, numbering) = walk.split_run();
-    let policy = effect.options.policy();
+    let policy = effect.options.policy;
     let rows = Places::new(walk, policy, indices, numbering, walk.to, |dim| dim.to);
     let mut places = vec![0; walk.rows()];
     let part = places.len().div_ceil(threads);

@@ -35,7 +35,7 @@ pub(crate) enum CropError {
         /// The dimension of `x`, counted from 0. Dimension 0 numbers the items and has no stride.
         dimension: usize,
     },
-    /// `begins`, `box_indices` or `flips` does not have the needed shape.
+    /// `begins`, `box_indices`, `flips` or `patches` does not have the needed shape.
     #[error(
         "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
          column for each of the sizes {}",
@@ -64,11 +64,11 @@ pub(crate) enum CropError {
         /// The number of items: the size of the first dimension of `x`.
         items: usize,
     },
-    /// Under `OutOfRange::Clamp`, boxes that span more positions than a dimension of `x` has, so that no shift brings
-    /// them inside.
+    /// Under `OutOfRange::Clamp`, or if they are circular, boxes that span more positions than a dimension of `x` has.
     #[error(
-        "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
-         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero",
+        "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}: \
+         no shift brings them inside, and a circular one would meet itself; make them shorter, or choose \
+         OutOfRange::Zero and no circular boxes",
         Shape(x)
     )]
     BoxSize {

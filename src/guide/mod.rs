@@ -19,11 +19,11 @@
 //! | TensorFlow in Java: `StridedSlice.create`, `GatherNd.create` | [`tensorflow_java`] |
 //! | TensorFlow in C++: `ops::GatherNd` | [`tensorflow_cpp`] |
 //! | MindSpore: `ops.StridedSlice` | [`mindspore`] |
-//! | ONNX: `Slice`, `Gather`, `GatherElements`, `GatherND`, `ScatterElements`, `ScatterND` | [`onnx`] |
+//! | ONNX: `Slice`, `Gather`, `GatherElements`, `GatherND`, `ScatterElements`, `ScatterND`, `TensorScatter` | [`onnx`] |
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
-//! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
+//! | JAX and `tf.image`: `dynamic_slice`, `dynamic_update_slice`, `crop_to_bounding_box` | [`boxes`] |
 
 pub mod assembly {
     #![doc = include_str!("assembly.md")]

@@ -26,6 +26,7 @@ use crate::{
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
+use std::borrow::Cow;
 
 /// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -56,7 +57,7 @@ impl CropOptions {
     }
 }
 
-/// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
+/// The number of boxes of a crop or a paste, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
 /// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
 /// these tuples; [`Plan::run_cpu`] and [`Gpu::encode`](crate::Gpu::encode) take them.
@@ -74,6 +75,96 @@ impl Boxes {
     /// The number of integers of a tuple, if `dims` dimensions are cropped.
     fn depth(self, dims: usize) -> usize {
         usize::from(self.box_indices) + dims * (1 + usize::from(self.flips))
+    }
+
+    /// The index tensor of boxes with `dims` cropped dimensions.
+    pub(super) fn indices(self, dims: usize, policy: Policy) -> Result<IndexTensor, Error> {
+        let tuples = [self.count, self.depth(dims)];
+        shape::elements(&tuples)?;
+        Ok(IndexTensor::of(&tuples, 1, policy))
+    }
+
+    /// The distance between the items of neighbouring boxes: box n lies in item n. 0 with box indices, by which the tuple
+    /// says where the item begins.
+    pub(super) fn item_stride(self, x: &View) -> isize {
+        if self.box_indices { 0 } else { x.strides[0] }
+    }
+
+    /// The positions in `x` that a tuple has columns for. Dimension 1 + d of the walk goes along cropped dimension d.
+    pub(super) fn coordinates(
+        self,
+        x: &View,
+        options: &CropOptions,
+    ) -> impl Iterator<Item = Coordinate> {
+        let (first, dims) = (usize::from(self.box_indices), options.sizes.len());
+        let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
+        let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
+            let along = Along {
+                dim: 1 + d,
+                step: options.step(d),
+                extent,
+                first: 0,
+                flip: self.flips.then_some(first + dims + d),
+            };
+            Coordinate {
+                along: Some(along),
+                ..coordinate
+            }
+        });
+        indexed(x, 0..first, 0).chain(cropped)
+    }
+
+    /// Reads begins, box indices and flips on the host. Returns the boxes and their tuples.
+    pub(super) fn of_host<'a, I: IndexElement + From<bool>>(
+        backend: &Backend,
+        begins: ArrayRef<'a, I>,
+        box_indices: Option<ArrayRef<'a, I>>,
+        flips: Option<ArrayRef<'a, bool>>,
+        options: &CropOptions,
+    ) -> Result<(Self, Vec<I>), Error> {
+        let (begins, shape) = begins.row_major("begins", backend)?;
+        let items = box_indices.map(|items| items.row_major("box_indices", backend));
+        let items = items.transpose()?;
+        let flips = flips.map(|flips| flips.row_major("flips", backend));
+        let flips = flips.transpose()?;
+        let boxes = check_boxes(
+            options,
+            &shape,
+            items.as_ref().map(|(_, shape)| &shape[..]),
+            flips.as_ref().map(|(_, shape)| &shape[..]),
+        )?;
+        let dims = options.sizes.len();
+        // If tuples are empty, there may be more of them than a loop can go through in any time.
+        let count = match boxes.depth(dims) {
+            0 => 0,
+            _ => boxes.count,
+        };
+        let mut tuples = Vec::new();
+        for n in 0..count {
+            let own = n * dims..(n + 1) * dims;
+            tuples.extend(items.iter().map(|(items, _)| items[n]));
+            tuples.extend_from_slice(&begins[own.clone()]);
+            let flips = flips.iter().flat_map(|(flips, _)| &flips[own.clone()]);
+            tuples.extend(flips.map(|&flip| I::from(flip)));
+        }
+        Ok((boxes, tuples))
+    }
+
+    /// Reads the shapes of begins, box indices and flips, and returns the boxes and their tuples: `begins` itself if there
+    /// is nothing else, otherwise a tensor on the device of `begins`.
+    pub(super) fn of_tensors<'a>(
+        begins: &'a Tensor,
+        box_indices: Option<&Tensor>,
+        flips: Option<&Tensor>,
+        options: &CropOptions,
+    ) -> Result<(Self, Cow<'a, Tensor>), Error> {
+        let items = box_indices.map(Tensor::shape);
+        let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
+        let tuples = match (box_indices, flips) {
+            (None, None) => Cow::Borrowed(begins),
+            _ => Cow::Owned(join(begins, box_indices, flips)?),
+        };
+        Ok((boxes, tuples))
     }
 }
 
@@ -117,39 +208,19 @@ impl View {
     ///
     /// As [`Plan::crop`].
     pub fn crop(&self, boxes: Boxes, options: &CropOptions, dtype: DType) -> Result<Plan, Error> {
-        check(&self.shape, boxes, options)?;
+        let clamps = options.out_of_range == OutOfRange::Clamp;
+        check(&self.shape, boxes, options, clamps)?;
         let dims = options.sizes.len();
-        let tuples = [boxes.count, boxes.depth(dims)];
-        shape::elements(&tuples)?;
         let policy = Policy {
             out_of_range: options.out_of_range,
             ..Policy::default()
         };
-        let indices = IndexTensor::of(&tuples, 1, policy);
-        // Without box indices, box n lies in item n. Otherwise the tuple says where the item begins.
-        let (item, first) = match boxes.box_indices {
-            true => (0, 1),
-            false => (self.strides[0], 0),
-        };
+        let indices = boxes.indices(dims, policy)?;
+        let item = boxes.item_stride(self);
         let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
         let walked = [Dim::own(boxes.count, item)].into_iter().chain(within);
         let walked = walked.chain(kept(self, 1 + dims..self.shape.len()));
-        let cropped = indexed(self, 1..1 + dims, first).zip(&options.sizes);
-        let cropped = cropped.enumerate().map(|(d, (coordinate, &extent))| {
-            let along = Along {
-                dim: 1 + d,
-                step: options.step(d),
-                extent,
-                first: 0,
-                flip: boxes.flips.then_some(first + dims + d),
-            };
-            Coordinate {
-                along: Some(along),
-                ..coordinate
-            }
-        });
-        let items = indexed(self, 0..first, 0);
-        let coordinates = items.chain(cropped);
+        let coordinates = boxes.coordinates(self, options);
         Plan::of_gather(Operation::Crop, self, walked, coordinates, indices, dtype)
     }
 }
@@ -185,33 +256,9 @@ impl Backend {
         options: &CropOptions,
     ) -> Result<(Array<T>, Report), Error> {
         let (x, view) = x.into().memory("x")?;
-        let (begins, shape) = begins.into().row_major("begins", self)?;
-        let items = box_indices.map(|items| items.row_major("box_indices", self));
-        let items = items.transpose()?;
-        let flips = flips
-            .map(|flips| flips.row_major("flips", self))
-            .transpose()?;
-        let boxes = check_boxes(
-            options,
-            &shape,
-            items.as_ref().map(|(_, shape)| &shape[..]),
-            flips.as_ref().map(|(_, shape)| &shape[..]),
-        )?;
+        let begins = begins.into();
+        let (boxes, tuples) = Boxes::of_host(self, begins, box_indices, flips, options)?;
         let plan = view.crop(boxes, options, T::DTYPE)?;
-        let dims = options.sizes.len();
-        // If tuples are empty, there may be more of them than a loop can go through in any time.
-        let count = match boxes.depth(dims) {
-            0 => 0,
-            _ => boxes.count,
-        };
-        let mut tuples = Vec::new();
-        for n in 0..count {
-            let own = n * dims..(n + 1) * dims;
-            tuples.extend(items.iter().map(|(items, _)| items[n]));
-            tuples.extend_from_slice(&begins[own.clone()]);
-            let flips = flips.iter().flat_map(|(flips, _)| &flips[own.clone()]);
-            tuples.extend(flips.map(|&flip| I::from(flip)));
-        }
         let inputs = Inputs {
             indices: Some(I::indices(&tuples)),
             ..Inputs::of(&x)
@@ -265,13 +312,9 @@ impl TensorView {
         flips: Option<&Tensor>,
         options: &CropOptions,
     ) -> Result<(Tensor, Pending<Report>), Error> {
-        let items = box_indices.map(Tensor::shape);
-        let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
+        let (boxes, tuples) = Boxes::of_tensors(begins, box_indices, flips, options)?;
         let plan = self.view().crop(boxes, options, self.dtype())?;
-        match (box_indices, flips) {
-            (None, None) => self.gathered(&plan, begins),
-            _ => self.gathered(&plan, &join(begins, box_indices, flips)?),
-        }
+        self.gathered(&plan, &tuples)
     }
 }
 
@@ -360,8 +403,13 @@ fn check_boxes(
     })
 }
 
-/// Checks the options of a crop of an array of shape `x`.
-fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<(), Error> {
+/// Checks the options of a crop of an array of shape `x`. `bounded` says whether boxes may not be longer than dimensions.
+pub(super) fn check(
+    x: &[usize],
+    boxes: Boxes,
+    options: &CropOptions,
+    bounded: bool,
+) -> Result<(), Error> {
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();
     if x.len() <= dims {
@@ -392,7 +440,7 @@ fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<(), Error> 
         }
         let last = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
         let long = size > 0 && last >= x[1 + d] as u128;
-        if long && options.out_of_range == OutOfRange::Clamp {
+        if long && bounded {
             return Err(CropError::BoxSize {
                 dimension: 1 + d,
                 size,

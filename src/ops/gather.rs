@@ -47,6 +47,7 @@ impl GatherOptions {
         Policy {
             out_of_range: self.out_of_range,
             negative: self.negative,
+            ..Policy::default()
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{DType, Error};
 pub enum OutOfRange {
     /// A gather fills the tuple's whole slice with zeros (false, +0.0, 0+0j), and a scatter drops the tuple's row, as
     /// in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`. A crop fills only the elements outside
-    /// of x. The report has the number of out-of-range tuples and the first of them.
+    /// of x, and a paste leaves only these out. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
     /// The operation fails with [`Error::OutOfRange`](crate::Error::OutOfRange) and has no result. This is TensorFlow's
@@ -47,6 +47,8 @@ pub enum NegativeIndex {
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,
     pub(crate) negative: NegativeIndex,
+    /// Whether boxes take every position modulo the size of its dimension.
+    pub(crate) circular: bool,
 }
 
 impl Policy {

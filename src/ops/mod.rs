@@ -7,7 +7,7 @@
 //! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather; gather_elements |
 //! | `array_index` | NumPy's `x[…]` with arrays, planned as gathers |
-//! | `crop` | crop |
+//! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
 //! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
@@ -32,6 +32,7 @@ pub(crate) mod indexed;
 mod into_view;
 pub(crate) mod mask;
 pub(crate) mod pad;
+mod paste;
 mod roll;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
@@ -63,6 +64,7 @@ pub mod options {
             gather::GatherOptions,
             index::{NegativeIndex, OutOfRange},
             pad::Pad,
+            paste::PasteOptions,
             scatter_nd::ScatterOptions,
         },
     };

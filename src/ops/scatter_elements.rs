@@ -95,7 +95,7 @@ impl Plan {
                 dtype,
                 options,
             }),
-            indices: Some(IndexTensor::of(indices, indices.len(), options.policy())),
+            indices: Some(IndexTensor::of(indices, indices.len(), options.policy)),
         })
     }
 }

@@ -27,7 +27,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     backend::Inputs,
     error::ScatterError,
-    ops::check_used,
+    ops::{check_used, index::Policy},
     options::{NegativeIndex, OutOfRange},
     plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     shape,
@@ -86,8 +86,11 @@ impl ScatterOptions {
         match combine.is_defined_for(dtype) {
             true => Ok(Combining {
                 combine,
-                out_of_range: self.out_of_range,
-                negative: self.negative,
+                policy: Policy {
+                    out_of_range: self.out_of_range,
+                    negative: self.negative,
+                    ..Policy::default()
+                },
                 any_order: self.any_order,
                 unique: self.unique,
             }),
@@ -218,7 +221,7 @@ impl Plan {
                 dtype,
                 options,
             }),
-            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy())),
+            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)),
         })
     }
 }

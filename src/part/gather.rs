@@ -3,7 +3,7 @@
 use super::Part;
 use crate::{
     Error, Indices, Plan, View,
-    ops::index::{Index, NegativeIndex, OutOfRange, Policy},
+    ops::index::{Index, OutOfRange, Policy},
     plan::{Effect, IndexTensor, Operation},
     report::Missing,
     shape,
@@ -86,7 +86,7 @@ impl Plan {
                 OutOfRange::Clamp => OutOfRange::Zero,
                 other => other,
             },
-            negative: NegativeIndex::OutOfRange,
+            ..Policy::default()
         };
         let indices = IndexTensor {
             index: whole.index,

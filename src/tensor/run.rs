@@ -183,7 +183,7 @@ impl Tensor {
     /// Checks that the `indices` of a plan live on the same device as this tensor, and returns their type.
     fn index_type(&self, plan: &Plan, indices: &Self) -> Result<IndexType, Error> {
         let argument = match plan.operation {
-            Operation::Crop => "begins",
+            Operation::Crop | Operation::Paste => "begins",
             Operation::MaskedUpdate => "mask",
             _ => "indices",
         };

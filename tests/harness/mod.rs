@@ -271,7 +271,7 @@ impl Device {
 
 /// Checks that bytes are equal. If they differ, panics with the first element that does. Elements have `size` bytes.
 #[track_caller]
-fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
+pub(crate) fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
     if expected == got {
         return;
     }

@@ -1,7 +1,7 @@
 //! `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
 
 use super::arange;
-use wgslice_vectors::reference::{Boxes, Spec, crop, strided_slice};
+use wgslice_vectors::reference::{Boxes, Spec, crop, paste, strided_slice};
 
 /// Each box is a strided slice of its item. A flipped box is a strided slice of the box that is not flipped.
 #[test]
@@ -18,7 +18,7 @@ fn boxes_inside_are_strided_slices() {
         count: 3,
         sizes: &sizes,
         strides: &strides,
-        clamp: false,
+        ..Boxes::default()
     };
     let cropped = crop(&values, &shape, boxes).unwrap();
     assert_eq!(cropped.shape, [3, 3, 2, 2]);
@@ -54,6 +54,32 @@ fn boxes_inside_are_strided_slices() {
         expected.extend(strided_slice(&values, &shape, &spec).unwrap().1);
     }
     assert_eq!(cropped.values, expected);
+}
+
+/// What was cropped and pasted again is there: boxes of an array written into zeros are the array where they lie.
+#[test]
+fn what_is_pasted_is_cropped_again() {
+    let shape = [2, 7, 6, 2];
+    let values = arange(&shape);
+    let boxes = Boxes {
+        begins: &[1, 5, 0, 4, 2, 5],
+        box_indices: Some(&[1, 0, 1]),
+        flips: Some(&[false, true, true, false, true, true]),
+        count: 3,
+        sizes: &[3, 2],
+        strides: &[2, -3],
+        ..Boxes::default()
+    };
+    for circular in [false, true] {
+        let boxes = Boxes { circular, ..boxes };
+        let cropped = crop(&values, &shape, boxes).unwrap();
+        let zeros = vec![0; values.len()];
+        let pasted = paste(&zeros, &shape, &cropped.values, &cropped.shape, boxes).unwrap();
+        assert_eq!(pasted.bad_rows, [0; 0]);
+        let kept = |(&pasted, &value): (&i64, &i64)| pasted == 0 || pasted == value;
+        assert!(pasted.values.iter().zip(&values).all(kept));
+        assert_eq!(crop(&pasted.values, &shape, boxes).unwrap(), cropped);
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-"""Writes the node tests of ONNX for Slice, Concat, Pad, Tile, Compress, NonZero and Where, and of the gathers and
-scatters, as JSON lines.
+"""Writes the node tests of ONNX for Slice, Concat, Pad, Tile, Compress, NonZero, Where and TensorScatter, and of the
+gathers and scatters, as JSON lines.
 
     python3 -m venv venv
     venv/bin/pip install onnx==1.23.2
@@ -20,7 +20,7 @@ from onnx.backend.test.case.node import collect_testcases
 
 OPERATORS = {
     *("Slice", "Concat", "Pad", "Tile", "Compress", "NonZero", "Where"),
-    *("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"),
+    *("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "TensorScatter"),
 }
 
 

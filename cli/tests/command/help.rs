@@ -13,6 +13,7 @@ fn every_command_has_examples() {
         "gather",
         "gather-elements",
         "crop",
+        "paste",
         "scatter-nd",
         "scatter-elements",
         "slice-update",

@@ -119,6 +119,44 @@ fn crop_takes_boxes_of_items() {
 }
 
 #[test]
+fn paste_writes_boxes_into_items() {
+    let folder = Folder::new();
+    let lines = folder.arange("lines.npy", &[2, 4]);
+    let patches = folder.npy(
+        "patches.npy",
+        "<i4",
+        &[3, 2],
+        &bytes(&[10, 20, 30, 40, 50, 60]),
+    );
+    let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
+    let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
+    let flips = folder.npy("flips.npy", "|b1", &[3, 1], &[0, 1, 0]);
+    let paste = [
+        "paste",
+        &lines,
+        &patches,
+        &begins,
+        "--box-indices",
+        &items,
+        "--flips",
+        &flips,
+    ];
+    on_every_device(&folder, &paste, |ran, out| {
+        assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 6, 50]));
+        let warning = "1 of 3 index tuples are out of range and were not written where they lie";
+        assert!(ran.stderr.contains(warning), "{ran:?}");
+    });
+    let circular = [&paste[..], &["--circular"]].concat();
+    on_every_device(&folder, &circular, |_, out| {
+        assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 60, 20, 6, 50]));
+    });
+    let shifted = [&paste[..], &["--out-of-range", "clamp"]].concat();
+    on_every_device(&folder, &shifted, |_, out| {
+        assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 50, 60]));
+    });
+}
+
+#[test]
 fn scatter_elements_takes_an_axis_and_combines() {
     let folder = Folder::new();
     let data = folder.arange("data.npy", &[2, 3]);

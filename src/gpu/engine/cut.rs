@@ -285,6 +285,7 @@ pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin
         (of.index != IndexType::U32, flags::SIGNED_INDICES),
         (of.policy.wraps(), flags::WRAPS),
         (of.policy.clamps(), flags::CLAMPS),
+        (of.policy.circular, flags::CIRCULAR),
         (walk.counts, flags::REPORTS),
         (of.keeps, flags::KEEPS),
     ];

@@ -3,7 +3,9 @@
 use super::{cut::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
     DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
-    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
+    },
     plan::{Effect, Find, Operation},
 };
 
@@ -118,8 +120,45 @@ fn masks() -> Vec<Plan> {
     plans
 }
 
+/// Pastes of few and of many elements, of boxes that may overlap and of boxes that do not.
+fn pastes() -> Vec<Plan> {
+    let mut plans = vec![];
+    for dtype in [DType::U8, DType::F32] {
+        for (count, channels, circular) in
+            [(2, 1, false), (2, 3, true), (30, 1, true), (30, 4, false)]
+        {
+            for unique in [false, true] {
+                let crop = CropOptions {
+                    sizes: vec![4, 5],
+                    ..CropOptions::default()
+                };
+                let options = PasteOptions {
+                    crop,
+                    circular,
+                    unique,
+                };
+                let boxes = Boxes {
+                    count: if unique { 7 } else { count },
+                    box_indices: !unique,
+                    flips: true,
+                };
+                let x = [7, 8, 9, channels];
+                plans.push(Plan::paste(&x, boxes, &options, dtype).unwrap());
+            }
+        }
+    }
+    plans
+}
+
 pub(super) fn plans() -> Vec<Plan> {
-    [moves(DType::U8), moves(DType::F32), scatters(), masks()].concat()
+    [
+        moves(DType::U8),
+        moves(DType::F32),
+        scatters(),
+        masks(),
+        pastes(),
+    ]
+    .concat()
 }
 
 /// The bytes that a plan makes on a device, or on the CPU.
@@ -266,6 +305,49 @@ fn a_result_in_a_view_is_one_dispatch() {
             assert!(explained.contains(": 1 dispatch of"), "{explained}");
         }
     }
+}
+
+/// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
+#[test]
+fn a_paste_takes_few_dispatches() {
+    let gpu = strict(KINDS[0]);
+    let kernels = |size, box_indices, options: PasteOptions, dtype| {
+        let crop = CropOptions {
+            sizes: vec![size],
+            ..options.crop
+        };
+        let options = PasteOptions { crop, ..options };
+        let boxes = Boxes {
+            count: 64,
+            box_indices,
+            flips: false,
+        };
+        let plan = Plan::paste(&[64, 4096, 128], boxes, &options, dtype).unwrap();
+        let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+        let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
+        names.collect::<Vec<_>>()
+    };
+    let none = PasteOptions::default;
+    let unique = PasteOptions {
+        unique: true,
+        ..none()
+    };
+    let strict = PasteOptions {
+        crop: CropOptions {
+            out_of_range: OutOfRange::Error,
+            ..CropOptions::default()
+        },
+        ..none()
+    };
+    assert_eq!(kernels(1, false, none(), DType::F16), ["copy"]);
+    assert_eq!(kernels(1, true, unique, DType::F16), ["copy"]);
+    assert_eq!(kernels(1, true, none(), DType::F16), ["link", "copy"]);
+    assert_eq!(
+        kernels(99, true, none(), DType::F16),
+        ["last", "last", "copy"]
+    );
+    assert_eq!(kernels(1, false, strict, DType::F16), ["last", "copy"]);
 }
 
 #[test]

@@ -445,7 +445,10 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE
         };
-        match walk.dims[last].tuple == 0 && walk.dims[last].to >= 0 && is_near {
+        // Units that tuples place one by one in the destination are rows.
+        let is_placed = cropped.is_some() && walk.points == Side::Dest;
+        let is_run = walk.dims[last].tuple == 0 && walk.dims[last].to >= 0;
+        match is_run && is_near && !is_placed {
             true => Self {
                 run: walk.dims.pop().unwrap_or(single),
                 cropped,

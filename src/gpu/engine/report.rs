@@ -89,7 +89,7 @@ async fn read(
         for ([count, first], (_, first_tuple)) in words.into_iter().zip(some) {
             missing = missing.and(Missing {
                 count: count as usize,
-                first: (count > 0).then(|| first_tuple + !first as usize),
+                first: (count > 0).then(|| first_tuple.wrapping_add(!first as usize)),
             });
         }
     }

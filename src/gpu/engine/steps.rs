@@ -97,8 +97,10 @@ struct Numbers {
 /// The units `run` of those of some rows that go to some slices.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Its units are rows. In its source, positions are numbers of slices.
+    /// Its units are rows. In its source, positions are numbers of slices, and in its destination numbers of rows.
     rows: Walk,
+    /// Moves these rows, each to the slice that a tuple of its own names. Its first dimensions are those of `rows`.
+    moves: Walk,
     slices: Range<usize>,
     run: Range<usize>,
 }
@@ -111,8 +113,42 @@ enum Stop {
     Failed(Error),
 }
 
-/// Decides the steps of a scatter that has rows. `rule` says how numbers are combined, and has the bytes of a number;
-/// `None` if rows replace slices.
+/// Where the slices of a destination lie, in units: neighbours are `apart`, and the lowest begins at `lowest`.
+#[derive(Clone, Copy, Debug)]
+struct Slices {
+    count: usize,
+    apart: usize,
+    lowest: isize,
+}
+
+impl Slices {
+    /// The slices that the rows of boxes go to, wherever boxes begin in a view of the destination.
+    fn of_boxes(walk: &Walk) -> Self {
+        let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
+        let items = items.map(|dim| (dim.size, dim.to));
+        let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
+        let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
+        let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
+        for (size, stride) in items.chain(indexed) {
+            let (mut a, mut b) = (apart, stride.unsigned_abs());
+            while b > 0 {
+                (a, b) = (b, a % b);
+            }
+            apart = a;
+            lowest += along((size, stride)).min(0);
+            highest += along((size, stride)).max(0);
+        }
+        let apart = apart.max(1);
+        Self {
+            count: (highest - lowest).unsigned_abs() / apart + 1,
+            apart,
+            lowest,
+        }
+    }
+}
+
+/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined,
+/// and has the bytes of a number; `None` if rows replace slices.
 pub(super) fn steps(
     reach: &Reach,
     places: &Places,
@@ -120,18 +156,36 @@ pub(super) fn steps(
     walk: &Walk,
     scatter: &Scatter,
     rule: Option<(Rule, usize)>,
+    boxes: bool,
 ) -> Result<Steps, Error> {
     check_coordinates(walk)?;
-    let rows = RunWalk::of(walk.clone());
-    let pitch = rows.run.size;
+    // The dimensions that number rows.
+    let of_rows = match boxes {
+        true => {
+            let is_inner = |&d: &usize| walk.dims[d].tuple == 0 && !walk.is_cropped(d);
+            let inner = (0..walk.dims.len()).rev().take_while(is_inner);
+            walk.dims.len() - inner.count()
+        }
+        false => RunWalk::of(walk.clone()).walk.dims.len(),
+    };
+    let pitch: usize = walk.dims[of_rows..].iter().map(|dim| dim.size).product();
+    let slices = match boxes {
+        true => Slices::of_boxes(walk),
+        false => Slices {
+            count: scatter.slices,
+            apart: pitch,
+            lowest: 0,
+        },
+    };
     let most = u32::MAX as usize - 1;
-    if scatter.slices > most {
-        return Err(too_long(scatter.slices));
+    if slices.count > most {
+        return Err(too_long(slices.count));
     }
     let options = scatter.options;
     // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
     // once. So only few such rows are moved alone.
-    let straight = rule.is_some() || walk.unit >= 4 || rows.walk.units() * FEW < scatter.slices;
+    let rows = walk.units() / pitch;
+    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW < slices.count;
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
@@ -146,7 +200,7 @@ pub(super) fn steps(
         tuples: Tuples {
             argument: INDICES,
             index,
-            policy: options.policy(),
+            policy: options.policy,
             keeps: true,
             first_index: 0,
         },
@@ -155,19 +209,28 @@ pub(super) fn steps(
         way,
         unit: walk.unit,
         pitch,
+        apart: slices.apart,
+        boxes,
     };
+    let [rows, moves] = numbered(walk, of_rows, slices);
     let block = Block {
-        rows: numbered(rows.walk, pitch),
-        slices: 0..scatter.slices,
+        rows,
+        moves,
+        slices: 0..slices.count,
         run: 0..pitch,
     };
     let mut steps = Steps::default();
-    if scatterer.is_strict() {
+    let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
+    if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         if block.rows.units() > most {
             return Err(too_long(block.rows.units()));
         }
-        scatterer.checks(&block, &mut steps.first)?;
+        scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.scratch = LEAST;
+    }
+    if is_empty {
+        steps.push(0..0, Vec::new());
+        return Ok(steps);
     }
     if scatter.fresh && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
@@ -195,27 +258,30 @@ fn forbidding(dispatch: &mut Dispatch) {
     dispatch.uniforms.flags |= flags::STRICT;
 }
 
-/// The rows of a walk, whose run was taken, as units: from numbers of slices to numbers of rows.
-fn numbered(mut rows: Walk, pitch: usize) -> Walk {
-    let pitch = pitch.cast_signed();
+/// The walk of a scatter in two, `rows` and `moves` of a [`Block`]: its first `of_rows` dimensions number rows.
+fn numbered(walk: &Walk, of_rows: usize, slices: Slices) -> [Walk; 2] {
+    let (mut rows, mut moves) = (walk.clone(), walk.clone());
+    let apart = slices.apart.cast_signed();
     rows.unit = 1;
     rows.points = Side::Source;
-    rows.from = rows.to / pitch;
+    rows.from = (walk.to - slices.lowest) / apart;
     rows.to = 0;
-    if rows.dims.is_empty() {
-        rows.dims.push(Dim {
-            tuple: 1,
-            ..Dim::ONE
-        });
-    }
-    for dim in &mut rows.dims {
-        dim.from = dim.to / pitch;
-        dim.to = dim.tuple.cast_signed();
+    rows.dims.truncate(of_rows);
+    let mut number = 1_usize;
+    for (row, moved) in rows.dims.iter_mut().zip(&mut moves.dims).rev() {
+        row.from = row.to / apart;
+        row.to = number.cast_signed();
+        (moved.to, moved.tuple) = (0, number);
+        number *= row.size;
     }
     for coordinate in &mut rows.coordinates {
-        coordinate.stride /= pitch;
+        coordinate.stride /= apart;
     }
-    rows
+    moves.to = slices.lowest;
+    moves.columns = 1;
+    moves.counts = false;
+    moves.coordinates = vec![Coordinate::indexed(slices.count, apart, 0)];
+    [rows, moves]
 }
 
 impl Steps {
@@ -243,17 +309,32 @@ impl Steps {
 impl Block {
     /// The numbers of the rows.
     fn numbers(&self) -> Range<usize> {
-        self.rows.tuple..self.rows.tuple + self.rows.units()
+        let first = self.rows.to.cast_unsigned();
+        first..first + self.rows.units()
+    }
+
+    /// The block with a row for each tuple.
+    fn of_tuples(&self) -> Self {
+        let mut block = self.clone();
+        for dim in block.rows.dims.iter_mut().filter(|dim| dim.tuple == 0) {
+            dim.size = 1;
+        }
+        block
     }
 
     fn halves_of_rows(&self) -> Option<[Self; 2]> {
         let dims = &self.rows.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
-        let halves = self.rows.split(d, middle(dims[d].size)?);
-        Some(halves.map(|rows| Self {
-            rows,
-            ..self.clone()
-        }))
+        let middle = middle(dims[d].size)?;
+        let moves = self.moves.split(d, middle);
+        let mut halves = [self.clone(), self.clone()];
+        for (half, (rows, moves)) in halves
+            .iter_mut()
+            .zip(self.rows.split(d, middle).into_iter().zip(moves))
+        {
+            (half.rows, half.moves) = (rows, moves);
+        }
+        Some(halves)
     }
 
     /// The block with each half of the slices or, if `of` says so, of the run.
@@ -279,11 +360,15 @@ struct Scatterer<'a> {
     /// The bytes of a unit of a row, and the units of a row.
     unit: usize,
     pitch: usize,
+    /// The distance between neighbouring slices, in units.
+    apart: usize,
+    /// Whether rows belong to boxes, which may lie in views of source and destination.
+    boxes: bool,
 }
 
 impl Scatterer<'_> {
     fn is_strict(&self) -> bool {
-        self.scatter.options.out_of_range == OutOfRange::Error
+        self.scatter.options.policy.out_of_range == OutOfRange::Error
     }
 
     /// Whether each row goes straight to its slice, so that nothing lies in scratch memory.
@@ -307,7 +392,7 @@ impl Scatterer<'_> {
     /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
     /// number all rows.
     fn checks(&self, block: &Block, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let first = block.numbers().start;
+        let first = block.rows.tuple;
         let site = self.site(block, first, LEAST);
         if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
             out.push(reporting(dispatch));
@@ -336,7 +421,8 @@ impl Scatterer<'_> {
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
         let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
-        let by_rows = self.is_direct() || one_chunk || !fresh && rows.len() * FEW < slices;
+        let few = self.boxes || !fresh && rows.len() * FEW < slices;
+        let by_rows = self.is_direct() || one_chunk || few;
         let (lists, list_shift) = match one_chunk {
             true => (0, 31),
             false => self.lists(rows.len(), slices),
@@ -401,7 +487,8 @@ impl Scatterer<'_> {
             }
         }
         // Several blocks may have the same rows. One of them reports the tuples out of range.
-        if !self.is_strict() && block.slices.start == 0 && block.run.start == 0 {
+        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts;
+        if !self.is_strict() && is_first {
             dispatches[0] = reporting(dispatches[0].clone());
         }
         let cleared = match first_row {
@@ -458,6 +545,8 @@ impl Scatterer<'_> {
         // `reporting` says which dispatch counts.
         walk.counts = false;
         let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
+        // A row is a unit, also along a box.
+        walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
         let mut words = rows.uniforms()?;
         set_tuples(&mut words, &rows.walk, self.tuples, begin);
@@ -468,7 +557,7 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             uniforms: words,
-            first_tuple: block.numbers().start - first_row,
+            first_tuple: block.rows.tuple.wrapping_sub(first_row),
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
@@ -569,37 +658,35 @@ impl Site<'_> {
     /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
     /// for each slice or, if rows are few, the number of a slice for each row.
     fn move_rows(&self, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let Scatterer { unit, pitch, .. } = *self.scatterer;
-        let Block { slices, run, .. } = self.block;
-        let rows = self.block.numbers();
-        let outer = |size: usize, from: usize, to: usize| Dim {
-            size,
-            from: from.cast_signed(),
-            to: to.cast_signed(),
-            tuple: 1,
+        let Scatterer {
+            unit, pitch, apart, ..
+        } = *self.scatterer;
+        let slices = &self.block.slices;
+        let walk = match self.by_rows {
+            true => {
+                let mut walk = self.block.moves.clone();
+                walk.to += (slices.start * apart).cast_signed();
+                walk.tuple = slices.len() * self.uniforms.lists as usize;
+                walk.coordinates = vec![Coordinate::indexed(slices.len(), apart.cast_signed(), 0)];
+                walk
+            }
+            false => {
+                let rows = self.block.numbers();
+                let outer = Dim {
+                    to: pitch.cast_signed(),
+                    ..Dim::own(slices.len(), 0)
+                };
+                let inner = Dim {
+                    size: pitch,
+                    ..Dim::ONE
+                };
+                let [from, to] = [&rows, slices].map(|all| (all.start * pitch).cast_signed());
+                let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
+                walk.coordinates = vec![Coordinate::indexed(rows.len(), pitch.cast_signed(), 0)];
+                walk.columns = 1;
+                walk
+            }
         };
-        let outer = match self.by_rows {
-            true => outer(rows.len(), pitch, 0),
-            false => outer(slices.len(), 0, pitch),
-        };
-        let inner = Dim {
-            size: run.len(),
-            ..Dim::ONE
-        };
-        let [from, to] =
-            [rows.start, slices.start].map(|first| (first * pitch + run.start).cast_signed());
-        let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
-        let positions = if self.by_rows {
-            slices.len()
-        } else {
-            rows.len()
-        };
-        walk.coordinates = vec![Coordinate::indexed(positions, pitch.cast_signed(), 0)];
-        walk.columns = 1;
-        if self.by_rows {
-            walk.points = Side::Dest;
-            walk.tuple = slices.len() * self.uniforms.lists as usize;
-        }
         let tuples = Tuples {
             argument: SCRATCH,
             index: IndexType::U32,

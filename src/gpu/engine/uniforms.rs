@@ -83,6 +83,7 @@ pub(crate) mod flags {
     pub(crate) const REPORTS: u32 = 8;
     pub(crate) const KEEPS: u32 = 16;
     pub(crate) const STRICT: u32 = 32;
+    pub(crate) const CIRCULAR: u32 = 64;
 }
 
 /// The size of the uniforms in bytes.

@@ -9,7 +9,12 @@ use super::{
     slots::Slot,
     steps::steps,
 };
-use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
+use crate::{
+    Error, Plan,
+    ops::index::IndexType,
+    plan::{Effect, Operation},
+    walk::Walk,
+};
 use std::{ops::Range, sync::Arc};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
@@ -176,7 +181,8 @@ impl Engine {
             (Some(walk), Effect::Scatter(scatter)) => {
                 let rule = rule_of(plan, &scatter)?;
                 let index = plan.index_type();
-                let steps = steps(&self.reach, places, index, walk, &scatter, rule)?;
+                let boxes = plan.operation == Operation::Paste;
+                let steps = steps(&self.reach, places, index, walk, &scatter, rule, boxes)?;
                 return Ok((steps.passes, steps.scratch));
             }
             (Some(_), Effect::Make | Effect::Update) => (None, None),

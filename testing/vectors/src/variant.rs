@@ -186,6 +186,11 @@ impl Run<'_> {
             .map_or_else(OutOfRange::default, |(_, policy)| policy)
     }
 
+    /// Whether the caller promises that no two rows of a scatter go to the same slice, or no two boxes overlap.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.variant.unique
+    }
+
     pub(crate) fn negative(&self, indexing: Indexing) -> NegativeIndex {
         match indexing.wrap {
             true => NegativeIndex::Wrap,

@@ -1,6 +1,9 @@
 use super::*;
-use std::ops::Range;
-use wgslice::options::{Boxes, CropOptions};
+use std::{collections::HashSet, ops::Range};
+use wgslice::{
+    View,
+    options::{Boxes, CropOptions, PasteOptions},
+};
 
 /// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
@@ -56,9 +59,14 @@ impl Crop<'_> {
         values: &[T],
         shape: &[usize],
     ) -> Result<Gathered<T>, ReferenceError> {
+        self.with_boxes(|boxes| reference::crop(values, shape, boxes))
+    }
+
+    /// Calls `call` with the boxes as the reference takes them.
+    fn with_boxes<R>(&self, call: impl FnOnce(reference::Boxes<'_>) -> R) -> R {
         let [items, begins, flips] = self.parts();
         let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
-        let boxes = reference::Boxes {
+        call(reference::Boxes {
             begins: &begins.data,
             box_indices: self.boxes.box_indices.then_some(&items.data),
             flips: self.boxes.flips.then_some(&flips),
@@ -66,8 +74,30 @@ impl Crop<'_> {
             sizes: &self.sizes,
             strides: &self.strides,
             clamp: self.from.indexing.clamp,
-        };
-        reference::crop(values, shape, boxes)
+            circular: false,
+        })
+    }
+
+    /// The begins on a device, and the box indices and the flips if there are any.
+    fn on(&self, run: &Run<'_>) -> Result<[Option<wgslice::Tensor>; 3], Error> {
+        let [items, begins, flips] = self.parts();
+        let items = (self.boxes.box_indices).then(|| run.indices(&items));
+        let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
+        let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
+        Ok([
+            Some(run.indices(&begins)?),
+            items.transpose()?,
+            flips.transpose()?,
+        ])
+    }
+
+    /// The options, with the policy of the variant. Strides of 1 may be left out.
+    fn options_of(&self, run: &Run<'_>) -> CropOptions {
+        let mut options = self.options(run.policy());
+        if options.strides.iter().all(|&stride| stride == 1) {
+            options.strides.clear();
+        }
+        options
     }
 }
 
@@ -100,24 +130,11 @@ impl<'a> Op<'a> for Crop<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let [items, begins, flips] = self.parts();
-        let mut options = self.options(run.policy());
-        if options.strides.iter().all(|&stride| stride == 1) {
-            // Strides of 1 may be left out.
-            options.strides.clear();
-        }
-        let items = (self.boxes.box_indices)
-            .then(|| run.indices(&items))
-            .transpose()?;
-        let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
-        let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
-        let flips = flips.transpose()?;
-        let (tensor, report) = self.from.params.on(run)?.crop(
-            &run.indices(&begins)?,
-            items.as_ref(),
-            flips.as_ref(),
-            &options,
-        )?;
+        let [begins, items, flips] = self.on(run)?;
+        let begins = begins.expect("there are begins");
+        let (items, flips) = (items.as_ref(), flips.as_ref());
+        let x = self.from.params.on(run)?;
+        let (tensor, report) = x.crop(&begins, items, flips, &self.options_of(run))?;
         Ok(Started::new(tensor, report))
     }
 
@@ -215,5 +232,154 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
         self.from.tuples()
+    }
+}
+
+/// Boxes of equal size, written into the items of `params`.
+#[derive(Clone, Debug)]
+pub struct Paste<'a> {
+    /// The crop that would take the boxes out again. A view of the params says which of their elements may change.
+    pub crop: Crop<'a>,
+    /// The boxes.
+    pub patches: &'a Tensor,
+    /// Whether positions are taken modulo the sizes of the pasted dimensions.
+    pub circular: bool,
+}
+
+impl Paste<'_> {
+    /// Returns the options, given those of the crop.
+    pub fn options(&self, crop: CropOptions, unique: bool) -> PasteOptions {
+        PasteOptions {
+            crop,
+            circular: self.circular,
+            unique,
+        }
+    }
+
+    /// Returns the params with these values after the reference has written boxes with these values, and the numbers of
+    /// the boxes that lie partly outside.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reference.
+    pub fn pasted<T: Clone>(
+        &self,
+        values: &[T],
+        patches: &[T],
+    ) -> Result<Scattered<T>, ReferenceError> {
+        let Params { tensor, view } = &self.crop.from.params;
+        // The params' elements that the view selects.
+        let selected = Tensor {
+            data: (0..values.len() as i64).collect(),
+            shape: tensor.shape.clone(),
+        };
+        let selected = viewed(&selected, view)?;
+        let at = |&place: &i64| usize::try_from(place).unwrap_or_default();
+        let places: Vec<usize> = selected.data.iter().map(at).collect();
+        let before: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
+        let written = self.crop.with_boxes(|boxes| {
+            let circular = self.circular;
+            let boxes = reference::Boxes { circular, ..boxes };
+            let shape = &self.patches.shape;
+            reference::paste(&before, &selected.shape, patches, shape, boxes)
+        })?;
+        let mut seen = HashSet::new();
+        if !places.iter().all(|&place| seen.insert(place)) {
+            return Err(ReferenceError {
+                kind: "repeats",
+                message: "the view selects an element twice".into(),
+            });
+        }
+        let mut all = values.to_vec();
+        for (place, value) in places.into_iter().zip(written.values) {
+            all[place] = value;
+        }
+        Ok(Scattered {
+            values: all,
+            bad_rows: written.bad_rows,
+        })
+    }
+}
+
+impl<'a> Op<'a> for Paste<'a> {
+    const SCATTERS: bool = true;
+    const WEIGHT: usize = 3;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            crop: Crop::of(case)?,
+            patches: case.tensor("patches")?,
+            circular: case.arguments().says("circular", "yes")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let tensor = self.crop.from.params.tensor;
+        let pasted = self.pasted(&tensor.data, &self.patches.data)?;
+        Ok(scattered(pasted, &tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let Params { tensor, view } = &self.crop.from.params;
+        let mut options = self.options(self.crop.options_of(run), run.is_unique());
+        let (mut tensor, patches) = (run.tensor(tensor)?, run.tensor(self.patches)?);
+        let report = if view.is_empty() {
+            let [begins, items, flips] = self.crop.on(run)?;
+            let begins = begins.expect("there are begins");
+            let sizes = &self.crop.sizes;
+            if options.crop.strides.is_empty()
+                && self.patches.shape.get(1..=sizes.len()) == Some(sizes)
+            {
+                // The sizes of the patches may be left out.
+                options.crop.sizes.clear();
+            }
+            tensor.paste(&patches, &begins, items.as_ref(), flips.as_ref(), &options)?
+        } else {
+            let whole = View::new(tensor.shape())?;
+            let dest = view
+                .iter()
+                .try_fold(whole, |view, step| step.of_view(&view))?;
+            let source = View::new(patches.shape())?;
+            let plan = dest.paste(&source, self.crop.boxes, &options, tensor.dtype())?;
+            let tuples = run.indices(self.crop.from.indices)?;
+            tensor.run_in_place(&plan, &patches, Some(&tuples))?
+        };
+        Ok(Started::new(tensor, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let mut case = Crop::random(operation, rng);
+        let crop = Crop::of(&case).expect("a random crop is one");
+        let x = crop.from.params.materialised().expect("its view is one");
+        let (count, dims) = (crop.boxes.count, crop.sizes.len());
+        let mut shape = [&[count], &crop.sizes[..], &x.shape[1 + dims..]].concat();
+        disturb(rng, &mut shape);
+        case.tensors.insert("patches".into(), tensor(rng, &shape));
+        if rng.u8(..4) == 0 {
+            case.args.insert("circular".into(), "yes".into());
+        }
+        case
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.crop.tuples()
+    }
+
+    /// Whether each element of the boxes that lies inside stays when they are written.
+    fn is_unique(&self) -> bool {
+        let params = self.crop.from.params.tensor;
+        let numbers: Vec<i64> = (1..=self.patches.data.len() as i64).collect();
+        let Ok(pasted) = self.pasted(&vec![0; params.data.len()], &numbers) else {
+            return false;
+        };
+        let stayed = pasted.values.iter().filter(|&&number| number > 0).count();
+        let inside = self.crop.from.params.materialised().and_then(|x| {
+            self.crop.with_boxes(|boxes| {
+                let circular = self.circular;
+                let boxes = reference::Boxes { circular, ..boxes };
+                reference::crop(&vec![1; x.data.len()], &x.shape, boxes)
+            })
+        });
+        inside.is_ok_and(|inside| inside.values.iter().sum::<usize>() == stayed)
     }
 }

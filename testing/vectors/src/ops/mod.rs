@@ -6,10 +6,11 @@
 //! | operation | argument | meaning |
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
-//! | gathers, scatters and `crop` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `array_index`, `crop`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
+//! | gathers, scatters, `crop` and `paste` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
+//! | gathers, `array_index`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
-//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
+//! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
+//! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
@@ -34,7 +35,7 @@ mod view;
 
 pub use array_index::ArrayIndex;
 pub use concat::Concat;
-pub use crop::Crop;
+pub use crop::{Crop, Paste};
 pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
 pub use mask::Masked;
 pub use pad::Pad;
@@ -59,7 +60,7 @@ use crate::{
             spread, steps, tensor, tuples, viewed_shape,
         },
     },
-    reference::{self, Gathered, Indexing, ReferenceError},
+    reference::{self, Gathered, Indexing, ReferenceError, Scattered},
     step::{Step, spec_of},
     variant::{Run, Started},
 };
@@ -118,7 +119,7 @@ pub(crate) trait Op<'a>: Sized {
 
 macro_rules! operations {
     ($($operation:ident($op:ident) = $name:literal,)*) => {
-        /// An operation. All but `View`, `GatherElements`, `Crop` and `ScatterElements` are TensorFlow's.
+        /// An operation. All but `View`, `GatherElements`, `Crop`, `Paste` and `ScatterElements` are TensorFlow's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
         pub enum Operation {
@@ -234,6 +235,7 @@ operations! {
     BatchGather(BatchGather) = "batch_gather",
     GatherElements(GatherElements) = "gather_elements",
     Crop(Crop) = "crop",
+    Paste(Paste) = "paste",
     ScatterNd(ScatterNd) = "scatter_nd",
     ScatterElements(ScatterElements) = "scatter_elements",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",

@@ -1,8 +1,9 @@
-//! `crop`: cuts boxes out of the items of an array.
+//! `crop`: cuts boxes out of the items of an array. `paste`: writes boxes into them.
 
-use super::{Gathered, ReferenceError, at, check_length, coordinates, fail, room, show};
+use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
+use super::{room, show};
 
-/// The boxes that [`crop`] takes from an array.
+/// The boxes that [`crop`] takes from an array, or that [`paste`] writes into one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
     /// The positions in its item where each box begins: one integer for each of `sizes`, box after box.
@@ -22,6 +23,92 @@ pub struct Boxes<'a> {
     /// Whether a box that reaches outside of its item is shifted until it lies inside, and a box index that names no
     /// item stands for the nearest item.
     pub clamp: bool,
+    /// Whether every position of a cropped dimension is taken modulo the size of the dimension, so that a box goes on at
+    /// the other end. `clamp` then only holds for box indices.
+    pub circular: bool,
+}
+
+impl Boxes<'_> {
+    /// Checks the boxes for an array of this shape.
+    fn check(&self, values_shape: &[usize]) -> Result<(), ReferenceError> {
+        let Self { count, sizes, .. } = *self;
+        let dims = sizes.len();
+        check_length("begins", self.begins.len(), &[count, dims])?;
+        let items = self.box_indices.map_or(count, <[_]>::len);
+        check_length("box_indices", items, &[count])?;
+        let flips = self.flips.map_or(count * dims, <[_]>::len);
+        check_length("flips", flips, &[count, dims])?;
+        if values_shape.len() <= dims {
+            return fail("crop_rank", "there is no dimension for each size");
+        }
+        if self.strides.len() != dims {
+            return fail("crop_strides", "there is no stride for each size");
+        }
+        let items = values_shape[0];
+        if self.box_indices.is_none() && count != items {
+            return fail("crop_items", format!("{count} boxes of {items} items"));
+        }
+        for d in 0..dims {
+            let (size, stride) = (sizes[d] as i128, i128::from(self.strides[d]));
+            if stride == 0 {
+                return fail("stride_zero", format!("stride {d} is 0"));
+            }
+            let long = size > 0 && (size - 1) * stride.abs() >= values_shape[1 + d] as i128;
+            if long && (self.clamp || self.circular) {
+                let shape = show(values_shape);
+                return fail(
+                    "crop_box_size",
+                    format!("the boxes do not fit into {shape}"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The position in an array of this shape of an element of the boxes. Its first coordinate is the number of its box,
+    /// and the others are its position in the box. `None` if it lies outside.
+    fn place(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
+        let (n, dims) = (element[0], self.sizes.len());
+        let items = values_shape[0] as i128;
+        let mut item = self
+            .box_indices
+            .map_or(n as i128, |items| i128::from(items[n]));
+        if self.clamp && items > 0 {
+            item = item.clamp(0, items - 1);
+        }
+        let mut place = vec![item];
+        for d in 0..dims {
+            let (size, stride) = (self.sizes[d] as i128, i128::from(self.strides[d]));
+            let end = values_shape[1 + d] as i128 - 1;
+            let mut begin = i128::from(self.begins[n * dims + d]);
+            if self.clamp && !self.circular {
+                // Clamps `begin` to the lowest and the highest value with which all elements lie inside.
+                let reach = (size - 1) * stride;
+                begin = begin.clamp(0 - reach.min(0), end - reach.max(0));
+            }
+            let mut j = element[1 + d] as i128;
+            if self.flips.is_some_and(|flips| flips[n * dims + d]) {
+                j = size - 1 - j;
+            }
+            let position = begin + j * stride;
+            place.push(match self.circular {
+                true => position.rem_euclid(end + 1),
+                false => position,
+            });
+        }
+        place.extend(element[1 + dims..].iter().map(|&c| c as i128));
+        place
+            .iter()
+            .zip(values_shape)
+            .map(|(&c, &size)| usize::try_from(c).ok().filter(|&c| c < size))
+            .collect()
+    }
+
+    /// The shape of all boxes of an array of this shape together.
+    fn shape(&self, values_shape: &[usize]) -> Vec<usize> {
+        let kept = &values_shape[1 + self.sizes.len()..];
+        [&[self.count], self.sizes, kept].concat()
+    }
 }
 
 /// Cuts boxes out of the items of an array. The first dimension of `values` numbers the items.
@@ -50,88 +137,17 @@ pub fn crop<T: Clone + Default>(
     values_shape: &[usize],
     boxes: Boxes<'_>,
 ) -> Result<Gathered<T>, ReferenceError> {
-    let Boxes {
-        begins,
-        box_indices,
-        flips,
-        count,
-        sizes,
-        strides,
-        clamp,
-    } = boxes;
-    let dims = sizes.len();
     check_length("values", values.len(), values_shape)?;
-    check_length("begins", begins.len(), &[count, dims])?;
-    check_length(
-        "box_indices",
-        box_indices.map_or(count, <[_]>::len),
-        &[count],
-    )?;
-    check_length(
-        "flips",
-        flips.map_or(count * dims, <[_]>::len),
-        &[count, dims],
-    )?;
-    if values_shape.len() <= dims {
-        return fail("crop_rank", "there is no dimension for each size");
-    }
-    if strides.len() != dims {
-        return fail("crop_strides", "there is no stride for each size");
-    }
-    let items = values_shape[0];
-    if box_indices.is_none() && count != items {
-        return fail("crop_items", format!("{count} boxes of {items} items"));
-    }
-    for d in 0..dims {
-        let (size, stride) = (sizes[d] as i128, i128::from(strides[d]));
-        if stride == 0 {
-            return fail("stride_zero", format!("stride {d} is 0"));
-        }
-        if clamp && size > 0 && (size - 1) * stride.abs() >= values_shape[1 + d] as i128 {
-            let shape = show(values_shape);
-            return fail(
-                "crop_box_size",
-                format!("the boxes do not fit into {shape}"),
-            );
-        }
-    }
-    let kept = &values_shape[1 + dims..];
-    let shape = [&[count], sizes, kept].concat();
+    boxes.check(values_shape)?;
+    let shape = boxes.shape(values_shape);
     let mut result = room(&shape)?;
     let mut bad_rows = Vec::new();
     for element in coordinates(&shape) {
-        let n = element[0];
-        let mut item = box_indices.map_or(n as i128, |items| i128::from(items[n]));
-        if clamp && items > 0 {
-            item = item.clamp(0, items as i128 - 1);
-        }
-        let mut place = vec![item];
-        for d in 0..dims {
-            let (size, stride) = (sizes[d] as i128, i128::from(strides[d]));
-            let mut begin = i128::from(begins[n * dims + d]);
-            if clamp {
-                // Clamps `begin` to the lowest and the highest value with which all elements lie inside.
-                let reach = (size - 1) * stride;
-                let end = values_shape[1 + d] as i128 - 1;
-                begin = begin.clamp(0 - reach.min(0), end - reach.max(0));
-            }
-            let mut j = element[1 + d] as i128;
-            if flips.is_some_and(|flips| flips[n * dims + d]) {
-                j = size - 1 - j;
-            }
-            place.push(begin + j * stride);
-        }
-        place.extend(element[1 + dims..].iter().map(|&c| c as i128));
-        let inside: Option<Vec<usize>> = place
-            .iter()
-            .zip(values_shape)
-            .map(|(&c, &size)| usize::try_from(c).ok().filter(|&c| c < size))
-            .collect();
-        match inside {
+        match boxes.place(&element, values_shape) {
             Some(place) => result.push(at(values, values_shape, &place).clone()),
             None => {
-                if bad_rows.last() != Some(&n) {
-                    bad_rows.push(n);
+                if bad_rows.last() != Some(&element[0]) {
+                    bad_rows.push(element[0]);
                 }
                 result.push(T::default());
             }
@@ -141,5 +157,64 @@ pub fn crop<T: Clone + Default>(
         shape,
         bad_rows,
         values: result,
+    })
+}
+
+/// A copy of an array with boxes written into its items, one after the other: the inverse of [`crop`].
+///
+/// `patches` must have the shape of the crop of the same boxes. Elements that lie outside of their item are left out, and so
+/// are all elements of a box whose item does not exist. [`Scattered::bad_rows`] has the numbers of the boxes with such
+/// elements.
+///
+/// ```
+/// use wgslice_vectors::reference::{Boxes, paste};
+///
+/// let lines = ["a", "b", "c", "d", "e", "f"]; // two items of three elements
+/// let patches = ["w", "x", "y", "z"];
+/// let boxes = Boxes { begins: &[1, -1], count: 2, sizes: &[2], strides: &[1], ..Boxes::default() };
+/// let pasted = paste(&lines, &[2, 3], &patches, &[2, 2], boxes)?;
+/// assert_eq!(pasted.values, ["a", "w", "x", "z", "e", "f"]);
+/// assert_eq!(pasted.bad_rows, [1]);
+/// let circular = Boxes { circular: true, ..boxes };
+/// let pasted = paste(&lines, &[2, 3], &patches, &[2, 2], circular)?;
+/// assert_eq!(pasted.values, ["a", "w", "x", "z", "e", "y"]);
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`crop`], then `crop_shape` and `data_length` for `patches`.
+pub fn paste<T: Clone>(
+    values: &[T],
+    values_shape: &[usize],
+    patches: &[T],
+    patches_shape: &[usize],
+    boxes: Boxes<'_>,
+) -> Result<Scattered<T>, ReferenceError> {
+    check_length("values", values.len(), values_shape)?;
+    boxes.check(values_shape)?;
+    let shape = boxes.shape(values_shape);
+    if patches_shape != shape {
+        return fail(
+            "crop_shape",
+            format!("the boxes have shape {}", show(&shape)),
+        );
+    }
+    check_length("patches", patches.len(), &shape)?;
+    let mut result = values.to_vec();
+    let mut bad_rows = Vec::new();
+    for element in coordinates(&shape) {
+        match boxes.place(&element, values_shape) {
+            Some(place) => {
+                let patch = at(patches, &shape, &element).clone();
+                *at_mut(&mut result, values_shape, &place) = patch;
+            }
+            None if bad_rows.last() != Some(&element[0]) => bad_rows.push(element[0]),
+            None => {}
+        }
+    }
+    Ok(Scattered {
+        values: result,
+        bad_rows,
     })
 }

@@ -43,7 +43,7 @@ mod transpose;
 pub use array_index::{Entry, array_index};
 pub use broadcast_to::broadcast_to;
 pub use concat::{concat, stack};
-pub use crop::{Boxes, crop};
+pub use crop::{Boxes, crop, paste};
 pub use gather::{batch_gather, gather};
 pub use gather_elements::gather_elements;
 pub use gather_nd::{Gathered, gather_nd};
@@ -102,8 +102,10 @@ use std::{error, fmt, iter};
 /// | `mask_values` | each value that a mask puts somewhere has the shape of a slice |
 /// | `crop_rank` | there is a dimension of items, and one for each size of a box |
 /// | `crop_strides` | there is a stride for each size |
+/// | `crop_shape` | the array that is written into boxes has their shape |
 /// | `crop_items` | without box indices, there is a box for each item |
-/// | `crop_box_size` | clamped boxes are no longer than their dimensions |
+/// | `crop_box_size` | clamped and circular boxes are no longer than their dimensions |
+/// | `repeats` | an array that boxes are written into has no element twice |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |

@@ -1,0 +1,377 @@
+//! Compares `paste` on every device with the reference. Golden vectors and random cases do so too.
+
+use crate::harness::{SIZES, assert_same, devices, elements, kind, to_bytes};
+use wgslice::{
+    Backend, DType, Error, Plan, Tensor, View,
+    options::{Boxes, CropOptions, OutOfRange, PasteOptions},
+    slice,
+};
+use wgslice_vectors::reference::{self, paste};
+
+/// Boxes, of which a test gives some. Strides of all boxes are 1 if there are none.
+#[derive(Clone, Debug, Default)]
+struct Given<'a> {
+    shape: &'a [usize],
+    sizes: &'a [usize],
+    strides: &'a [i64],
+    begins: Vec<i64>,
+    box_indices: Option<Vec<i64>>,
+    flips: Option<Vec<bool>>,
+    circular: bool,
+    unique: bool,
+}
+
+impl Given<'_> {
+    /// Pastes on every device, under every policy, with elements of one size for each number.
+    #[track_caller]
+    fn check(&self, number: usize) {
+        let dtype = SIZES[number % SIZES.len()];
+        let dims = self.sizes.len();
+        let count = self.begins.len() / dims;
+        let boxes = [&[count], self.sizes, &self.shape[1 + dims..]].concat();
+        let values = elements(self.shape.iter().product());
+        let patches: Vec<u128> = elements(boxes.iter().product());
+        let patches: Vec<u128> = patches.iter().map(|element| !element | 1).collect();
+        let ones = vec![1; dims];
+        // A tuple of 5 integers can lie in two parts of a tensor on a device with buffers of 1 KiB, which such a device
+        // refuses.
+        let is_odd = self.flips.is_some() && count * 5 * 8 > 1024;
+        for policy in [OutOfRange::Zero, OutOfRange::Clamp, OutOfRange::Error] {
+            let given = reference::Boxes {
+                begins: &self.begins,
+                box_indices: self.box_indices.as_deref(),
+                flips: self.flips.as_deref(),
+                count,
+                sizes: self.sizes,
+                strides: if self.strides.is_empty() {
+                    &ones
+                } else {
+                    self.strides
+                },
+                clamp: policy == OutOfRange::Clamp,
+                circular: self.circular,
+            };
+            let expected = paste(&values, self.shape, &patches, &boxes, given).unwrap();
+            let fails = policy == OutOfRange::Error && !expected.bad_rows.is_empty();
+            let after = if fails { &values } else { &expected.values };
+            let after = to_bytes(after, dtype.size());
+            let takes = |bytes: usize| move |of: &&crate::harness::Device| of.takes(bytes, bytes);
+            for device in devices().iter().filter(takes(after.len())) {
+                let what = || format!("{}: {dtype} {policy:?} {self:?}", device.name);
+                let upload = |elements: &[u128], shape: &[usize]| {
+                    let bytes = to_bytes(elements, dtype.size());
+                    Tensor::from_bytes(&device.backend, bytes, dtype, shape).unwrap()
+                };
+                let mut x = upload(&values, self.shape);
+                let (kept, patches) = (x.clone(), upload(&patches, &boxes));
+                let report = self.paste(&mut x, &patches, policy);
+                let report = match report {
+                    Err(Error::OutOfRange(report)) if fails => *report,
+                    Ok(report) if !fails => report,
+                    Err(Error::DeviceLimit { .. }) if is_odd && device.is_tiny() => continue,
+                    outcome => panic!("{}: {outcome:?}", what()),
+                };
+                assert_same(&after, &x.bytes().unwrap(), dtype.size(), &what);
+                assert_eq!(report.out_of_range, expected.bad_rows.len(), "{}", what());
+                let first = report.first.map(|first| first.tuple);
+                assert_eq!(first, expected.bad_rows.first().copied(), "{}", what());
+                let kept = kept.bytes().unwrap();
+                assert_same(&to_bytes(&values, dtype.size()), &kept, dtype.size(), &what);
+            }
+        }
+    }
+
+    fn paste(
+        &self,
+        x: &mut Tensor,
+        patches: &Tensor,
+        out_of_range: OutOfRange,
+    ) -> Result<wgslice::Report, Error> {
+        let backend = x.backend().clone();
+        let dims = self.sizes.len();
+        let begins = backend.upload((&self.begins, &[patches.shape()[0], dims]))?;
+        let items = self.box_indices.as_ref();
+        let items = items.map(|items| backend.upload((items, &[items.len()])));
+        let flips = self.flips.as_ref();
+        let flips = flips.map(|flips| backend.upload((flips, &[patches.shape()[0], dims])));
+        let strides = self
+            .strides
+            .iter()
+            .map(|&stride| stride.try_into().unwrap());
+        let options = PasteOptions {
+            crop: CropOptions {
+                sizes: Vec::new(),
+                strides: strides.collect(),
+                out_of_range,
+            },
+            circular: self.circular,
+            unique: self.unique,
+        };
+        let (items, flips) = (items.transpose()?, flips.transpose()?);
+        let report = x.paste(patches, &begins, items.as_ref(), flips.as_ref(), &options)?;
+        report.wait()
+    }
+}
+
+/// Numbers below `most` that repeat late.
+fn mixed(count: usize, most: i64) -> impl Iterator<Item = i64> {
+    (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % most)
+}
+
+fn flips(count: usize) -> Vec<bool> {
+    (0..count).map(|n| n % 3 == 1 || n % 7 == 2).collect()
+}
+
+/// Boxes of one item and of several, that lie upon each other: of so few elements that one workgroup finds the last of
+/// each, and of many. Rows of one element, of a pixel, and of whole words.
+#[test]
+fn boxes_that_overlap_are_written_in_their_order() {
+    for (number, rest) in [1, 3, 4].into_iter().enumerate() {
+        for count in [3, 60] {
+            let given = Given {
+                shape: &[3, 24, 19, rest],
+                sizes: &[5, 7],
+                begins: mixed(2 * count, 15).collect(),
+                box_indices: Some(mixed(count, 3).collect()),
+                flips: Some(flips(2 * count)),
+                ..Given::default()
+            };
+            for turn in 0..5 {
+                given.check(number + turn);
+            }
+        }
+    }
+}
+
+/// The boxes begin before the first position and behind the last, of every dimension.
+#[test]
+fn boxes_reach_over_every_edge() {
+    let begins: Vec<i64> = (-4..=7)
+        .flat_map(|y| (-3..=5).flat_map(move |x| [y, x]))
+        .collect();
+    let count = begins.len() / 2;
+    for (number, strides) in [[1, 1], [2, -1], [-1, 2]].into_iter().enumerate() {
+        for circular in [false, true] {
+            let given = Given {
+                shape: &[4, 6, 5, 3],
+                sizes: &[3, 2],
+                strides: &strides,
+                begins: begins.clone(),
+                box_indices: Some((0..count as i64).map(|n| n % 6 - 1).collect()),
+                flips: Some(flips(begins.len())),
+                circular,
+                ..Given::default()
+            };
+            given.check(number);
+            given.check(number + 2);
+        }
+    }
+}
+
+/// Each item has its own box, as in a cache.
+#[test]
+fn boxes_of_their_own_items() {
+    for (number, rest) in [1, 2, 5, 16, 33].into_iter().enumerate() {
+        for circular in [false, true] {
+            Given {
+                shape: &[7, 9, rest],
+                sizes: &[4],
+                begins: vec![0, 5, 6, -1, 8, 2, 100],
+                circular,
+                ..Given::default()
+            }
+            .check(number);
+        }
+    }
+}
+
+/// The caller promises that no boxes overlap.
+#[test]
+fn boxes_that_do_not_overlap_take_one_step() {
+    let places = (0..12).flat_map(|n| [n / 4 * 6, n % 4 * 5]);
+    for number in 0..5 {
+        Given {
+            shape: &[2, 20, 20, 2],
+            sizes: &[6, 5],
+            begins: places.clone().collect(),
+            box_indices: Some(vec![1; 12]),
+            unique: true,
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
+#[test]
+fn begins_beyond_32_bits() {
+    let far = [
+        1 << 32,
+        (1 << 32) + 1,
+        -1 << 32,
+        i64::MAX,
+        i64::MIN,
+        1,
+        -7,
+        1 << 62,
+    ];
+    for (number, circular) in [false, true].into_iter().enumerate() {
+        Given {
+            shape: &[2, 7, 3],
+            sizes: &[3],
+            begins: far.to_vec(),
+            box_indices: Some(vec![0, 1, 0, 1, 0, 1 << 32, 1, 0]),
+            circular,
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
+#[test]
+fn an_array_without_positions_takes_nothing() {
+    let shape = [2, 0, 3];
+    for device in devices() {
+        let mut x = device.backend.upload((&[0u8; 0], &shape)).unwrap();
+        let patches = device.backend.upload((&[1u8; 12], &[2, 2, 3])).unwrap();
+        let begins = device.backend.upload((&[0, -1], &[2, 1])).unwrap();
+        let options = PasteOptions::default();
+        let report = x.paste(&patches, &begins, None, None, &options).unwrap();
+        let report = report.wait().unwrap();
+        assert_eq!(
+            (report.tuples, report.out_of_range),
+            (2, 2),
+            "{}",
+            device.name
+        );
+    }
+}
+
+/// Views on both sides: every second row of a transposed array takes the columns of another.
+#[test]
+fn views_take_boxes_and_are_boxes() {
+    for dtype in SIZES {
+        let whole = elements(8 * 10);
+        let of_patches = elements(3 * 2 * 4 * 2);
+        // x[1::2].T has shape [10, 4], and the patches [3, 2, 4] with their last two dimensions turned.
+        let dest = View::new(&[8, 10]).unwrap().slice(&slice![1..; 2]).unwrap();
+        let dest = dest
+            .transpose(&[1, 0])
+            .unwrap()
+            .slice(&slice![..; -1])
+            .unwrap();
+        let dest = dest.slice(&"None".parse().unwrap()).unwrap();
+        let source = View::new(&[3, 4, 2, 2])
+            .unwrap()
+            .slice(&slice![.., .., .., 1])
+            .unwrap();
+        let source = source.transpose(&[0, 2, 1]).unwrap();
+        let boxes = Boxes {
+            count: 3,
+            box_indices: true,
+            flips: true,
+        };
+        let crop = CropOptions {
+            sizes: vec![2],
+            ..CropOptions::default()
+        };
+        let options = PasteOptions {
+            crop,
+            ..PasteOptions::default()
+        };
+        let plan = dest.paste(&source, boxes, &options, dtype).unwrap();
+        let tuples = [0, 3, 0, 0, 4, 1, 0, 9, 0];
+        let mut expected = whole.clone();
+        for (n, begin, flip) in [(0, 3, false), (1, 4, true), (2, 9, false)] {
+            for j in 0..2 {
+                for k in 0..4 {
+                    let place = begin + if flip { 1 - j } else { j };
+                    if place < 10 {
+                        // Row 1 + 2k of x, and column 9 - place.
+                        expected[(1 + 2 * k) * 10 + 9 - place] =
+                            of_patches[((n * 4 + k) * 2 + j) * 2 + 1];
+                    }
+                }
+            }
+        }
+        for device in devices() {
+            let upload = |elements: &[u128], shape: &[usize]| {
+                let bytes = to_bytes(elements, dtype.size());
+                Tensor::from_bytes(&device.backend, bytes, dtype, shape).unwrap()
+            };
+            let mut x = upload(&whole, &[8, 10]);
+            let patches = upload(&of_patches, &[3, 4, 2, 2]);
+            let tuples = device.backend.upload((&tuples, &[3, 3])).unwrap();
+            let report = x.run_in_place(&plan, &patches, Some(&tuples)).unwrap();
+            assert_eq!(report.wait().unwrap().out_of_range, 1, "{}", device.name);
+            let what = || format!("{}: {plan}", device.name);
+            let expected = to_bytes(&expected, dtype.size());
+            assert_same(&expected, &x.bytes().unwrap(), dtype.size(), &what);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_match_is_an_error() {
+    let boxes = Boxes {
+        count: 2,
+        ..Boxes::default()
+    };
+    let options = |size: usize| PasteOptions {
+        crop: CropOptions {
+            sizes: vec![size],
+            ..CropOptions::default()
+        },
+        circular: true,
+        ..PasteOptions::default()
+    };
+    let plan = |x: &View, patches: &[usize]| {
+        let patches = View::new(patches).unwrap();
+        x.paste(&patches, boxes, &options(2), DType::U8)
+    };
+    let x = View::new(&[2, 3, 4]).unwrap();
+    assert!(plan(&x, &[2, 2, 4]).is_ok());
+    assert_eq!(kind(&plan(&x, &[2, 2, 5]).unwrap_err()), "crop_shape");
+    assert_eq!(kind(&plan(&x, &[2, 2]).unwrap_err()), "crop_shape");
+    let repeats = View::new(&[1, 3, 4])
+        .unwrap()
+        .broadcast_to(&[2, 3, 4])
+        .unwrap();
+    assert_eq!(kind(&plan(&repeats, &[2, 2, 4]).unwrap_err()), "repeats");
+    let long = Plan::paste(&[2, 3], boxes, &options(4), DType::U8).unwrap_err();
+    assert_eq!(kind(&long), "crop_box_size");
+
+    let backend = Backend::cpu();
+    let mut x = backend.upload((&[0u8; 12], &[2, 6])).unwrap();
+    let begins = backend.upload((&[0, 0], &[2, 1])).unwrap();
+    let wide = backend.upload((&[0u16; 4], &[2, 2])).unwrap();
+    let error = x
+        .paste(&wide, &begins, None, None, &PasteOptions::default())
+        .unwrap_err();
+    assert_eq!(kind(&error), "dtype_mismatch", "{error}");
+    let flat = backend.upload((&[0u8; 2], &[2])).unwrap();
+    let error = x
+        .paste(&flat, &begins, None, None, &PasteOptions::default())
+        .unwrap_err();
+    assert_eq!(kind(&error), "crop_shape", "{error}");
+}
+
+#[test]
+fn an_error_names_the_first_box_outside() {
+    let options = PasteOptions {
+        crop: CropOptions {
+            out_of_range: OutOfRange::Error,
+            ..CropOptions::default()
+        },
+        ..PasteOptions::default()
+    };
+    let (x, patches) = ((&[1u8; 12], &[3, 4]), (&[2u8; 6], &[3, 2]));
+    let begins = (&[0i64, 3, -1], &[3, 1]);
+    let error = Backend::cpu()
+        .paste(x, patches, begins, None, None, &options)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [3]: correct them, or \
+         choose OutOfRange::Zero or OutOfRange::Clamp"
+    );
+}
