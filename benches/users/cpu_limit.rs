@@ -6,6 +6,7 @@
 //! | `small` | slices of 512 bytes to 64 KiB |
 //! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
 //! | `crop` | 64 random crops of images |
+//! | `paste` | the same boxes written back, and tokens appended to a cache |
 //! | `sum` | transposes, and a sum of their results right after them |
 //! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
 //!
@@ -30,7 +31,7 @@ use std::{
 };
 use wgslice::{
     Backend, DType, Indices, Plan, SliceSpec, Tensor, TensorView, View,
-    options::{Boxes, CropOptions, GatherOptions, OutOfRange, Pad},
+    options::{Boxes, CropOptions, GatherOptions, OutOfRange, Pad, PasteOptions},
     slice,
 };
 
@@ -95,6 +96,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if wanted("crop") {
         crop()?;
+    }
+    if wanted("paste") {
+        paste()?;
     }
     if wanted("assemble") {
         assemble()?;
@@ -182,6 +186,105 @@ fn crop() -> Result<(), Box<dyn Error>> {
         }
     });
     println!("hand loop, flips, CHW {:.2} ms", ms(time));
+    Ok(())
+}
+
+/// Boxes written into pictures, and tokens behind those that a cache has.
+fn paste() -> Result<(), Box<dyn Error>> {
+    println!("-- boxes written in place, one thread, ms");
+    let mut mixed = Mixed(3);
+    let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    for (name, shape, sizes, dtype) in [
+        (
+            "64 boxes of 224 x 224 pixels",
+            &[64, 256, 256, 3][..],
+            &[224, 224][..],
+            DType::U8,
+        ),
+        (
+            "64 boxes of 224 x 224 grey pixels",
+            &[64, 256, 256],
+            &[224, 224],
+            DType::U8,
+        ),
+        (
+            "32 sequences, 16 tokens each",
+            &[32, 2048, 512],
+            &[16],
+            DType::F16,
+        ),
+        (
+            "65,536 boxes of one token",
+            &[65536, 4, 32],
+            &[1],
+            DType::F16,
+        ),
+    ] {
+        let boxes = Boxes {
+            count: shape[0],
+            box_indices: false,
+            flips: false,
+        };
+        let begins: Vec<Vec<i32>> = (0..shape[0])
+            .map(|_| {
+                let ends = shape[1..].iter().zip(sizes);
+                ends.map(|(&end, &size)| random((end - size + 1) as u32))
+                    .collect()
+            })
+            .collect();
+        let tuples = begins.concat();
+        let element = dtype.size();
+        let mut x = vec![0u8; shape.iter().product::<usize>() * element];
+        // A row of a box lies together in x.
+        let rest = shape[1 + sizes.len()..].iter().product::<usize>() * element;
+        let row = sizes[sizes.len() - 1] * rest;
+        let rows = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();
+        let patches: Vec<u8> = (0..rows * row).map(|i| (i * 31 % 251) as u8).collect();
+        let by_hand = best(9, || {
+            let item = x.len() / shape[0];
+            let of_box = rows / shape[0];
+            for (number, patch) in patches.chunks_exact(row).enumerate() {
+                let (n, y) = (number / of_box, number % of_box);
+                let at = match begins[n][..] {
+                    [begin] => begin as usize,
+                    [first, begin, ..] => (first as usize + y) * shape[2] + begin as usize,
+                    [] => 0,
+                };
+                x[n * item + at * rest..][..row].copy_from_slice(patch);
+            }
+        });
+        let expected =
+            std::mem::replace(&mut x, vec![0; shape.iter().product::<usize>() * element]);
+        for out_of_range in [OutOfRange::Zero, OutOfRange::Clamp] {
+            for circular in [false, true] {
+                let crop = CropOptions {
+                    sizes: sizes.to_vec(),
+                    out_of_range,
+                    ..CropOptions::default()
+                };
+                let options = PasteOptions {
+                    crop,
+                    circular,
+                    unique: false,
+                };
+                let plan = Plan::paste(shape, boxes, &options, dtype)?;
+                let time = pool.install(|| {
+                    best(9, || {
+                        let tuples = Indices::I32(&tuples);
+                        plan.run_cpu_bytes(&patches, Some(tuples), &mut x)
+                            .expect("boxes")
+                    })
+                });
+                assert!(x == expected, "{plan}");
+                println!(
+                    "{name}: {out_of_range:?} circular {circular} {:.3} ms",
+                    ms(time)
+                );
+            }
+        }
+        println!("{name}: hand loop {:.3} ms", ms(by_hand));
+    }
     Ok(())
 }
 

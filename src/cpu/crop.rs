@@ -53,14 +53,21 @@ pub(super) fn paste<I: Index>(
 ) -> Missing {
     let crop = Crop::new(walk, policy, indices);
     let mut missing = Missing::default();
-    let mut parts = Vec::new();
+    let mut parts = Parts::default();
     for n in 0..walk.units() * walk.unit / crop.bytes {
-        let places = crop.places(n, policy.circular);
-        if !policy.circular && !crop.is_whole(&places[0]) || places[0].at.is_none() {
-            missing.add(n);
+        if policy.circular {
+            let places = crop.places(n);
+            if places[0].at.is_none() {
+                missing.add(n);
+            }
+            places.into_iter().for_each(|place| parts.add(n, place));
+        } else {
+            let place = crop.locate(n);
+            if !crop.is_whole(&place) {
+                missing.add(n);
+            }
+            parts.add(n, place);
         }
-        let lies = |place: &Place| place.inside.iter().all(|part| part.from < part.to);
-        parts.extend(places.into_iter().filter(lies).map(|place| (n, place)));
     }
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
@@ -177,6 +184,28 @@ struct Place {
     inside: Vec<Inside>,
 }
 
+/// The parts of boxes that lie inside, in the order of the boxes.
+#[derive(Default)]
+struct Parts {
+    /// What lies inside, each different from the one before.
+    inside: Vec<Vec<Inside>>,
+    /// For each part the number of its box, the unit of x at which its first element is, and its number in `inside`.
+    all: Vec<(usize, usize, usize)>,
+}
+
+impl Parts {
+    /// Adds a part of box `n`, unless it is empty or its item does not exist.
+    fn add(&mut self, n: usize, Place { at, inside }: Place) {
+        let is_empty = inside.iter().any(|part| part.from >= part.to);
+        if let Some(at) = at.filter(|_| !is_empty) {
+            if self.inside.last() != Some(&inside) {
+                self.inside.push(inside);
+            }
+            self.all.push((n, at, self.inside.len() - 1));
+        }
+    }
+}
+
 impl<'a, I: Index> Crop<'a, I> {
     fn new(walk: &'a Walk, policy: Policy, indices: &'a [I]) -> Self {
         let items = walk.coordinates.iter().take_while(|c| c.along.is_none());
@@ -238,12 +267,8 @@ impl<'a, I: Index> Crop<'a, I> {
         Place { at, inside }
     }
 
-    /// Finds where the parts of box `n` lie. There is one, unless it is circular and goes on at the other end of a
-    /// dimension.
-    fn places(&self, n: usize, circular: bool) -> Vec<Place> {
-        if !circular {
-            return vec![self.locate(n)];
-        }
+    /// Finds where the parts of circular box `n` lie. There is one, unless it goes on at the other end of a dimension.
+    fn places(&self, n: usize) -> Vec<Place> {
         let (tuple, at) = self.item(n);
         let inside = Vec::new();
         let mut places = vec![Place { at, inside }];
@@ -339,31 +364,21 @@ impl<'a, I: Index> Crop<'a, I> {
 
     /// Writes those `parts` of boxes to `dest` that lie in it, each with so many threads. `dest` begins at byte `first` of
     /// x.
-    fn write(
-        &self,
-        parts: &[(usize, Place)],
-        source: &[u8],
-        first: usize,
-        dest: &mut [u8],
-        threads: Threads,
-    ) {
+    fn write(&self, parts: &Parts, source: &[u8], first: usize, dest: &mut [u8], threads: Threads) {
         let unit = self.walk.unit;
-        let here = |at: usize| (at * unit).wrapping_sub(first) < dest.len();
+        let end = dest.len();
+        let here = |at: usize| (at * unit).wrapping_sub(first) < end;
         let apart = match self.walk.dims[0] {
             dim if dim.tuple > 0 => dim.from,
             _ => 0,
         };
-        let parts = parts
-            .iter()
-            .filter_map(|(n, place)| Some((*n, place.at?, &place.inside)));
-        let parts: Vec<_> = parts.filter(|&(_, at, _)| here(at)).collect();
-        for parts in parts.chunk_by(|(.., a), (.., b)| a == b) {
-            let Some((walk, from, to)) = self.paste(parts[0].2) else {
+        for alike in parts.all.chunk_by(|(.., a), (.., b)| a == b) {
+            let Some((walk, from, to)) = self.paste(&parts.inside[alike[0].2]) else {
                 continue;
             };
             let rows = StoreRows::of(&walk);
             let from = (self.walk.from + from).cast_unsigned();
-            for &(n, at, _) in parts {
+            for &(n, at, _) in alike.iter().filter(|&&(_, at, _)| here(at)) {
                 let lowest = at.wrapping_add_signed(to) * unit - first;
                 rows.write::<false>(source, along(from, apart, n), &mut dest[lowest..], threads);
             }

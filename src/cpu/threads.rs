@@ -253,7 +253,7 @@ mod tests {
 
     type Operation = fn(&Backend) -> Result<(), Error>;
 
-    const OPERATIONS: [(&str, Operation); 12] = [
+    const OPERATIONS: [(&str, Operation); 14] = [
         ("slice", |backend| {
             backend.slice((&X, &[8, 2]), &slice![..; -1]).map(drop)
         }),
@@ -275,6 +275,24 @@ mod tests {
             let indices = (&[3, 1, 2], &[3, 1]);
             let scattered = backend.scatter_nd(&[16], indices, (&X[..3], &[3]), options);
             scattered.map(drop)
+        }),
+        ("paste, a box for each item", |backend| {
+            let begins = (&[0; 16], &[8, 2]);
+            let (x, patches) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]));
+            let pasted = backend.paste(x, patches, begins, None, None, &Default::default());
+            pasted.map(drop)
+        }),
+        ("paste, a box of one item", |backend| {
+            let (begins, patches) = ((&[2], &[1, 1]), (&X[..8], &[1, 8]));
+            let pasted = backend.paste(
+                (&X, &[1, 16]),
+                patches,
+                begins,
+                None,
+                None,
+                &Default::default(),
+            );
+            pasted.map(drop)
         }),
         ("Tensor::slice", |backend| {
             x(backend)?.slice(&slice![..; -1]).map(drop)

@@ -116,7 +116,7 @@ pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
     ))
 }
 
-/// Draws a gather, a crop or a scatter. Its indices and axes may be out of range.
+/// Draws a gather, a crop, a paste or a scatter. Its indices and axes may be out of range.
 pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
     let shape = draw::shape(u, 4, MOST)?;
     let mut args = Map::new();
@@ -220,9 +220,23 @@ fn crop(
             .iter_mut()
             .for_each(|flip| *flip &= 1);
     }
+    let rest = from.get(1 + sizes.len()..).unwrap_or_default();
+    let boxes = [&[count], &sizes[..], rest].concat();
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
     let tensors = [("params", params), ("indices", indices)];
+    if u.ratio(1, 2)? {
+        if u.arbitrary()? {
+            args.insert("circular".into(), "yes".into());
+        }
+        let mut case = Case::new(Operation::Paste, tensors, args);
+        let patches = match u.ratio(7, 8)? {
+            true => draw::tensor(&bounded(boxes, 4 * MOST)),
+            false => draw::tensor(&near(u, &boxes)?),
+        };
+        case.tensors.insert("patches".into(), patches);
+        return Ok(case);
+    }
     Ok(Case::new(Operation::Crop, tensors, args))
 }
 
