@@ -227,6 +227,27 @@ fn begins_beyond_32_bits() {
     }
 }
 
+/// Boxes of more bytes than one thread writes: one for each item, and some of few items.
+#[test]
+fn large_boxes() {
+    let given = Given {
+        shape: &[20, 50, 64, 3],
+        sizes: &[40, 60],
+        begins: (0..40).map(|at| at * 7 % 17 - 4).collect(),
+        flips: Some(flips(40)),
+        ..Given::default()
+    };
+    given.check(3);
+    Given {
+        begins: given.begins[..16].to_vec(),
+        box_indices: Some(vec![3, 1, 3, 3, 1, 0, 3, 2]),
+        flips: Some(flips(16)),
+        circular: true,
+        ..given
+    }
+    .check(4);
+}
+
 #[test]
 fn an_array_without_positions_takes_nothing() {
     let shape = [2, 0, 3];
