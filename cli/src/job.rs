@@ -15,7 +15,7 @@ use crate::{
     times::{Stage, Times},
 };
 use std::ops::Index;
-use wgslice::{Assembly, Backend, DType, Error, Pending, Plan, Report, Tensor, View};
+use wgslice::{Assembly, Backend, DType, Error, Nonzero, Pending, Plan, Report, Tensor, View};
 
 type Planner<'a> = dyn Fn(&Shapes) -> Result<Todo, Error> + 'a;
 type Worker<'a> = dyn Fn(&Tensors) -> Result<Made, Error> + 'a;
@@ -32,6 +32,8 @@ pub(crate) struct Job<'a> {
     bad: &'static str,
     /// Whether elements are combined, rather than moved.
     combines: bool,
+    /// The element type of the result, if it is not that of the values.
+    result: Option<DType>,
     plan: Box<Planner<'a>>,
     work: Box<Worker<'a>>,
 }
@@ -49,6 +51,7 @@ impl<'a> Job<'a> {
             only: false,
             bad: "",
             combines: false,
+            result: None,
             plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
             work: Box::new(move |tensors| Ok(work(tensors)?.into())),
         }
@@ -64,6 +67,12 @@ impl<'a> Job<'a> {
     /// Says whether elements are combined.
     pub(crate) fn combining(mut self, combines: bool) -> Self {
         self.combines = combines;
+        self
+    }
+
+    /// Says that the elements of the result are of another type than the values.
+    pub(crate) fn making(mut self, result: DType) -> Self {
+        self.result = Some(result);
         self
     }
 
@@ -112,6 +121,7 @@ pub(crate) enum Todo {
     Assembly(Assembly),
     /// Plans one after the other, each of the result before it.
     Steps(Vec<Plan>),
+    Find(Nonzero),
 }
 
 impl From<Plan> for Todo {
@@ -132,6 +142,12 @@ impl From<Vec<Plan>> for Todo {
     }
 }
 
+impl From<Nonzero> for Todo {
+    fn from(nonzero: Nonzero) -> Self {
+        Self::Find(nonzero)
+    }
+}
+
 impl Todo {
     /// Opens the backend for the plan or, for an assembly, for the plan of its longest source.
     fn open(&self, global: &Global) -> Result<Backend, Failure> {
@@ -148,6 +164,7 @@ impl Todo {
             Self::Plan(plan) => plan.shape(),
             Self::Assembly(assembly) => assembly.shape(),
             Self::Steps(plans) => plans.last().map_or(&[], Plan::shape),
+            Self::Find(nonzero) => nonzero.shape(),
         }
     }
 
@@ -156,6 +173,7 @@ impl Todo {
             Self::Plan(plan) => vec![plan],
             Self::Assembly(assembly) => assembly.pieces().map(|(_, plan)| plan).collect(),
             Self::Steps(plans) => plans.iter().collect(),
+            Self::Find(_) => Vec::new(),
         }
     }
 }
@@ -212,6 +230,7 @@ impl Job<'_> {
         let context: Vec<String> = inputs.iter().map(Described::to_string).collect();
         let context = context.join(", ");
         let element = read.values[0].element();
+        let element = self.result.map_or(element, Into::into);
         if self.combines && element.bits_of.is_some() {
             return Err(Failure::usage(format_args!(
                 "{} is moved, but not combined: use --combine update",

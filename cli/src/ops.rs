@@ -11,7 +11,7 @@ use crate::{
 };
 use clap::{Subcommand, ValueEnum};
 use wgslice::{
-    Assembly, DType, Error, Plan, SliceSpec, Tensor, View,
+    Assembly, DType, Error, Nonzero, Plan, SliceSpec, Tensor, View,
     options::{self, Boxes, Combine, CropOptions, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
@@ -179,6 +179,65 @@ Examples:
         /// warning; the command fails; or the box is shifted until it lies inside
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
+    },
+    /// Find the positions of the true elements of a mask: NumPy's argwhere, TensorFlow's where(mask)
+    ///
+    /// MASK is of bool or uint8. The result has a row of int64 for each true element.
+    #[command(after_help = "\
+Examples:
+  wgslice nonzero mask.npy -o positions.npy")]
+    Nonzero {
+        /// The mask
+        mask: Source,
+    },
+    /// Select the slices of IN where a mask is true: TensorFlow's boolean_mask, NumPy's x[mask]
+    ///
+    /// MASK is of bool or uint8. Its dimensions are those of IN from the axis on.
+    #[command(after_help = "\
+Examples:
+  wgslice boolean-mask boxes.npy keep.npy -o kept.npy
+  wgslice boolean-mask batch.npy columns.npy -o some.npy --axis 2")]
+    BooleanMask {
+        #[command(flatten)]
+        x: X,
+        /// The mask
+        mask: Source,
+        /// The first dimension of IN that the mask selects from
+        #[arg(long, value_name = "AXIS", default_value_t = 0, value_parser = number::<usize>)]
+        axis: usize,
+    },
+    /// Select positions along an axis where a condition is true: NumPy's and ONNX's compress
+    ///
+    /// MASK is of bool or uint8, has one dimension, and may be shorter than the axis.
+    #[command(after_help = "\
+Examples:
+  wgslice compress x.npy columns.npy -o some.npy --axis -1
+  wgslice compress x.npy elements.npy -o flat.npy")]
+    Compress {
+        #[command(flatten)]
+        x: X,
+        /// The mask
+        mask: Source,
+        /// The axis; negative ones count from the end [default: all elements in one dimension]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+        axis: Option<isize>,
+    },
+    /// Choose elements of X where a mask is true, and of Y elsewhere: TensorFlow's and NumPy's where
+    ///
+    /// MASK is of bool or uint8. All three are broadcast to one shape.
+    #[command(after_help = "\
+Examples:
+  wgslice where mask.npy x.npy y.npy -o chosen.npy
+  wgslice where is-nan.npy 0 x.npy -o clean.npy")]
+    Where {
+        /// The mask
+        mask: Source,
+        /// The elements where it is true
+        #[arg(allow_hyphen_values = true)]
+        x: Source,
+        /// The elements where it is false
+        #[arg(allow_hyphen_values = true)]
+        y: Source,
     },
     /// Scatter UPDATES to the positions of the tuples in INDICES
     ///
@@ -349,6 +408,36 @@ pub(crate) struct X {
     /// The array
     #[arg(value_name = "IN")]
     input: Source,
+}
+
+/// A mask that was read. The host counts its true elements, since the output has as many rows.
+struct Mask(Array);
+
+impl Mask {
+    fn read(source: &Source) -> Result<Self, Failure> {
+        let array = job::array(source)?;
+        match array.dtype() {
+            DType::Bool | DType::U8 => Ok(Self(array)),
+            other => Err(Failure::usage(format_args!(
+                "{source} holds {}, but a mask is bool or uint8: save the result of a comparison",
+                other.name()
+            ))),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.bytes().iter().filter(|&&byte| byte != 0).count()
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        self.0.shape().to_vec()
+    }
+
+    /// The mask where `x` is.
+    fn upload(&self, x: &Tensor) -> Result<Tensor, Error> {
+        let (bytes, dtype) = (self.0.bytes().to_vec(), self.0.dtype());
+        Tensor::from_bytes(x.backend(), bytes, dtype, self.0.shape())
+    }
 }
 
 /// The arrays of an operation that takes several.
@@ -547,6 +636,46 @@ impl Operation {
                 )
                 .combining(arrays.combines(false))
                 .by(&arrays.indices, "were dropped")
+            }
+            Self::Nonzero { mask } => {
+                let count = Mask::read(mask)?.count();
+                Job::new(
+                    [mask],
+                    move |s| Nonzero::new(&s[0], Some(count), DType::I64),
+                    move |t| Ok(t[0].nonzero(Some(count))?.0),
+                )
+                .making(DType::I64)
+            }
+            Self::BooleanMask { x, mask, axis } => {
+                let mask = Mask::read(mask)?;
+                let (count, shape) = (Some(mask.count()), mask.shape());
+                Job::new(
+                    [&x.input],
+                    move |s| Ok(s.views()?[0].boolean_mask(&shape, *axis, count, s.dtype)?.1),
+                    move |t| Ok(t[0].boolean_mask(&mask.upload(&t[0])?, *axis, count)?.0),
+                )
+            }
+            Self::Compress { x, mask, axis } => {
+                let mask = Mask::read(mask)?;
+                let (count, shape) = (Some(mask.count()), mask.shape());
+                Job::new(
+                    [&x.input],
+                    move |s| Ok(s.views()?[0].compress(&shape, *axis, count, s.dtype)?.1),
+                    move |t| Ok(t[0].compress(&mask.upload(&t[0])?, *axis, count)?.0),
+                )
+            }
+            Self::Where { mask, x, y } => {
+                let mask = Mask::read(mask)?;
+                let shape = mask.shape();
+                Job::new(
+                    [x, y],
+                    move |s| {
+                        let views = s.views()?;
+                        let (copy, update) = views[0].select(&shape, &views[1], s.dtype)?;
+                        Ok(vec![copy, update])
+                    },
+                    move |t| Tensor::select(&mask.upload(&t[0])?, &t[0], &t[1]),
+                )
             }
             Self::SliceUpdate { input, spec, value } => {
                 let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;

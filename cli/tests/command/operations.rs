@@ -390,3 +390,69 @@ fn plans_are_explained_and_nothing_is_done() {
     let line = "10 × 30 int32: reads 1.17 KiB of 4.69 KiB, writes 1.17 KiB\n";
     assert!(ran.stdout.starts_with(line), "{ran:?}");
 }
+
+#[test]
+fn masks_select() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[2, 3]);
+    let y = folder.arange("y.npy", &[1]);
+    let rows = folder.npy("rows.npy", "|b1", &[2], &[0, 1]);
+    let columns = folder.npy("columns.npy", "|u1", &[3], &[7, 0, 1]);
+    let none = folder.npy("none.npy", "|b1", &[2, 3], &[0; 6]);
+    for (args, shape, values) in [
+        (&["boolean-mask", &x, &rows][..], vec![1, 3], vec![3, 4, 5]),
+        (
+            &["boolean-mask", &x, &columns, "--axis", "1"],
+            vec![2, 2],
+            vec![0, 2, 3, 5],
+        ),
+        (&["boolean-mask", &x, &none], vec![0], vec![]),
+        (
+            &["compress", &x, &rows, "--axis", "-1"],
+            vec![2, 1],
+            vec![1, 4],
+        ),
+        (&["compress", &x, &columns], vec![2], vec![0, 2]),
+        (
+            &["where", &columns, &x, &y],
+            vec![2, 3],
+            vec![0, 0, 2, 3, 0, 5],
+        ),
+    ] {
+        on_every_device(&folder, args, |_, out| {
+            assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
+        });
+        let explained = wgslice(&[args, &["--explain", "-v"]].concat()).ok().stdout;
+        assert!(explained.contains("plan"), "{explained}");
+    }
+    let out = folder.path("positions.npy");
+    for (mask, shape, positions) in [(&columns, "(2, 1)", &[0i64, 2][..]), (&none, "(0, 2)", &[])] {
+        wgslice(&["nonzero", mask, "-o", &out]).ok();
+        let file = std::fs::read(&out).unwrap();
+        let header = String::from_utf8_lossy(&file[10..128]).into_owned();
+        assert!(
+            header.contains("'<i8'") && header.contains(shape),
+            "{header}"
+        );
+        let positions: Vec<u8> = positions.iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert_eq!(file[128..], positions);
+    }
+    let printed = wgslice(&["where", "true,false", "7", "1,2"]).ok().stdout;
+    assert_eq!(printed, "[7 2]\n");
+    for (args, message) in [
+        (
+            &["boolean-mask", &x, &columns][..],
+            "must be that of the dimensions",
+        ),
+        (
+            &["compress", &x, &columns, "--axis", "0"],
+            "of at most 2 elements",
+        ),
+        (&["where", &rows, &x, &x], "cannot be broadcast"),
+        (&["nonzero", &x], "but a mask is bool or uint8"),
+    ] {
+        let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(message), "{ran:?}");
+    }
+}
