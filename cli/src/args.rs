@@ -68,17 +68,22 @@ impl Args {
         let definition = Self::definition();
         let parse = |line: Vec<OsString>| {
             let matches = definition.clone().try_get_matches_from(line)?;
-            let to = match matches.subcommand() {
-                Some((name, matches)) if matches.try_contains_id("explain").is_ok() => {
+            // Asking the matches what is defined is an error only in debug builds.
+            let makes = |name: &str| {
+                let command = definition.find_subcommand(name);
+                command.filter(|found| found.get_arguments().any(|arg| arg.get_id() == "explain"))
+            };
+            let of = matches.subcommand();
+            let to = match of.and_then(|(name, matches)| Some((makes(name)?, matches))) {
+                Some((command, matches)) => {
                     let mut to = To::from_arg_matches(matches)?;
-                    let command = definition.find_subcommand(name);
-                    let first = command.and_then(|command| command.get_positionals().next());
+                    let first = command.get_positionals().next();
                     let input =
                         first.and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
                     to.name(&input.unwrap_or_default().to_owned().into())?;
                     to
                 }
-                _ => To::default(),
+                None => To::default(),
             };
             let Self { global, command } = Self::from_arg_matches(&matches)?;
             Ok(Invocation {
