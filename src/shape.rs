@@ -53,6 +53,20 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
+/// The shape that both can be broadcast to. `None` if there is none.
+pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let size = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
+        Some(d) => shape[d],
+        None => 1,
+    };
+    let joined = (0..rank).map(|d| match (size(a, d), size(b, d)) {
+        (1, size) | (size, 1) => Some(size),
+        (a, b) => (a == b).then_some(a),
+    });
+    joined.collect()
+}
+
 /// Row-major strides of `shape` in elements. A dimension of size 0 counts as one of size 1. `shape` must have passed
 /// [`elements`], so that no product overflows.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {

@@ -189,10 +189,11 @@ impl Selection {
     /// The gather of arrays that walk together.
     fn together(self, dtype: DType) -> Result<(Plan, Vec<i64>), Error> {
         let mut sizes = Vec::new();
-        for Entry { item, shape, .. } in &self.entries {
-            sizes = broadcast(&sizes, shape).ok_or_else(|| IndexError::ArrayShapes {
-                item: *item,
-                found: shape.clone(),
+        for entry in &self.entries {
+            let (item, found) = (entry.item, &entry.shape);
+            sizes = shape::broadcast(&sizes, found).ok_or_else(|| IndexError::ArrayShapes {
+                item,
+                found: found.clone(),
                 before: sizes.clone(),
             })?;
         }
@@ -308,20 +309,6 @@ fn check_outer(item: usize, shape: &[usize], spec: &IndexSpec) -> Result<(), Ind
         true => Err(IndexError::OuterRank { item, rank }),
         false => Ok(()),
     }
-}
-
-/// The shape that both can be broadcast to. `None` if there is none.
-fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let size = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
-        Some(d) => shape[d],
-        None => 1,
-    };
-    let joined = (0..rank).map(|d| match (size(a, d), size(b, d)) {
-        (1, size) | (size, 1) => Some(size),
-        (a, b) => (a == b).then_some(a),
-    });
-    joined.collect()
 }
 
 impl Backend {

@@ -404,17 +404,12 @@ fn joined(sizes: &[usize], strides: &[isize]) -> Option<isize> {
 
 /// The shape that arrays of these shapes are broadcast to: TensorFlow's and NumPy's rule.
 fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
-    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
-    let mut common = vec![1; rank];
+    let mut common = Vec::new();
     for shape in shapes {
-        let places = common[rank - shape.len()..].iter_mut();
-        for (place, &size) in places.zip(shape).filter(|(_, size)| **size != 1) {
-            if *place != 1 && *place != size {
-                let (from, to) = (shape.to_vec(), common);
-                return Err(ViewError::Broadcast { from, to }.into());
-            }
-            *place = size;
-        }
+        common = shape::broadcast(&common, shape).ok_or_else(|| ViewError::Broadcast {
+            from: shape.to_vec(),
+            to: common.clone(),
+        })?;
     }
     shape::elements(&common)?;
     Ok(common)

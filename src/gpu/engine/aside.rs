@@ -51,7 +51,11 @@ impl Engine {
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
     ) -> Result<Aside, Error> {
-        let shares = |argument: &&Argument<'_>| dest.buffers.contains(&argument.buffers[0]);
+        // Only tensors have several buffers or none, and they share none.
+        let shares = |argument: &&Argument<'_>| {
+            let first = argument.buffers.first();
+            first.is_some_and(|buffer| dest.buffers.contains(buffer))
+        };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
         if source.is_none() && indices.is_none() || plan.result_bytes() == 0 {
             return Ok(Aside::default());
