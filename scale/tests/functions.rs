@@ -243,6 +243,7 @@ async fn crops_are_those_of_the_reference() {
                     sizes: &[2, 3],
                     strides: &strides,
                     clamp: false,
+                    circular: false,
                 };
                 reference::crop(fixture.image(row), &[1, 5, 4, 3], boxes)
                     .unwrap()
