@@ -233,7 +233,7 @@ fn remainder(number: Number, size: u32) -> Number {
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = walk.coordinates[c].size;
-    if FIXED || CROPS && column == NONE {
+    if FIXED || (CROPS && column == NONE) {
         let begin = walk.coordinates[c].begin;
         return Number(begin, select(0u, NONE, begin >= HIGH));
     }
@@ -301,7 +301,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
             let number = plain_number_at(begin, walk.coordinates[c].column);
             if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
             move_along(c, number, &row);
-        } else if FIXED || CROPS && walk.coordinates[c].along != NONE {
+        } else if FIXED || (CROPS && walk.coordinates[c].along != NONE) {
             extend(c, begin, &digits, &row);
         } else {
             add(c, begin_of(c, begin, 0u), &row);
