@@ -22,8 +22,7 @@
 mod text;
 
 use std::{
-    fs::File,
-    io::{self, Read, Seek},
+    io::{self, Read, Seek, SeekFrom},
     iter,
 };
 use wgslice::DType;
@@ -83,14 +82,14 @@ impl Error {
 }
 
 impl Header {
-    /// Reads the header of a file, and leaves `file` at its first element. Does not check whether the file has all
-    /// elements.
+    /// Reads the header of a file, or of its bytes in memory, and leaves `file` at its first element. Does not check
+    /// whether the file has all elements.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] if the file does not begin with the header of an array of plain numbers, or if the header is
     /// too long; [`Error::Io`] if the file cannot be read.
-    pub fn read(file: &mut File) -> Result<Self, Error> {
+    pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
         text::parse(&text(file)?)
     }
 
@@ -121,7 +120,7 @@ impl Header {
 }
 
 /// Reads what comes before the elements, and returns the header's text.
-fn text(file: &mut File) -> Result<Vec<u8>, Error> {
+fn text(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
     let cut = || Error::invalid("the file ends within its header; copy or save it again");
     let other = || {
         Error::invalid(
@@ -150,10 +149,9 @@ fn text(file: &mut File) -> Result<Vec<u8>, Error> {
             )));
         }
     };
-    let left = file
-        .metadata()?
-        .len()
-        .saturating_sub(file.stream_position()?);
+    let at = file.stream_position()?;
+    let left = file.seek(SeekFrom::End(0))?.saturating_sub(at);
+    file.seek(SeekFrom::Start(at))?;
     if u64::from(len) > left {
         return Err(Error::invalid(format!(
             "the header should take {len} bytes, but the file ends before; copy or save it again"
@@ -170,7 +168,7 @@ fn text(file: &mut File) -> Result<Vec<u8>, Error> {
 }
 
 /// Fills `bytes` from the file. If the file ends before, the error is `end()`.
-fn fill(file: &mut File, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
+fn fill(file: &mut impl Read, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
     file.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => end(),
         _ => error.into(),
@@ -180,6 +178,7 @@ fn fill(file: &mut File, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     /// A file that ends too early is invalid, but a read that fails for another reason is an error of the system.
     #[test]

@@ -1,21 +1,27 @@
-//! Slices and gathers of the picture or the table that the page shows.
+//! The operations on the array that the page shows.
 
 use crate::{
     device::Device,
     numbers::{integers, tuples},
-    shown::{Shown, Values},
+    outcome::Outcome,
+    read::bytes,
+    shown::Shown,
+    typed::Boxes,
 };
+use std::io::Cursor;
 use wasm_bindgen::prelude::*;
 use wgslice::{
-    DType, Report, SliceSpec, Tensor, TensorView,
-    options::{GatherOptions, NegativeIndex, OutOfRange},
+    DType, SliceSpec, Tensor, TensorView,
+    options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
+use wgslice_npy::{ByteOrder, Header};
 
-/// A picture of `uint8` or a table of `int32` on a device.
+/// An array on a device. All operations here only move elements, so the tensor has unsigned integers of the same size.
 #[wasm_bindgen]
 pub struct PageArray {
     tensor: Tensor,
+    dtype: DType,
 }
 
 #[wasm_bindgen]
@@ -38,18 +44,71 @@ impl PageArray {
             true => pixels.slice(&slice![.., .., ..3])?,
             false => pixels,
         };
-        Ok(Self { tensor })
+        Ok(Self {
+            tensor,
+            dtype: DType::U8,
+        })
+    }
+
+    /// Uploads the array of an `.npy` file.
+    pub fn npy(device: &Device, file: &[u8]) -> Result<Self, JsError> {
+        let mut file = Cursor::new(file);
+        let Header {
+            dtype,
+            byte_order,
+            column_major,
+            mut shape,
+        } = Header::read(&mut file)?;
+        let start = usize::try_from(file.position())?;
+        let mut elements = file.into_inner()[start..].to_vec();
+        let needed = shape
+            .iter()
+            .try_fold(dtype.size(), |product, &size| product.checked_mul(size))
+            .ok_or_else(|| JsError::new("the shape is too large"))?;
+        if elements.len() < needed {
+            let has = elements.len();
+            return Err(JsError::new(&format!(
+                "the file ends too early: it has {has} bytes of elements, and its shape needs {needed}; save it again"
+            )));
+        }
+        elements.truncate(needed);
+        if byte_order != ByteOrder::NATIVE {
+            let parts = match dtype {
+                DType::Complex64 | DType::Complex128 => dtype.size() / 2,
+                _ => dtype.size(),
+            };
+            elements.chunks_exact_mut(parts).for_each(<[u8]>::reverse);
+        }
+        let word = match dtype.size() {
+            1 => DType::U8,
+            2 => DType::U16,
+            4 => DType::U32,
+            8 => DType::U64,
+            _ => DType::Complex128,
+        };
+        if column_major {
+            shape.reverse();
+        }
+        let mut tensor = Tensor::from_bytes(&device.backend, elements, word, &shape)?;
+        if column_major {
+            let reversed: Vec<usize> = (0..shape.len()).rev().collect();
+            tensor = tensor.transpose(&reversed)?;
+        }
+        Ok(Self { tensor, dtype })
     }
 
     /// Makes a table in which the value at row r and column c is 10 r + c.
     pub fn table(device: &Device, rows: usize, columns: usize) -> Result<Self, JsError> {
         let value =
-            |row: usize, column: usize| i32::try_from(10 * row + column).unwrap_or(i32::MAX);
-        let values: Vec<i32> = (0..rows)
+            |row: usize, column: usize| u32::try_from(10 * row + column).unwrap_or(u32::MAX);
+        let values: Vec<u32> = (0..rows)
             .flat_map(|row| (0..columns).map(move |column| value(row, column)))
             .collect();
         let tensor = device.backend.upload((&values, &[rows, columns]))?;
-        Ok(Self { tensor })
+        Ok(Self {
+            tensor,
+            dtype: DType::I32,
+        })
     }
 
     /// Returns the array's shape.
@@ -58,16 +117,33 @@ impl PageArray {
         self.tensor.shape().to_vec()
     }
 
+    /// Returns the name of the element type.
+    #[wasm_bindgen(getter)]
+    pub fn dtype(&self) -> String {
+        self.dtype.name().into()
+    }
+
     /// Reads the whole array back.
     pub async fn read(&self) -> Result<Shown, JsError> {
-        read(&self.tensor).await
+        self.shown(&self.tensor).await
     }
 
     /// Slices the array and reads the result back. `spec` is written as in Python. Unless `order` is empty, the
     /// dimensions of the slice are transposed to this order. Slice and transpose together take one pass over the data.
-    pub async fn slice(&self, spec: String, order: String) -> Result<Shown, JsError> {
+    pub async fn slice(&self, spec: String, order: String) -> Result<Outcome, JsError> {
         let view = self.view(&spec, &order)?;
-        read(&view.to_tensor()?).await
+        self.shown(&view.to_tensor()?).await.map(Outcome::from)
+    }
+
+    /// Returns which elements such a slice selects.
+    pub fn selection(&self, spec: &str, order: &str) -> Result<Selection, JsError> {
+        let view = self.view(spec, order)?;
+        let view = view.view();
+        Ok(Selection {
+            offset: view.offset(),
+            shape: view.shape().to_vec(),
+            strides: view.strides().to_vec(),
+        })
     }
 
     /// Describes what the device does for such a slice.
@@ -84,7 +160,7 @@ impl PageArray {
         indices: String,
         policy: String,
         wrap: bool,
-    ) -> Result<Gathered, JsError> {
+    ) -> Result<Outcome, JsError> {
         let indices = tuples(&indices)?;
         let options = GatherOptions {
             out_of_range: match policy.as_str() {
@@ -102,8 +178,63 @@ impl PageArray {
         let indices = backend.upload((&indices.indices, &indices.shape))?;
         let (gathered, report) = self.tensor.gather_nd(&indices, options)?;
         let report = report.await?;
-        let shown = read(&gathered).await?;
-        Ok(Gathered { shown, report })
+        let shown = self.shown(&gathered).await?;
+        Ok(Outcome::reported(shown, report))
+    }
+
+    /// Cuts boxes of `height` by `width` out of the array's first two dimensions. What is outside becomes zeros.
+    pub async fn crop(
+        &self,
+        boxes: &Boxes,
+        height: usize,
+        width: usize,
+    ) -> Result<Outcome, JsError> {
+        let backend = self.tensor.backend();
+        let count = boxes.count;
+        let begins = backend.upload((&boxes.begins, &[count, 2]))?;
+        let flips = backend.upload((&boxes.flips, &[count, 2]))?;
+        let items = backend.upload((&vec![0i32; count], &[count]))?;
+        let options = CropOptions {
+            sizes: vec![height, width],
+            ..CropOptions::default()
+        };
+        let item = self.view("None", "")?;
+        let (crops, report) = item.crop(&begins, Some(&items), Some(&flips), &options)?;
+        let report = report.await?;
+        let shown = self.shown(&crops).await?;
+        Ok(Outcome::reported(shown, report))
+    }
+
+    /// What a mask of the first two dimensions selects. `how` says what becomes of it: `keep` puts zeros elsewhere,
+    /// `flip` takes the selected elements from the array turned left to right, and `list` lists them.
+    pub async fn masked(&self, mask: &[u8], how: String) -> Result<Outcome, JsError> {
+        let shape = self.tensor.shape();
+        let &[height, width, ..] = shape else {
+            return Err(JsError::new(
+                "a mask is painted on rows and columns, but x has one dimension",
+            ));
+        };
+        let backend = self.tensor.backend();
+        let x = self.tensor.view();
+        if how == "list" {
+            let mask = backend.upload((mask, &[height, width]))?;
+            let (listed, count) = self.tensor.boolean_mask(&mask, 0, None)?;
+            let count = count.found.await?.count;
+            let listed = listed.slice(&slice![..count])?;
+            return self.shown(&listed).await.map(Outcome::from);
+        }
+        let ones = shape.iter().skip(2).map(|_| 1);
+        let of_all: Vec<usize> = [height, width].into_iter().chain(ones).collect();
+        let mask = backend.upload((mask, &of_all))?;
+        let chosen = if how == "flip" {
+            let turned = x.slice(&slice![.., ..; -1])?;
+            TensorView::select(&mask, &turned, &x)?
+        } else {
+            let dtype = self.tensor.dtype();
+            let zero = Tensor::from_bytes(backend, vec![0; dtype.size()], dtype, &[])?;
+            TensorView::select(&mask, &x, &zero.view())?
+        };
+        self.shown(&chosen).await.map(Outcome::from)
     }
 }
 
@@ -123,55 +254,17 @@ impl PageArray {
             .collect();
         Ok(view.transpose(&order)?)
     }
+
+    async fn shown(&self, tensor: &Tensor) -> Result<Shown, JsError> {
+        Ok(Shown::new(tensor.shape(), self.dtype, bytes(tensor).await?))
+    }
 }
 
-/// Reads a tensor back.
-async fn read(tensor: &Tensor) -> Result<Shown, JsError> {
-    let values = match tensor.dtype() {
-        DType::I32 => Values::Table(tensor.to_array_async().await?.data),
-        _ => Values::Picture(tensor.to_array_async().await?.data),
-    };
-    Ok(Shown::new(tensor.shape(), values))
-}
-
-/// The result of a gather, with its report.
-#[wasm_bindgen]
-pub struct Gathered {
-    shown: Shown,
-    report: Report,
-}
-
-#[wasm_bindgen]
-impl Gathered {
-    /// Returns the result. A second call returns an empty result.
-    pub fn take_result(&mut self) -> Shown {
-        std::mem::take(&mut self.shown)
-    }
-
-    /// Returns the number of tuples.
-    #[wasm_bindgen(getter)]
-    pub fn tuples(&self) -> usize {
-        self.report.tuples
-    }
-
-    /// Returns the number of tuples out of range.
-    #[wasm_bindgen(getter)]
-    pub fn out_of_range(&self) -> usize {
-        self.report.out_of_range
-    }
-
-    /// Returns the number of the first tuple out of range, from 0. `undefined` if all are in range.
-    #[wasm_bindgen(getter)]
-    pub fn first(&self) -> Option<usize> {
-        self.report.first.as_ref().map(|first| first.tuple)
-    }
-
-    /// Returns the indices of the first tuple out of range, as text. `undefined` if all are in range.
-    #[wasm_bindgen(getter)]
-    pub fn first_indices(&self) -> Option<String> {
-        self.report
-            .first
-            .as_ref()
-            .map(|first| format!("{:?}", first.index))
-    }
+/// Which elements of an array a slice selects: element (i, j, …) of the slice is element
+/// `offset + i · strides[0] + j · strides[1] + …` of the array.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Selection {
+    pub offset: usize,
+    pub shape: Vec<usize>,
+    pub strides: Vec<isize>,
 }

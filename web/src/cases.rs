@@ -1,8 +1,8 @@
 //! Random cases and golden vectors, run as the command's `verify` runs them, but asynchronously.
 
-use crate::device::Device;
+use crate::{device::Device, read::bytes};
 use wasm_bindgen::prelude::*;
-use wgslice::{Backend, DType, Element, Error, Tensor};
+use wgslice::{Backend, Error};
 use wgslice_vectors::{
     Call, Case, Outcome, Started, Variant, judge, parse,
     random::{answered, case, variant},
@@ -104,29 +104,4 @@ async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Out
         &bytes(&result).await?,
         report.as_ref(),
     ))
-}
-
-/// Reads the bytes of a tensor, whose element type must be one that cases have: a signed integer or complex128.
-async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
-    match tensor.dtype() {
-        DType::I8 => read::<i8, 1>(tensor, i8::to_le_bytes).await,
-        DType::I16 => read::<i16, 2>(tensor, i16::to_le_bytes).await,
-        DType::I32 => read::<i32, 4>(tensor, i32::to_le_bytes).await,
-        DType::I64 => read::<i64, 8>(tensor, i64::to_le_bytes).await,
-        _ => {
-            let both = |[real, imaginary]: [f64; 2]| {
-                let (low, high) = (real.to_bits(), imaginary.to_bits());
-                (u128::from(low) | u128::from(high) << 64).to_le_bytes()
-            };
-            read::<[f64; 2], 16>(tensor, both).await
-        }
-    }
-}
-
-async fn read<T: Element, const N: usize>(
-    tensor: &Tensor,
-    bytes: impl Fn(T) -> [u8; N],
-) -> Result<Vec<u8>, Error> {
-    let values = tensor.to_array_async::<T>().await?.data;
-    Ok(values.into_iter().flat_map(bytes).collect())
 }

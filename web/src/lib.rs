@@ -4,18 +4,24 @@
 //! | file | decides |
 //! |---|---|
 //! | `device` | WebGPU or the CPU |
-//! | `numbers` | integers that are typed in |
-//! | `masks` | a slice in TensorFlow's encoding |
-//! | `array` | slices and gathers of a picture or a table |
-//! | `shown` | how a result looks: as pixels or as numbers |
+//! | `numbers`, `typed` | integers, boxes and updates that are typed in |
+//! | `spelled` | a slice as Python, Rust and TensorFlow spell it |
+//! | `array` | the operations on a picture, a table or the array of a file |
+//! | `scatter` | scatters that accumulate |
+//! | `outcome`, `shown` | what the page gets: a report, and how a result looks |
+//! | `read` | how a tensor is read back |
 //! | `cases` | random cases and golden vectors |
 
 mod array;
 mod cases;
 mod device;
-mod masks;
 mod numbers;
+mod outcome;
+mod read;
+mod scatter;
 mod shown;
+mod spelled;
+mod typed;
 
 use std::panic;
 use wasm_bindgen::prelude::*;

@@ -1,4 +1,4 @@
-//! Reads integers that the user types: index tuples, and the order of dimensions.
+//! Reads integers that people type: index tuples, and the order of dimensions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(crate) struct Tuples {
 
 /// Why numbers cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BadNumbers(String);
+pub(crate) struct BadNumbers(pub(crate) String);
 
 impl fmt::Display for BadNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,12 +22,17 @@ impl fmt::Display for BadNumbers {
 
 impl std::error::Error for BadNumbers {}
 
-/// Reads tuples, which are separated by ends of lines or semicolons.
+/// The lines that are not empty, which end where the text's lines do, or with semicolons.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.split(['\n', ';']).map(str::trim);
+    lines.filter(|line| !line.is_empty())
+}
+
+/// Reads tuples, one in each line.
 pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
     let mut indices = Vec::new();
     let mut shape = [0, 0];
-    let lines = text.split(['\n', ';']).map(str::trim);
-    for (line, number) in lines.filter(|line| !line.is_empty()).zip(1..) {
+    for (line, number) in lines(text).zip(1..) {
         let tuple = integers(line)
             .map_err(|BadNumbers(why)| BadNumbers(format!("tuple {number}: {why}")))?;
         if number > 1 && tuple.len() != shape[1] {

@@ -1,23 +1,26 @@
-//! How a result is shown: as pixels if it is a picture, otherwise as numbers.
+//! How a result is shown: as pixels, as numbers, and as a file.
 
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 use wasm_bindgen::{Clamped, prelude::*};
-
-/// Elements of a type that the page shows.
-#[derive(Debug)]
-pub(crate) enum Values {
-    Picture(Vec<u8>),
-    Table(Vec<i32>),
-}
+use wgslice::DType;
+use wgslice_npy::Header;
 
 /// A result in host memory.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Shown {
     shape: Vec<usize>,
-    values: Values,
-    /// The height and width in pixels and the number of channels. `None` if the result is not a picture.
-    picture: Option<[usize; 3]>,
+    dtype: DType,
+    bytes: Vec<u8>,
+    layout: Layout,
+}
+
+/// How an array lies on a canvas.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    height: usize,
+    width: usize,
+    channels: usize,
 }
 
 /// The longest side of a picture, in pixels. Browsers limit the sides of a canvas, but support this length.
@@ -34,34 +37,49 @@ impl Shown {
     /// Returns the name of the element type.
     #[wasm_bindgen(getter)]
     pub fn dtype(&self) -> String {
-        match self.values {
-            Values::Picture(_) => "uint8".into(),
-            Values::Table(_) => "int32".into(),
+        self.dtype.name().into()
+    }
+
+    /// Returns the number of rows of pixels.
+    #[wasm_bindgen(getter)]
+    pub fn height(&self) -> usize {
+        self.layout.height
+    }
+
+    /// Returns the number of pixels of a row.
+    #[wasm_bindgen(getter)]
+    pub fn width(&self) -> usize {
+        self.layout.width
+    }
+
+    /// Returns the number of values of a pixel.
+    #[wasm_bindgen(getter)]
+    pub fn channels(&self) -> usize {
+        self.layout.channels
+    }
+
+    /// Returns whether a canvas can show all pixels: there are some, and neither side is too long.
+    #[wasm_bindgen(getter)]
+    pub fn fits(&self) -> bool {
+        let side = |size: usize| (1..=LONGEST).contains(&size);
+        side(self.layout.height) && side(self.layout.width)
+    }
+
+    /// Returns the pixels, for a canvas: four bytes each. Values other than `uint8` have shades from `low` to `high`.
+    pub fn rgba(&self, low: f64, high: f64) -> Clamped<Vec<u8>> {
+        if self.dtype != DType::U8 {
+            let span = if high > low { high - low } else { 1.0 };
+            let shades = self
+                .numbers_of(float)
+                .map(|value| shade((value - low) / span));
+            return Clamped(shades.flatten().collect());
         }
-    }
-
-    /// Returns the height of the picture in pixels. `undefined` if the result is not a picture.
-    #[wasm_bindgen(getter)]
-    pub fn height(&self) -> Option<usize> {
-        self.picture.map(|[height, ..]| height)
-    }
-
-    /// Returns the width of the picture in pixels. `undefined` if the result is not a picture.
-    #[wasm_bindgen(getter)]
-    pub fn width(&self) -> Option<usize> {
-        self.picture.map(|[_, width, _]| width)
-    }
-
-    /// Returns the pixels of the picture, for a canvas: four bytes each. Empty if the result is not a picture.
-    pub fn rgba(&self) -> Clamped<Vec<u8>> {
-        let (Values::Picture(bytes), Some([_, _, channels])) = (&self.values, self.picture) else {
-            return Clamped(Vec::new());
-        };
+        let channels = self.layout.channels;
         if channels == 4 {
-            return Clamped(bytes.clone());
+            return Clamped(self.bytes.clone());
         }
-        let mut pixels = Vec::with_capacity(bytes.len() / channels * 4);
-        for pixel in bytes.chunks_exact(channels) {
+        let mut pixels = Vec::with_capacity(self.bytes.len() / channels * 4);
+        for pixel in self.bytes.chunks_exact(channels) {
             let [red, green, blue] = match *pixel {
                 [red, green, blue] => [red, green, blue],
                 _ => [pixel[0]; 3],
@@ -71,80 +89,171 @@ impl Shown {
         Clamped(pixels)
     }
 
+    /// Returns the smallest and the largest value, without infinities and NaN. Two zeros if there is none.
+    pub fn range(&self) -> Vec<f64> {
+        let finite = self.numbers_of(float).filter(|value| value.is_finite());
+        let range = finite.fold(None, |range: Option<[f64; 2]>, value| match range {
+            None => Some([value, value]),
+            Some([low, high]) => Some([value.min(low), value.max(high)]),
+        });
+        range.unwrap_or_default().to_vec()
+    }
+
+    /// Returns the first `most` values, each as text.
+    pub fn texts(&self, most: usize) -> Vec<String> {
+        self.numbers_of(text).take(most).collect()
+    }
+
     /// Returns the first `most` values, in nested brackets as NumPy writes them. A last line says how many more there
     /// are.
     pub fn numbers(&self, most: usize) -> String {
-        match &self.values {
-            Values::Picture(values) => nested(values, &self.shape, most),
-            Values::Table(values) => nested(values, &self.shape, most),
+        let mut all = String::new();
+        write_nested(&mut all, &mut self.texts(most).iter(), &self.shape, 0);
+        let left_out = (self.bytes.len() / self.dtype.size()).saturating_sub(most);
+        if left_out > 0 {
+            let _ = write!(all, "\n… and {left_out} more");
         }
+        all
     }
 
-    /// Returns the values of a table. Empty if the elements are `uint8`.
-    pub fn integers(&self) -> Vec<i32> {
-        match &self.values {
-            Values::Picture(_) => Vec::new(),
-            Values::Table(values) => values.clone(),
-        }
+    /// Returns an `.npy` file of the result.
+    pub fn npy(&self) -> Result<Vec<u8>, JsError> {
+        let mut file = Header::bytes(self.dtype, &self.shape)?;
+        file.extend_from_slice(&self.bytes);
+        Ok(file)
+    }
+
+    /// Returns whether both have the same shape, element type and bytes.
+    pub fn equals(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.dtype == other.dtype && self.bytes == other.bytes
     }
 }
 
 impl Default for Shown {
     fn default() -> Self {
-        Self::new(&[0], Values::Table(Vec::new()))
+        Self::new(&[0], DType::U8, Vec::new())
     }
 }
 
 impl Shown {
-    pub(crate) fn new(shape: &[usize], values: Values) -> Self {
-        let picture = match values {
-            Values::Picture(_) => picture(shape),
-            Values::Table(_) => None,
-        };
+    pub(crate) fn new(shape: &[usize], dtype: DType, bytes: Vec<u8>) -> Self {
         Self {
             shape: shape.to_vec(),
-            values,
-            picture,
+            dtype,
+            bytes,
+            layout: layout(shape, dtype),
         }
+    }
+
+    fn numbers_of<T>(&self, of: impl Fn(DType, &[u8]) -> T) -> impl Iterator<Item = T> {
+        let elements = self.bytes.chunks_exact(self.dtype.size());
+        elements.map(move |element| of(self.dtype, element))
     }
 }
 
-/// Returns the height, width and number of channels of the picture that shows an array of bytes of this shape. A last
-/// dimension of size 3 or 4 holds the channels if another dimension precedes it. A last dimension of size 1 holds the
-/// only channel if two dimensions precede it. Otherwise the last dimension is the width of a picture with one channel.
-/// Dimensions before the height stack pictures below one another. `None` if a side is empty or too long.
-fn picture(shape: &[usize]) -> Option<[usize; 3]> {
+/// Returns how an array of this shape lies on a canvas. A last dimension of size 3 or 4 holds the channels if the
+/// elements are bytes and another dimension precedes it; one of size 1 holds the only channel if two dimensions precede
+/// it. Otherwise the last dimension is the width of a picture with one channel. Dimensions before the height stack
+/// pictures below one another.
+fn layout(shape: &[usize], dtype: DType) -> Layout {
     let (outer, width, channels) = match *shape {
         [] => (&[][..], 1, 1),
-        [ref outer @ .., width, channels @ (3 | 4)] => (outer, width, channels),
+        [ref outer @ .., width, channels @ (3 | 4)] if dtype == DType::U8 => {
+            (outer, width, channels)
+        }
         [ref outer @ .., width, 1] if !outer.is_empty() => (outer, width, 1),
         [ref outer @ .., width] => (outer, width, 1),
     };
     let height = outer.iter().product();
-    let fits = |size: usize| (1..=LONGEST).contains(&size);
-    (fits(height) && fits(width)).then_some([height, width, channels])
-}
-
-/// Formats up to `most` values in nested brackets. If values are left out, a last line gives their number.
-fn nested<T: Display>(values: &[T], shape: &[usize], most: usize) -> String {
-    let mut text = String::new();
-    write_nested(&mut text, &mut values.iter().take(most), shape, 0);
-    if values.len() > most {
-        let left_out = values.len() - most;
-        let _ = write!(text, "\n… and {left_out} more");
+    Layout {
+        height,
+        width,
+        channels,
     }
-    text
 }
 
-fn write_nested<'a, T: Display + 'a>(
+/// The colour of a value between 0 and 1: from night to day. A value that is no number is transparent.
+fn shade(value: f64) -> [u8; 4] {
+    const ENDS: [[f64; 3]; 2] = [[8.0, 38.0, 50.0], [222.0, 246.0, 250.0]];
+    if value.is_nan() {
+        return [0; 4];
+    }
+    let value = value.clamp(0.0, 1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it lies between the ends"
+    )]
+    let colour = |at: usize| (ENDS[0][at] + (ENDS[1][at] - ENDS[0][at]) * value).round() as u8;
+    [colour(0), colour(1), colour(2), u8::MAX]
+}
+
+/// A number of any element type.
+enum Number {
+    Bool(bool),
+    Integer(i128),
+    Single(f32),
+    Double(f64),
+    Complex(f64, f64),
+}
+
+/// Reads one element, of the bytes that its type has.
+fn number(dtype: DType, bytes: &[u8]) -> Number {
+    fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        std::array::from_fn(|at| bytes[at])
+    }
+    let single = |bytes: &[u8]| f32::from_le_bytes(array(bytes));
+    let double = |bytes: &[u8]| f64::from_le_bytes(array(bytes));
+    match dtype {
+        DType::Bool => Number::Bool(bytes[0] != 0),
+        DType::I8 => Number::Integer(i8::from_le_bytes(array(bytes)).into()),
+        DType::U8 => Number::Integer(bytes[0].into()),
+        DType::I16 => Number::Integer(i16::from_le_bytes(array(bytes)).into()),
+        DType::U16 => Number::Integer(u16::from_le_bytes(array(bytes)).into()),
+        DType::I32 => Number::Integer(i32::from_le_bytes(array(bytes)).into()),
+        DType::U32 => Number::Integer(u32::from_le_bytes(array(bytes)).into()),
+        DType::I64 => Number::Integer(i64::from_le_bytes(array(bytes)).into()),
+        DType::U64 => Number::Integer(u64::from_le_bytes(array(bytes)).into()),
+        DType::F16 => Number::Single(half::f16::from_le_bytes(array(bytes)).into()),
+        DType::BF16 => Number::Single(half::bf16::from_le_bytes(array(bytes)).into()),
+        DType::F32 => Number::Single(single(bytes)),
+        DType::F64 => Number::Double(double(bytes)),
+        DType::Complex64 => Number::Complex(single(bytes).into(), single(&bytes[4..]).into()),
+        _ => Number::Complex(double(bytes), double(&bytes[8..])),
+    }
+}
+
+fn text(dtype: DType, bytes: &[u8]) -> String {
+    match number(dtype, bytes) {
+        Number::Bool(value) => if value { "True" } else { "False" }.into(),
+        Number::Integer(value) => value.to_string(),
+        Number::Single(value) => format!("{value:?}"),
+        Number::Double(value) => format!("{value:?}"),
+        Number::Complex(real, imaginary) => format!("{real:?}{imaginary:+?}j"),
+    }
+}
+
+/// The value for a shade; of a complex number its absolute value.
+fn float(dtype: DType, bytes: &[u8]) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a shade needs a few digits")]
+    match number(dtype, bytes) {
+        Number::Bool(value) => value.into(),
+        Number::Integer(value) => value as f64,
+        Number::Single(value) => value.into(),
+        Number::Double(value) => value,
+        Number::Complex(real, imaginary) => real.hypot(imaginary),
+    }
+}
+
+fn write_nested<'a>(
     text: &mut String,
-    values: &mut impl ExactSizeIterator<Item = &'a T>,
+    values: &mut impl ExactSizeIterator<Item = &'a String>,
     shape: &[usize],
     depth: usize,
 ) {
     let Some((&size, inner)) = shape.split_first() else {
         if let Some(value) = values.next() {
-            let _ = write!(text, "{value}");
+            text.push_str(value);
         }
         return;
     };

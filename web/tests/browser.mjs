@@ -5,20 +5,24 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import zlib from 'node:zlib';
 import puppeteer from 'puppeteer-core';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
-export const photograph = path.join(root, 'tests/data/astronaut.png');
 
 const TYPES = {
   '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml', '.png': 'image/png',
-  '.wasm': 'application/wasm', '.jsonl': 'application/jsonl',
+  '.wasm': 'application/wasm', '.jsonl': 'application/jsonl', '.webp': 'image/webp',
 };
 
-// Puppeteer's own switches, and WebGPU on SwiftShader, which Chromium brings along.
-const SWITCHES = ['--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader'];
+// Puppeteer's own switches, WebGPU on SwiftShader, which Chromium brings along, and a camera that shows a test picture.
+const SWITCHES = [
+  '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
+  '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
+];
+const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
 
-// The page, and beside it the golden vectors.
+// The page, packed as servers do, and beside it the golden vectors. Counts the bytes that it sends.
 function serve() {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://page');
@@ -28,9 +32,15 @@ function serve() {
       response.writeHead(404).end();
       return;
     }
-    response.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' });
-    fs.createReadStream(file).pipe(response);
+    const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
+    const packed = PACKED.includes(path.extname(file));
+    if (packed && !server.packed.has(file)) server.packed.set(file, zlib.gzipSync(fs.readFileSync(file), { level: 9 }));
+    const body = packed ? server.packed.get(file) : fs.readFileSync(file);
+    server.sent += body.length;
+    response.writeHead(200, { 'content-type': type, ...(packed && { 'content-encoding': 'gzip' }) });
+    response.end(body);
   });
+  Object.assign(server, { sent: 0, packed: new Map() });
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
@@ -48,13 +58,20 @@ export class Browser {
       protocolTimeout: 1_800_000,
     });
     made.version = await made.chromium.version();
+    const context = made.chromium.defaultBrowserContext();
+    await context.overridePermissions(made.origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write', 'camera']);
+    const session = await made.chromium.target().createCDPSession();
+    made.downloads = path.join(made.profile, 'saved');
+    await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: made.downloads });
     return made;
   }
 
-  // Opens the page and waits until its first slice is there. `before` runs in the page ahead of its own scripts.
-  async open(query = '', before = undefined, size = { width: 1200, height: 900 }) {
+  // Opens the page and waits until the tab that is open shows something. `before` runs in the page ahead of its own
+  // scripts.
+  async open(query = '', { before, width = 1200, height = 900, dark = false } = {}) {
     const page = await this.chromium.newPage();
-    await page.setViewport(size);
+    await page.setViewport({ width, height });
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }]);
     const problems = [];
     page.on('console', (message) => {
       if (['error', 'warn', 'assert'].includes(message.type())) problems.push(`${message.type()}: ${message.text()}`);
@@ -69,8 +86,10 @@ export class Browser {
     });
     if (before) await page.evaluateOnNewDocument(before);
     await page.goto(`${this.origin}/${query}`, { waitUntil: 'load' });
-    const opened = new Page(page, problems);
-    await opened.until('slice', {});
+    const opened = new Page(page, problems, this.downloads);
+    await page.waitForFunction(() => document.body.dataset.ready || !document.getElementById('stopped').hidden);
+    const tab = await page.$eval('[role=tabpanel]:not([hidden])', ({ id }) => id);
+    if (tab !== 'verify') await opened.until(tab, {});
     return opened;
   }
 
@@ -82,21 +101,39 @@ export class Browser {
 }
 
 export class Page {
-  constructor(page, problems) {
+  constructor(page, problems, downloads) {
     this.page = page;
     this.problems = problems;
+    this.downloads = downloads;
   }
 
-  // Waits until a tab is done with what was typed in, or the page has stopped.
-  async until(tab, typed, state = 'done', timeout = 60_000) {
-    const done = (tab, typed, state) => {
+  // Waits until a tab is done with this state, or the page has stopped.
+  async until(tab, state) {
+    const done = (tab, state) => {
       const { dataset } = document.getElementById(tab);
-      const is = Object.entries(typed).every(([name, value]) => dataset[name] === value);
-      return (dataset.state === state && is) || !document.getElementById('stopped').hidden;
+      const shows = JSON.parse(dataset.shows ?? 'null');
+      const is = shows && Object.entries(state).every(([name, value]) => shows[name] === value);
+      return (dataset.state === 'done' && is) || !document.getElementById('stopped').hidden;
     };
-    await this.page.waitForFunction(done, { timeout, polling: 50 }, tab, typed, state);
+    await this.page.waitForFunction(done, { timeout: 60_000, polling: 30 }, tab, state);
+    await this.running();
+  }
+
+  // Fails if the page has stopped.
+  async running() {
     const stopped = await this.text('stopped');
     if (stopped) throw new Error(`${stopped} ${this.problems.join('; ')}`);
+  }
+
+  // Waits until the times of all devices are there, and returns their texts.
+  async times() {
+    await this.page.waitForFunction(() => document.getElementById('times').dataset.state === 'measured');
+    return this.page.$$eval('#times > div', (rows) => rows.map((row) => row.textContent));
+  }
+
+  // What a person sees written in a place.
+  waitForText(id, part) {
+    return this.page.waitForFunction((id, part) => document.getElementById(id).textContent.includes(part), {}, id, part);
   }
 
   show(tab) {
@@ -115,6 +152,13 @@ export class Page {
     }, given);
   }
 
+  // Clicks on an example of the open tab.
+  example(name) {
+    return this.page.$$eval('[role=tabpanel]:not([hidden]) .chips button', (chips, name) => {
+      chips.find((chip) => chip.textContent.startsWith(name)).click();
+    }, name);
+  }
+
   // The text of an element, or nothing if it is not to be seen. What is in a tab that is not open counts as seen.
   text(id) {
     return this.page.evaluate((id) => {
@@ -123,10 +167,73 @@ export class Page {
     }, id);
   }
 
+  // Where the middle of a pixel of a canvas is on the screen.
+  async spot(id, row, column) {
+    await this.page.$eval(`#${id}`, (canvas) => canvas.scrollIntoView({ block: 'center' }));
+    return this.page.$eval(`#${id}`, (canvas, row, column) => {
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      return [left + (column + 0.5) * width / canvas.width, top + (row + 0.5) * height / canvas.height];
+    }, row, column);
+  }
+
+  async hover(id, row, column) {
+    await this.page.mouse.move(...await this.spot(id, row, column));
+  }
+
+  // Drags from one pixel of x to another, through one between them.
+  async drag(from, to) {
+    const [start, end] = [await this.spot('source', ...from), await this.spot('source', ...to)];
+    await this.page.mouse.move(...start);
+    await this.page.mouse.down();
+    await this.page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2);
+    await this.page.mouse.move(...end);
+    await this.page.mouse.up();
+  }
+
+  // How opaque the marks are over the middle of each pixel, from 0 to 255.
+  covers(id) {
+    return this.page.evaluate((id) => {
+      const [canvas, over] = [document.getElementById(id), document.getElementById(`${id}-marks`)];
+      const copy = new OffscreenCanvas(over.width, over.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(over, 0, 0);
+      const { data } = copy.getImageData(0, 0, over.width, over.height);
+      return Array.from({ length: canvas.width * canvas.height }, (_, at) => {
+        const [column, row] = [at % canvas.width, Math.floor(at / canvas.width)];
+        const [x, y] = [Math.floor((column + 0.5) * over.width / canvas.width), Math.floor((row + 0.5) * over.height / canvas.height)];
+        return data[4 * (y * over.width + x) + 3];
+      });
+    }, id);
+  }
+
+  // Saves the result, and returns the path of the file.
+  async save(kind) {
+    const file = path.join(this.downloads, `result.${kind}`);
+    fs.rmSync(file, { force: true });
+    await this.page.click(`#save-${kind}`);
+    for (const end = Date.now() + 10_000; !fs.existsSync(file);) {
+      if (Date.now() > end) throw new Error(`${file} was not saved`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return file;
+  }
+
+  // Drops a file from the desktop at a place of the screen.
+  async drop(file, x, y) {
+    const session = await this.page.createCDPSession();
+    const data = { items: [], files: [file], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x, y, data });
+    await session.detach();
+  }
+
+  async choose(file) {
+    await (await this.page.$('#file')).uploadFile(file);
+  }
+
   // The pixels of a canvas that is shown, and its size.
   async pixels(id) {
     const { hidden, width, height, base64 } = await this.page.evaluate((id) => {
-      const { hidden, width, height } = document.getElementById(id);
+      const { width, height } = document.getElementById(id);
+      const { hidden } = document.getElementById(id).parentElement;
       const { data } = document.getElementById(id).getContext('2d').getImageData(0, 0, width, height);
       let text = '';
       for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192));

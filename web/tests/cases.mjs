@@ -1,4 +1,4 @@
-// The third tab: random cases, and golden vectors by file and by address.
+// The last tab: random cases, and golden vectors by file and by address.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -17,7 +17,9 @@ export async function ended(page) {
   await page.page.waitForFunction(begun);
   const error = await page.text('verify-error');
   if (error) throw new Error(error);
-  await page.until('verify', {}, 'done', 1_800_000);
+  const over = () => document.getElementById('verify').dataset.state === 'done' || !document.getElementById('stopped').hidden;
+  await page.page.waitForFunction(over, { timeout: 1_800_000, polling: 50 });
+  await page.running();
   const [passed, failed] = [await page.text('passed'), await page.text('failed')];
   const numbers = [passed, failed].map((text) => Number(text.replaceAll(',', '')));
   const listed = await page.page.$$eval('#failures li', (items) => items.map((item) => item.textContent));
@@ -92,7 +94,7 @@ export async function cases(checks, browser) {
     await page.page.click('#run');
     await page.page.waitForFunction(() => Number(document.getElementById('passed').value) > 3);
     await page.page.click('#stop');
-    await page.until('verify', {}, 'stopped');
+    await page.page.waitForFunction(() => document.getElementById('verify').dataset.state === 'stopped');
     const words = await page.text('verify-state');
     same(words.startsWith('Stopped after ') && words.includes(' 0 failed'), true, words);
   });

@@ -1,14 +1,38 @@
-// Fits phones, can be used by keys, and has a picture of it taken.
+// Fits phones, can be used by keys, is readable for all, loads quickly, and has a picture of it taken.
 
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { same } from './checks.mjs';
 
-const TABS = ['slice', 'gather', 'verify'];
+const TABS = ['slice', 'gather', 'crop', 'scatter', 'mask', 'verify'];
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+// The most bytes of the first load, and the most milliseconds until a result is there.
+const [BYTES, TIME] = [700_000, 1500];
 
 export async function looks(checks, browser, screenshot) {
+  await checks.that('looks: the first load is small and quick', async () => {
+    let [sent, quickest] = [0, Infinity];
+    // The machine may be busy with something else at one of the times.
+    for (let time = 0; time < 5; time++) {
+      const before = browser.server.sent;
+      const page = await browser.chromium.newPage();
+      await page.setCacheEnabled(false);
+      await page.goto(browser.origin, { waitUntil: 'commit' }).catch(() => page.goto(browser.origin));
+      const shown = await page.waitForFunction(() => document.getElementById('slice')?.dataset.state === 'done' && performance.now(), { polling: 'raf' });
+      quickest = Math.min(quickest, await shown.jsonValue());
+      sent = browser.server.sent - before;
+      await page.close();
+    }
+    if (sent > BYTES) throw new Error(`${sent} bytes`);
+    if (quickest > TIME) throw new Error(`${quickest} ms`);
+    return `${Math.round(sent / 1000)} kB, a result after ${Math.round(quickest)} ms`;
+  });
   await checks.that('looks: nothing is wider than a phone', async () => {
     // With the advice, too.
     for (const before of [undefined, () => delete Navigator.prototype.gpu]) {
-      const page = await browser.open('', before, { width: 360, height: 740 });
+      const page = await browser.open('', { before, width: 360, height: 740 });
       for (const tab of TABS) {
         await page.show(tab);
         same(await page.page.evaluate(() => document.documentElement.scrollWidth), 360, `width of ${tab}`);
@@ -16,29 +40,54 @@ export async function looks(checks, browser, screenshot) {
       await page.close();
     }
   });
-  await checks.that('looks: tabs by arrow keys', async () => {
+  await checks.that('looks: on a phone, the field and both pictures are seen together', async () => {
+    const page = await browser.open('', { width: 400, height: 850 });
+    for (const id of ['spec', 'source', 'result']) {
+      const { top, bottom } = await page.page.$eval(`#${id}`, (element) => element.getBoundingClientRect().toJSON());
+      same(top >= 0 && bottom <= 850, true, `${id} from ${top} to ${bottom}`);
+    }
+    await page.close();
+  });
+  for (const width of [1280, 400]) {
+    for (const dark of [false, true]) {
+      await checks.that(`looks: axe finds nothing serious at ${width} pixels, ${dark ? 'dark' : 'light'}`, async () => {
+        const page = await browser.open('', { width, height: 900, dark });
+        await page.page.evaluate(axe);
+        for (const tab of TABS) {
+          await page.show(tab);
+          if (tab !== 'verify') {
+            await page.until(tab, {});
+            await page.times();
+          }
+          const found = await page.page.evaluate(async () => {
+            const { violations } = await window.axe.run();
+            return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+              .map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join('; ')}`);
+          });
+          same(found, [], tab);
+          if (process.env.LOOKS) await page.page.screenshot({ path: path.join(process.env.LOOKS, `${tab}-${width}-${dark ? 'dark' : 'light'}.png`), fullPage: true });
+        }
+        await page.close();
+      });
+    }
+  }
+  await checks.that('looks: tabs by keys', async () => {
     const page = await browser.open();
     await page.page.focus('#tab-slice');
-    for (const tab of ['gather', 'verify', 'slice']) {
-      await page.page.keyboard.press('ArrowRight');
+    for (const [key, tab] of [['ArrowRight', 'gather'], ['End', 'verify'], ['ArrowRight', 'slice'], ['ArrowLeft', 'verify'], ['Home', 'slice']]) {
+      await page.page.keyboard.press(key);
       const seen = await page.page.evaluate((tabs) => tabs.filter((tab) => !document.getElementById(tab).hidden), TABS);
-      same(seen, [tab], 'tabs to be seen');
+      same(seen, [tab], `tabs to be seen after ${key}`);
     }
     await page.close();
   });
   if (!screenshot) return;
   await checks.that('looks: the screenshot', async () => {
-    const page = await browser.open('?spec=32:288,%20400:100:-1,%20...', undefined, { width: 1120, height: 1180 });
-    // The first call compiles the shader, and its time is not that of a slice.
-    await page.type({ spec: '::2' });
-    await page.until('slice', { spec: '::2' });
-    await page.type({ spec: '32:288, 400:100:-1, ...' });
-    await page.until('slice', { spec: '32:288, 400:100:-1, ...' });
-    const main = await page.page.$('main');
-    const { y, height } = await main.boundingBox();
-    const clip = { x: 0, y: 0, width: 1120, height: y + height };
+    const page = await browser.open('?spec=32:288,%20400:100:-1', { width: 1200, height: 1000 });
+    await page.times();
+    const stages = await page.page.$$eval('#timing', ([timing]) => timing.getBoundingClientRect().bottom);
     const quality = screenshot.endsWith('.png') ? {} : { quality: 85 };
-    await page.page.screenshot({ path: screenshot, clip, ...quality });
+    await page.page.screenshot({ path: screenshot, clip: { x: 0, y: 0, width: 1200, height: stages + 30 }, ...quality });
     await page.close();
   });
 }

@@ -7,7 +7,7 @@ import path from 'node:path';
 export const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'wgslice-web-'));
 process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
 
-const ELEMENTS = { '|u1': Uint8Array, '<i4': Int32Array, '<i8': BigInt64Array };
+const ELEMENTS = { '|u1': Uint8Array, '<i4': Int32Array, '<i8': BigInt64Array, '<f4': Float32Array };
 
 export function read(file) {
   const bytes = fs.readFileSync(file);
@@ -19,6 +19,12 @@ export function read(file) {
   // A copy, since elements must be aligned.
   const data = new Elements(bytes.buffer.slice(bytes.byteOffset + begin, bytes.byteOffset + bytes.length));
   return { shape, data };
+}
+
+// The picture that a page shows as x, as a file for the command.
+export async function photograph(page) {
+  const { width, height, data } = await page.pixels('source');
+  return write('astronaut.npy', [height, width, 3], data.filter((_, at) => at % 4 < 3));
 }
 
 export function write(name, shape, data) {

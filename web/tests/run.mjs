@@ -4,8 +4,11 @@ import fs from 'node:fs';
 import { Browser } from './browser.mjs';
 import { Checks } from './checks.mjs';
 import { cases } from './cases.mjs';
+import { explains } from './explains.mjs';
 import { gathers } from './gathers.mjs';
+import { leads } from './leads.mjs';
 import { looks } from './looks.mjs';
+import { operations } from './operations.mjs';
 import { slices } from './slices.mjs';
 import { without_webgpu } from './without_webgpu.mjs';
 
@@ -14,7 +17,7 @@ const checks = new Checks(process.env.CHECKS ?? '');
 const browser = await Browser.launch();
 console.log(`${browser.version}, ${process.env.CHROMIUM}`);
 try {
-  for (const part of [slices, gathers, cases, without_webgpu]) await part(checks, browser);
+  for (const part of [slices, explains, gathers, operations, leads, without_webgpu, cases]) await part(checks, browser);
   await looks(checks, browser, screenshot);
   if (screenshot) {
     await checks.that('the screenshot has at most 250 kB', () => {

@@ -1,7 +1,6 @@
 // The first tab, against the command: pixels, shapes, masks and errors.
 
 import path from 'node:path';
-import { photograph } from './browser.mjs';
 import { same, sameBytes, wgslice } from './checks.mjs';
 import * as npy from './npy.mjs';
 
@@ -52,7 +51,7 @@ async function compare(page, input, spec, order, channels) {
   const axes = order.match(/\d/g)?.map(Number);
   const sliced = made(input, spec);
   const expected = axes ? npy.transposed(sliced, axes) : sliced;
-  same(await page.text('slice-error'), '', 'error');
+  same(await page.text('error'), '', 'error');
   same(await page.text('result-shape'), `${expected.shape.join(' × ') || 'a single value'}, uint8`, 'shape');
   const { width, height, data } = await page.pixels('result');
   same(width * height * channels, expected.data.length, 'elements');
@@ -73,8 +72,9 @@ async function masksOf(page) {
 
 export async function slices(checks, browser) {
   const page = await browser.open();
+  const photograph = await npy.photograph(page);
   await checks.that('slice: the page runs on WebGPU and gives no advice', async () => {
-    same((await page.text('slice-time')).includes('WebGPU · google swiftshader'), true, 'the device');
+    same(await page.page.$eval('#device', ({ selectedOptions }) => selectedOptions[0].text), 'WebGPU · google swiftshader', 'the device');
     same(await page.text('advice'), '', 'advice');
   });
   for (const [spec, order, channels] of PICTURES) {
@@ -84,9 +84,9 @@ export async function slices(checks, browser) {
     await checks.that(`slice: values of x[${spec}]`, async () => {
       await show(page, spec);
       const { shape, data } = made(photograph, spec);
-      same(await page.text('slice-error'), '', 'error');
+      same(await page.text('error'), '', 'error');
       same(await page.text('result-shape'), `${shape.join(' × ')}, uint8`, 'shape');
-      same(await page.page.$eval('#result', ({ hidden }) => hidden), true, 'the canvas is hidden');
+      same(await page.page.$eval('#result-frame', ({ hidden }) => hidden), true, 'the canvas is hidden');
       const values = (await page.text('result-numbers')).split('…')[0].match(/\d+/g)?.map(Number) ?? [];
       same(values, [...data.slice(0, 600)], 'values');
     });
@@ -105,11 +105,11 @@ export async function slices(checks, browser) {
   for (const spec of REFUSED) {
     await checks.that(`slice: the error of x[${spec}]`, async () => {
       await show(page, '::-1');
-      same(await page.text('slice-error'), '', 'error of another');
+      same(await page.text('error'), '', 'error of another');
       await show(page, spec);
       const { code, stderr } = wgslice('slice', photograph, spec, '-o', path.join(npy.folder, 'none.npy'));
       same(code, 2, 'exit code');
-      const error = await page.text('slice-error');
+      const error = await page.text('error');
       // The command indents its lines, and names the input before.
       const words = (text) => text.split(/\s+/).join(' ').trim();
       if (!error || !words(stderr).includes(words(error))) throw new Error(`${error}, but the command says ${stderr}`);
@@ -118,7 +118,7 @@ export async function slices(checks, browser) {
   await checks.that('slice: the error of an order of dimensions', async () => {
     for (const [order, part] of [['0, 0, 1', '0'], ['0, 1', 'permutation'], ['1, x', '"x"'], ['-1, 0, 1', 'permutation']]) {
       await show(page, '::2', order);
-      const error = await page.text('slice-error');
+      const error = await page.text('error');
       if (!error.includes(part)) throw new Error(`${order}: ${error}`);
     }
   });
@@ -127,51 +127,6 @@ export async function slices(checks, browser) {
     await page.type(...keys.map((spec) => ({ spec })));
     await page.until('slice', { spec: keys.at(-1) });
     await compare(page, photograph, keys.at(-1), '', 3);
-  });
-  await checks.that('slice: a picture of one’s own', async () => {
-    const own = path.join(npy.folder, 'own.png');
-    wgslice('slice', photograph, '3:120, 200:33:-2', '-o', own);
-    const input = await page.page.$('#file');
-    await input.uploadFile(own);
-    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('117 × 84 × 3'));
-    await compare(page, own, '10:60:3, ::-1', '', 3);
-  });
-  await checks.that('slice: a picture with an alpha channel that is dropped', async () => {
-    await page.page.evaluate(async () => {
-      const canvas = new OffscreenCanvas(5, 4);
-      canvas.getContext('2d').fillRect(1, 1, 2, 2);
-      const given = new DataTransfer();
-      given.items.add(new File([await canvas.convertToBlob()], 'dropped.png', { type: 'image/png' }));
-      document.getElementById('drop').dispatchEvent(new DragEvent('drop', { dataTransfer: given, cancelable: true }));
-    });
-    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('4 × 5 × 4'));
-    await show(page, ':, ::-1, 3');
-    const alpha = (await page.text('result-numbers')).match(/\d+/g).map(Number);
-    const inside = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
-    same(alpha, Array.from({ length: 20 }, (_, at) => (inside(at) ? 255 : 0)), 'alpha');
-  });
-  await checks.that('slice: a picture of too many pixels is made smaller', async () => {
-    await page.page.evaluate(async () => {
-      const given = new DataTransfer();
-      const canvas = new OffscreenCanvas(8192, 6);
-      canvas.getContext('2d');
-      given.items.add(new File([await canvas.convertToBlob()], 'long.png', { type: 'image/png' }));
-      document.getElementById('drop').dispatchEvent(new DragEvent('drop', { dataTransfer: given, cancelable: true }));
-    });
-    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('3 × 4096 × 4'));
-    same(await page.text('source-note'), 'Made smaller, from 8192 × 6.', 'note');
-  });
-  await checks.that('slice: what is no picture is told', async () => {
-    const text = path.join(npy.folder, 'text.png');
-    npy.write('text.png', [2], new Uint8Array(2));
-    await (await page.page.$('#file')).uploadFile(text);
-    await page.page.waitForFunction(() => document.getElementById('source-note').textContent.includes('no picture'));
-  });
-  await checks.that('slice: the address of the page keeps a slice', async () => {
-    await show(page, '1:3, None', '1, 0, 2, 3');
-    const again = await browser.open(new URL(page.page.url()).search);
-    same([await again.text('spec'), await again.text('order')], ['1:3, None', '1, 0, 2, 3'], 'inputs');
-    await again.close();
   });
   await checks.that('slice: no complaint of the page', () => page.close());
 }

@@ -1,120 +1,115 @@
-// The second tab: slices of the picture or of a table at the positions of index tuples.
+// The second tab: slices of x or of a table at the positions of index tuples.
 
 import { PageArray } from './pkg/wgslice_web.js';
-import { latest } from './latest.js';
-import { paint, picture, took, written } from './picture.js';
-
-const $ = (id) => document.getElementById(id);
+import { COLOURS } from './drawing.js';
+import { devices } from './devices.js';
+import { pixelOf } from './selection.js';
+import { file, output, rustShape } from './snippets.js';
+import { shownAs, source } from './source.js';
+import { chips, Operation, reported } from './tab.js';
 
 const EXAMPLES = [
-  ['rows, some outside', 'picture', '100\n120\n140\n600\n160\n-1\n180\n200'],
-  ['pixels', 'picture', '100, 200\n110, 210\n140, 512\n300, 300'],
-  ['beyond 32 bits', 'picture', '140\n4294967436\n-4294967156'],
-  ['rows of the table', 'table', '5\n0\n6\n-1\n2'],
-  ['values of the table', 'table', '0, 0\n5, 3\n5, 4\n2, 1'],
+  ['rows, some outside', '100, 120, … 600', { from: 'x', tuples: '100\n120\n140\n600\n160\n-1\n180\n200' }],
+  ['pixels', '(100, 200), …', { from: 'x', tuples: '100, 200\n110, 210\n140, 512\n300, 300' }],
+  ['beyond 32 bits', '2³² + 140', { from: 'x', tuples: '140\n4294967436\n-4294967156' }],
+  ['rows of a table', '5, 0, 6, …', { from: 'table', tuples: '5\n0\n6\n-1\n2' }],
+  ['values of a table', '(0, 0), …', { from: 'table', tuples: '0, 0\n5, 3\n5, 4\n2, 1' }],
 ];
 
 const TABLE = [6, 4];
-const MANY = 600;
+const tables = new Map();
 
-let device = null;
-let label = '';
-let table = null;
+function table(device) {
+  if (!tables.has(device)) tables.set(device, PageArray.table(device, ...TABLE));
+  return tables.get(device);
+}
 
-// The index tuples as text, which also name the rows of the result.
-const typed = () => $('tuples').value.split(/[\n;]/).map((line) => line.trim()).filter(Boolean);
+// The index tuples, which also name the rows of the result. What is no number was refused before.
+const typed = (text) => text.split(/[\n;]/).map((line) => line.match(/-?\d+/g)).filter(Boolean).map((tuple) => tuple.map(BigInt));
 
-function fill(element, shape, values, names) {
-  const columns = shape.length > 1 ? shape[1] : 1;
-  const rows = Array.from({ length: shape[0] }, (_, at) => {
-    const row = document.createElement('tr');
-    row.appendChild(document.createElement('th')).textContent = names(at);
-    for (const value of values.slice(at * columns, (at + 1) * columns)) row.insertCell().textContent = value;
-    return row;
+// The position that a tuple points at, or null if it is out of range.
+function position(tuple, shape, { policy, wrap }) {
+  const at = tuple.map((index, axis) => {
+    const size = BigInt(shape[axis]);
+    const counted = wrap && index < 0n ? index + size : index;
+    if (counted >= 0n && counted < size) return Number(counted);
+    if (policy !== 'clamp' || size === 0n) return null;
+    return counted < 0n ? 0 : shape[axis] - 1;
   });
-  element.replaceChildren(...rows);
+  return at.includes(null) ? null : at;
 }
 
-function report(gathered, policy) {
-  const { tuples, out_of_range: count } = gathered;
-  const all = tuples === 1 ? 'The only tuple is' : `All ${tuples} tuples are`;
-  let text = `${all} in range.`;
-  if (policy === 'clamp' && !count) text = `${all} in range, after they were clamped.`;
-  if (count) {
-    const verb = count === 1 ? 'is' : 'are';
-    text = `${count} of ${tuples} tuples ${verb} out of range. The first is tuple ${gathered.first}, counted from 0: `
-      + `${gathered.first_indices}.`;
-  }
-  $('report').textContent = text;
-  $('report').className = `report ${count ? 'some' : 'all'}`;
+// The box on the canvas of x of all elements behind a position.
+function boxOf(at, x) {
+  const rest = x.shape.slice(at.length);
+  const [first, last] = [rest.map(() => 0), rest.map((size) => size - 1)].map((end) => pixelOf([...at, ...end], x));
+  const rows = last.row - first.row + 1;
+  return { top: first.row, left: rows > 1 ? 0 : first.column, height: rows, width: rows > 1 ? x.width : last.column - first.column + 1 };
 }
 
-async function showTable(array, shown) {
-  const isTable = $('params').value === 'table';
-  $('tables').hidden = !isTable || shown.shape.length > 2;
-  $('gathered-numbers').hidden = !$('tables').hidden || !$('gathered').hidden;
-  $('gathered-numbers').textContent = shown.numbers(MANY);
-  if ($('tables').hidden) return;
-  const params = await array.read();
-  fill($('params-table'), params.shape, params.integers(), (at) => at);
-  const names = typed();
-  fill($('gathered-table'), shown.shape, shown.integers(), (at) => names[at]);
-}
-
-const show = latest(async () => {
-  const [tuples, from, policy, wrap] = [$('tuples').value, $('params').value, $('policy').value, $('wrap').checked];
-  $('gather').dataset.state = 'busy';
-  try {
-    const array = from === 'table' ? (table ??= PageArray.table(device, ...TABLE)) : picture.on(device);
-    const start = performance.now();
-    const gathered = await array.gather(tuples, policy, wrap);
-    const time = performance.now() - start;
-    report(gathered, policy);
-    const shown = gathered.take_result();
-    paint($('gathered'), shown);
-    // A result of few rows is stretched, so that each row is a visible band.
-    if (!$('gathered').hidden) $('gathered').style.height = `${Math.min(420, Math.max(24, shown.height * 26))}px`;
-    await showTable(array, shown);
-    $('gather-shape').textContent = written(shown.shape, shown.dtype);
-    $('gather-time').textContent = `in ${took(time)} on ${label}, and back from there`;
-    $('gather-error').hidden = true;
-  } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) throw error;
-    $('gather-error').textContent = error.message;
-    $('gather-error').hidden = false;
-    $('report').textContent = 'There is no result.';
-    $('report').className = 'report';
-    for (const part of ['gathered', 'tables', 'gathered-numbers']) $(part).hidden = true;
-    $('gather-shape').textContent = '';
-    $('gather-time').textContent = '';
-  }
-  Object.assign($('gather').dataset, { state: 'done', tuples, from, policy, wrap });
-});
-
-export function connect() {
-  const choose = (from, tuples) => {
-    $('params').value = from;
-    $('tuples').value = tuples;
+function programs({ state, left, shown }) {
+  const tuples = typed(state.tuples);
+  const list = `[${tuples.map((tuple) => `[${tuple.join(', ')}]`).join(', ')}]`;
+  const depth = tuples[0].length;
+  const sizes = `x.shape[:${depth}]`;
+  const { policy, wrap } = state;
+  const options = [
+    ...(policy === 'zero' ? [] : [`out_of_range: OutOfRange::${policy === 'clamp' ? 'Clamp' : 'Error'}`]),
+    ...(wrap ? ['negative: NegativeIndex::Wrap'] : []),
+  ];
+  const uses = ['GatherOptions', ...(wrap ? ['NegativeIndex'] : []), ...(policy === 'zero' ? [] : ['OutOfRange'])];
+  const given = options.length ? `GatherOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherOptions::default()';
+  const wrapped = wrap ? `\ni = np.where(i < 0, i + ${sizes}, i)` : '';
+  const taken = {
+    zero: `ok = ((i >= 0) & (i < ${sizes})).all(-1)\ny = np.zeros((len(i), *x.shape[${depth}:]), x.dtype)\ny[ok] = x[tuple(i[ok].T)]`,
+    clamp: `i = np.clip(i, 0, np.array(${sizes}) - 1)\ny = x[tuple(i.T)]`,
+    error: `assert ((i >= 0) & (i < ${sizes})).all()\ny = x[tuple(i.T)]`,
+  }[policy];
+  const flags = `${policy === 'zero' ? '' : ` --out-of-range ${policy}`}${wrap ? ' --negative wrap' : ''}`;
+  const tensorflow = {
+    zero: 'y = tf.gather_nd(x, i, bad_indices_policy="IGNORE")',
+    clamp: `i = tf.clip_by_value(i, 0, tf.shape(x, tf.int64)[:${depth}] - 1)\ny = tf.gather_nd(x, i)`,
+    error: 'y = tf.gather_nd(x, i, bad_indices_policy="ERROR")',
+  }[policy];
+  return {
+    rust: `use wgslice::{Backend, options::${uses.length > 1 ? `{${uses.join(', ')}}` : uses[0]}};\n\nlet indices: [i64; ${tuples.length * depth}] = [${tuples.flat().join(', ')}];\nlet (y, report) = Backend::auto().gather_nd(\n    (&x, ${rustShape(left.shape)}),\n    (&indices, &[${tuples.length}, ${depth}]),\n    ${given},\n)?;`,
+    numpy: `i = np.array(${list})${wrapped}\n${taken}`,
+    tensorflow: `i = tf.constant(${list}, tf.int64)${wrap ? `\ni = tf.where(i < 0, i + tf.shape(x, tf.int64)[:${depth}], i)` : ''}\n${tensorflow}`,
+    command: `wgslice gather-nd ${state.from === 'table' ? 'table.npy' : file(source.name)} '${list}' -o ${output(shown)}${flags}`,
   };
-  $('gather-examples').append(
-    ...EXAMPLES.map(([name, from, tuples]) => {
-      const chip = document.createElement('button');
-      chip.textContent = name;
-      chip.addEventListener('click', () => {
-        choose(from, tuples);
-        show();
-      });
-      return chip;
-    }),
-  );
-  choose(EXAMPLES[0][1], EXAMPLES[0][2]);
-  for (const input of ['params', 'policy', 'tuples', 'wrap']) $(input).addEventListener('input', () => show());
-  document.addEventListener('picture', () => show());
 }
 
-export function use(newDevice, newLabel) {
-  device = newDevice;
-  label = newLabel;
-  table = null;
-  show();
-}
+export const gather = new Operation({
+  name: 'gather',
+  defaults: { ...EXAMPLES[0][2], policy: 'zero', wrap: false },
+  input: (device, { from }) => (from === 'table' ? table(device) : source.on(device)),
+  async left({ from }) {
+    if (from !== 'table') return source.shown;
+    const read = await table(devices.all.at(-1).device).read();
+    return shownAs(read, read.range());
+  },
+  run: (x, { tuples, policy, wrap }) => x.gather(tuples, policy, wrap),
+  look({ state, left, outcome, shown }) {
+    const places = typed(state.tuples).map((tuple) => position(tuple, left.shape, state));
+    const named = (at) => ({ colour: COLOURS[at % COLOURS.length], label: at });
+    const boxes = places.flatMap((place, at) => (place ? [{ ...boxOf(place, left), ...named(at) }] : []));
+    // The rows of the result, as boxes on its canvas.
+    const rows = places.map((place, at) => ({ ...boxOf([at], shown), ...named(at), missing: !place }));
+    return {
+      label: `the elements at ${places.length} index tuples`,
+      report: reported(outcome, 'tuples', state.policy === 'clamp'),
+      stretched: shown.height <= 24,
+      marks: { boxes, texts: left.texts },
+      onResult: { boxes: rows, texts: shown.texts },
+      origin(index) {
+        const place = places[index[0]];
+        const name = `result[${index.join(', ')}]`;
+        if (!place) return { text: `${name} = 0, as tuple ${index[0]} is out of range` };
+        const from = [...place, ...index.slice(1)];
+        return { marks: { at: pixelOf(from, left) }, text: `${name} = x[${from.join(', ')}]` };
+      },
+    };
+  },
+  programs,
+  connect: (operation) => chips(operation, EXAMPLES),
+});

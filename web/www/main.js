@@ -1,96 +1,95 @@
-// Opens the devices, and connects the tabs. Each tab is a file of its own.
+// Opens the devices and x, and connects the tabs. Each tab is a file of its own.
 
-import init, { Device } from './pkg/wgslice_web.js';
-import { picture } from './picture.js';
-import * as slice from './slice.js';
-import * as gather from './gather.js';
+import init from './pkg/wgslice_web.js';
+import { given } from './address.js';
+import { devices, openCpu, openGpu } from './devices.js';
+import { connectCamera, connectInputs } from './inputs.js';
+import * as pair from './pair.js';
+import { connectSnippets, connectTabs, copy } from './snippets.js';
+import { source } from './source.js';
+import { slice } from './slice.js';
+import { gather } from './gather.js';
+import { crop } from './crop.js';
+import { scatter } from './scatter.js';
+import { mask } from './mask.js';
 import * as verify from './verify.js';
 
 const $ = (id) => document.getElementById(id);
-const tabs = { slice, gather, verify };
+const operations = { slice, gather, crop, scatter, mask };
+const NAMES = [...Object.keys(operations), 'verify'];
+
+let open = 'slice';
+let ready = false;
 
 // A fault of the page itself, such as a panic. An error in the input is shown beside the field.
 function stopped(why) {
   $('stopped').textContent = `The page has stopped: ${why}\nReload it to go on. Its console says more.`;
   $('stopped').hidden = false;
 }
-window.addEventListener('error', (event) => stopped(event.message));
-window.addEventListener('unhandledrejection', (event) => stopped(event.reason?.message ?? event.reason));
+addEventListener('error', (event) => event.message && stopped(event.message));
+addEventListener('unhandledrejection', (event) => stopped(event.reason?.message ?? event.reason));
 
-// Returns why the browser has no WebGPU, or null if it has; this needs no adapter yet.
-function missing() {
-  if (navigator.gpu) return null;
-  if (!window.isSecureContext) return 'Browsers offer WebGPU only on https: and on localhost, and this address is neither.';
-  return 'This browser offers no WebGPU.';
-}
+const update = () => operations[open]?.update();
 
-// The browser's description of the adapter, which says more than the library's name for it.
-async function adapterName() {
-  const info = (await navigator.gpu.requestAdapter())?.info;
-  const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');
-  return words || 'adapter without a name';
-}
-
-async function openDevices() {
-  const devices = [];
-  let why = missing();
-  if (!why) {
-    try {
-      const device = await Device.webgpu();
-      devices.push({ device, label: `WebGPU · ${await adapterName()}` });
-    } catch (error) {
-      why = `WebGPU is there, but cannot be used: ${error.message}`;
-    }
-  }
-  devices.push({ device: Device.cpu(), label: 'CPU · WebAssembly' });
-  $('advice').hidden = !why;
-  $('advice-why').textContent = why ?? '';
-  return devices;
-}
-
-function showTab(name) {
-  for (const other of Object.keys(tabs)) {
+function show(name) {
+  open = name;
+  for (const other of NAMES) {
     const tab = $(`tab-${other}`);
     tab.setAttribute('aria-selected', String(other === name));
     tab.tabIndex = other === name ? 0 : -1;
     $(other).hidden = other !== name;
   }
-}
-
-function connectTabs() {
-  const names = Object.keys(tabs);
-  for (const [at, name] of names.entries()) {
-    const tab = $(`tab-${name}`);
-    tab.addEventListener('click', () => showTab(name));
-    tab.addEventListener('keydown', (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      const next = names[(at + step + names.length) % names.length];
-      showTab(next);
-      $(`tab-${next}`).focus();
-    });
-  }
+  $(`tab-${name}`).scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  $('pair').hidden = !operations[name];
+  $('encoding').hidden = name !== 'slice';
+  $('source-hint').textContent = $(name).dataset.hint ?? '';
+  if (operations[name]) $(name).append($('pair'));
+  pair.error(null);
+  if (!ready) return;
+  if (operations[name]) update();
+  else if (document.body.dataset.ready) verify.opened();
 }
 
 async function start() {
-  connectTabs();
-  const parameters = new URLSearchParams(location.search);
-  if (parameters.get('tab') in tabs) showTab(parameters.get('tab'));
+  const first = NAMES.includes(given.get('tab')) ? given.get('tab') : 'slice';
+  connectTabs(NAMES.map((name) => $(`tab-${name}`)), (at) => show(NAMES[at]));
+  show(first);
+  const picture = source.open('astronaut.webp');
   await init({ module_or_path: new URL('pkg/wgslice_web_bg.wasm', import.meta.url) });
-  const devices = await openDevices();
-  const choice = $('device');
-  choice.replaceChildren(...devices.map(({ label }, at) => new Option(label, at)));
-  choice.disabled = false;
-  const use = () => {
-    const { device, label } = devices[choice.value];
-    $('device-light').className = `light ${device.is_cpu ? 'cpu' : 'gpu'}`;
-    for (const tab of Object.values(tabs)) tab.use(device, label);
-  };
-  choice.addEventListener('change', use);
+  openCpu();
+  await picture;
 
-  for (const tab of Object.values(tabs)) tab.connect(parameters);
-  await picture.open('astronaut.png');
-  use();
+  connectInputs();
+  connectSnippets();
+  connectCamera(update, () => devices.chosen.label);
+  pair.connectPair((...given) => operations[open]?.drag(...given));
+  pair.connectSaving(() => operations[open].read.npy());
+  $('link').addEventListener('click', () => copy(operations[open]?.link() ?? verify.link(), $('link')));
+  for (const [name, operation] of Object.entries(operations)) operation.connect(name === first);
+  verify.connect(first === 'verify');
+  source.addEventListener('change', update);
+  ready = true;
+  // The CPU shows the first result while the GPU is opened.
+  update();
+  await openGpu();
+  connectDevices();
+  document.body.dataset.ready = 'yes';
+  show(open);
+}
+
+function connectDevices() {
+  $('advice').hidden = !devices.why;
+  $('advice-why').textContent = devices.why ?? '';
+  const choice = $('device');
+  choice.replaceChildren(...devices.all.map(({ label }, at) => new Option(label, at)));
+  choice.disabled = false;
+  const light = () => { $('device-light').className = `light ${devices.chosen.device.is_cpu ? 'cpu' : 'gpu'}`; };
+  light();
+  choice.addEventListener('change', () => {
+    devices.chosen = devices.all[choice.value];
+    light();
+    update();
+  });
 }
 
 start().catch((error) => stopped(error.message));

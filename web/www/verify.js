@@ -1,6 +1,8 @@
-// The third tab: random cases and golden vectors.
+// The last tab: random cases and golden vectors.
 
 import { Vectors, random_case } from './pkg/wgslice_web.js';
+import { address, fromAddress, given } from './address.js';
+import { devices } from './devices.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -10,8 +12,8 @@ const IN_FLIGHT = 8;
 const [LISTED, ENOUGH] = [20, 200];
 const MOST = 10_000_000;
 
-let device = null;
-let label = '';
+const DEFAULTS = { seed: '1', count: '500' };
+
 let running = null;
 
 function say(error) {
@@ -32,10 +34,9 @@ async function run(what, total, one) {
   say(null);
   const run = { stopped: false, passed: 0, failed: 0, next: 0, start: performance.now() };
   running = run;
-  const on = label;
   $('failures').replaceChildren();
   $('score').hidden = false;
-  $('verify-what').textContent = `${what} on ${on}`;
+  $('verify-what').textContent = `${what} on ${devices.chosen.label}`;
   $('verify').dataset.state = 'running';
   $('verify-state').textContent = '';
   $('progress').max = total;
@@ -49,7 +50,7 @@ async function run(what, total, one) {
     $('passed').value = run.passed.toLocaleString('en');
     $('failed').value = run.failed.toLocaleString('en');
     $('failed').className = `count ${run.failed ? 'bad' : ''}`;
-    $('rate').value = Math.round(done / Math.max(seconds(), 0.001)).toLocaleString('en');
+    $('rate-of-cases').value = Math.round(done / Math.max(seconds(), 0.001)).toLocaleString('en');
     $('progress').value = done;
   };
   let drawn = 0;
@@ -92,6 +93,7 @@ function whole(name, text, most) {
 }
 
 function runRandom() {
+  const { device } = devices.chosen;
   try {
     const seed = whole('the seed', $('seed').value, 2n ** 64n - 1n);
     const count = Number(whole('the number of cases', $('count').value, BigInt(MOST)));
@@ -102,6 +104,7 @@ function runRandom() {
 }
 
 function runVectors(name, text) {
+  const { device } = devices.chosen;
   let vectors;
   try {
     vectors = new Vectors(text);
@@ -112,9 +115,11 @@ function runVectors(name, text) {
   run(`${vectors.length} golden vectors of ${name}`, vectors.length, (at) => vectors.run(device, at));
 }
 
-let linked = null;
+let linked = given.get('vectors');
 
-export function connect(parameters) {
+export function connect(isOpen) {
+  if (isOpen) Object.entries(fromAddress(DEFAULTS)).forEach(([key, value]) => { $(key).value = value; });
+  for (const key of Object.keys(DEFAULTS)) $(key).addEventListener('input', link);
   $('run').addEventListener('click', runRandom);
   $('stop').addEventListener('click', () => {
     if (running) running.stopped = true;
@@ -127,8 +132,9 @@ export function connect(parameters) {
     $('vectors').value = '';
     runVectors(file.name, text);
   });
-  linked = parameters.get('vectors');
 }
+
+export const link = () => address('verify', { seed: $('seed').value, count: $('count').value }, DEFAULTS);
 
 // Runs the vector file that the parameter `vectors` of the page's address names.
 async function runLinked(path) {
@@ -142,9 +148,8 @@ async function runLinked(path) {
   else say(`${path}: ${response.status} ${response.statusText}`);
 }
 
-export function use(newDevice, newLabel) {
-  device = newDevice;
-  label = newLabel;
+export function opened() {
+  link();
   if (linked) runLinked(linked);
   linked = null;
 }

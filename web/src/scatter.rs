@@ -1,0 +1,90 @@
+//! Scatters that accumulate: on a board of numbers, and of the colours of a picture.
+
+use crate::{device::Device, outcome::Outcome, read::bytes, shown::Shown, typed::Updates};
+use wasm_bindgen::prelude::*;
+use wgslice::{
+    DType, Tensor,
+    options::{Combine, ScatterOptions},
+};
+
+/// Index tuples and an update for each, on a device, and the array of `int32` that they are scattered into.
+#[wasm_bindgen]
+pub struct PageScatter {
+    into: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+}
+
+#[wasm_bindgen]
+impl PageScatter {
+    /// Updates that are typed, for a board of zeros, or of 10 r + c at row r and column c if `numbered`.
+    pub fn board(
+        device: &Device,
+        updates: &Updates,
+        rows: usize,
+        columns: usize,
+        numbered: bool,
+    ) -> Result<Self, JsError> {
+        let value = |at: usize| match numbered {
+            true => i32::try_from(10 * (at / columns) + at % columns).unwrap_or(i32::MAX),
+            false => 0,
+        };
+        let board: Vec<i32> = (0..rows * columns).map(value).collect();
+        let backend = &device.backend;
+        let count = updates.values.len();
+        Ok(Self {
+            into: backend.upload((&board, &[rows, columns]))?,
+            indices: backend.upload((&updates.indices, &[count, 2]))?,
+            updates: backend.upload((&updates.values, &[count]))?,
+        })
+    }
+
+    /// Counts how often each pair of values occurs in two channels of a picture: each pixel adds 1 to a board of
+    /// 256 × 256, at its value in channel `down` and its value in channel `right`.
+    pub fn colours(
+        device: &Device,
+        rgba: &[u8],
+        down: usize,
+        right: usize,
+    ) -> Result<Self, JsError> {
+        let pairs = rgba
+            .chunks_exact(4)
+            .flat_map(|pixel| [pixel[down], pixel[right]]);
+        let indices: Vec<i32> = pairs.map(i32::from).collect();
+        let count = indices.len() / 2;
+        let backend = &device.backend;
+        Ok(Self {
+            into: backend.upload((&vec![0i32; 1 << 16], &[256, 256]))?,
+            indices: backend.upload((&indices, &[count, 2]))?,
+            updates: backend.upload((&vec![1i32; count], &[count]))?,
+        })
+    }
+
+    /// Reads back what is scattered into.
+    pub async fn before(&self) -> Result<Shown, JsError> {
+        shown(&self.into).await
+    }
+
+    /// Scatters. `combine` is `add`, `sub`, `min`, `max` or `update`. Tuples out of range are left out.
+    pub async fn run(&self, combine: String) -> Result<Outcome, JsError> {
+        let combine = match combine.as_str() {
+            "sub" => Combine::Sub,
+            "min" => Combine::Min,
+            "max" => Combine::Max,
+            "update" => Combine::Update,
+            _ => Combine::Add,
+        };
+        let options = ScatterOptions {
+            combine: Some(combine),
+            ..ScatterOptions::default()
+        };
+        let mut board = self.into.clone();
+        let report = board.tensor_scatter_nd(&self.indices, &self.updates, options)?;
+        let report = report.await?;
+        Ok(Outcome::reported(shown(&board).await?, report))
+    }
+}
+
+async fn shown(board: &Tensor) -> Result<Shown, JsError> {
+    Ok(Shown::new(board.shape(), DType::I32, bytes(board).await?))
+}

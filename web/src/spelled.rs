@@ -1,0 +1,97 @@
+//! A slice as Python, Rust and TensorFlow spell it.
+
+use std::fmt::Write;
+use wasm_bindgen::prelude::*;
+use wgslice::{SliceSpec, spec::SliceItem, spec::TfStridedSlice};
+
+/// A slice in Python's syntax, in that of `slice!`, and as TensorFlow's three vectors and five masks. Vectors are text,
+/// since JavaScript's numbers do not hold all integers of 64 bits.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Spelled {
+    pub python: String,
+    pub rust: String,
+    pub entries: usize,
+    pub begin: String,
+    pub end: String,
+    pub strides: String,
+    pub begin_mask: i32,
+    pub end_mask: i32,
+    pub ellipsis_mask: i32,
+    pub new_axis_mask: i32,
+    pub shrink_axis_mask: i32,
+}
+
+/// Spells a slice that is written as in Python.
+#[wasm_bindgen]
+pub fn spelled(spec: &str) -> Result<Spelled, JsError> {
+    let spec: SliceSpec = spec.parse()?;
+    let encoded = TfStridedSlice::try_from(&spec)?;
+    Ok(Spelled {
+        python: spec.to_string(),
+        rust: rust(&spec),
+        entries: encoded.begin.len(),
+        begin: format!("{:?}", encoded.begin),
+        end: format!("{:?}", encoded.end),
+        strides: format!("{:?}", encoded.strides),
+        begin_mask: encoded.begin_mask,
+        end_mask: encoded.end_mask,
+        ellipsis_mask: encoded.ellipsis_mask,
+        new_axis_mask: encoded.new_axis_mask,
+        shrink_axis_mask: encoded.shrink_axis_mask,
+    })
+}
+
+/// What stands in the brackets of `slice![…]`.
+fn rust(spec: &SliceSpec) -> String {
+    let items: Vec<String> = spec.items().iter().map(rust_item).collect();
+    items.join(", ")
+}
+
+fn rust_item(item: &SliceItem) -> String {
+    // A literal without a type is an i32, unless it does not fit.
+    let number = |value: i64| match i32::try_from(value) {
+        Ok(value) => value.to_string(),
+        Err(_) => format!("{value}i64"),
+    };
+    match *item {
+        SliceItem::Index { index, .. } => number(index),
+        SliceItem::Range { begin, end, stride } => {
+            let [begin, end] = [begin, end].map(|bound| bound.map(number).unwrap_or_default());
+            let mut text = format!("{begin}..{end}");
+            if stride != 1 {
+                let _ = write!(text, "; {stride}");
+            }
+            text
+        }
+        SliceItem::Ellipsis => "Ellipsis".into(),
+        SliceItem::NewAxis => "NewAxis".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rust;
+    use wgslice::{
+        SliceSpec, slice,
+        spec::{Ellipsis, NewAxis},
+    };
+
+    /// Compares a slice with `slice!`, and with the words between its brackets.
+    macro_rules! same {
+        ($python:literal, $($rust:tt)*) => {
+            let spec: SliceSpec = $python.parse().unwrap();
+            assert_eq!(spec, slice![$($rust)*]);
+            let words = |text: &str| text.replace(char::is_whitespace, "");
+            assert_eq!(words(&rust(&spec)), words(stringify!($($rust)*)));
+        };
+    }
+
+    #[test]
+    fn slices_are_spelled_as_the_macro_reads_them() {
+        same!("32:288:2, 400:100:-2", 32..288; 2, 400..100; -2);
+        same!("::-1, -3:, :-7", ..; -1, -3.., ..-7);
+        same!("..., None, 0", Ellipsis, NewAxis, 0);
+        same!("5000000000:9:3", 5000000000i64..9; 3);
+        same!("",);
+    }
+}

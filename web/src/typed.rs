@@ -1,0 +1,81 @@
+//! What is typed for crops and scatters, for the page and for the operations.
+
+use crate::numbers::{BadNumbers, integers, lines};
+use wasm_bindgen::prelude::*;
+
+/// Where boxes begin, and in which directions they are flipped. Two numbers for each: of rows, then of columns.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Boxes {
+    pub count: usize,
+    pub begins: Vec<i32>,
+    pub flips: Vec<u8>,
+}
+
+#[wasm_bindgen]
+impl Boxes {
+    /// Reads boxes, one in each line: `top, left`, then `v` if it is flipped top to bottom, and `h` left to right.
+    #[wasm_bindgen(constructor)]
+    pub fn new(text: &str) -> Result<Self, JsError> {
+        let mut boxes = Self {
+            count: 0,
+            begins: Vec::new(),
+            flips: Vec::new(),
+        };
+        for (line, number) in lines(text).zip(1..) {
+            let wrong = |why: String| BadNumbers(format!("box {number}: {why}"));
+            let end = line.trim_end_matches(['v', 'h']);
+            let begin = integers(end).map_err(|BadNumbers(why)| wrong(why))?;
+            let begin: Vec<i32> = begin.into_iter().flat_map(i32::try_from).collect();
+            if begin.len() != 2 {
+                let why = "it needs two integers of 32 bits, its top and its left";
+                return Err(wrong(why.into()).into());
+            }
+            let flips = &line[end.len()..];
+            boxes.count = number;
+            boxes.begins.extend(begin);
+            boxes
+                .flips
+                .extend(['v', 'h'].map(|flip| u8::from(flips.contains(flip))));
+        }
+        Ok(boxes)
+    }
+}
+
+/// Index tuples, and a value for each.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Updates {
+    pub indices: Vec<i32>,
+    pub values: Vec<i32>,
+}
+
+#[wasm_bindgen]
+impl Updates {
+    /// Reads updates, one in each line: `row, column: value`. Without a value it is 1.
+    #[wasm_bindgen(constructor)]
+    pub fn new(text: &str) -> Result<Self, JsError> {
+        let mut updates = Self {
+            indices: Vec::new(),
+            values: Vec::new(),
+        };
+        for (line, number) in lines(text).zip(1..) {
+            let wrong = |why: String| BadNumbers(format!("update {number}: {why}"));
+            let read = |text: &str| -> Result<Vec<i32>, BadNumbers> {
+                let numbers = integers(text).map_err(|BadNumbers(why)| wrong(why))?;
+                let short = |number: i64| {
+                    let why = format!("{number} does not fit 32 bits");
+                    i32::try_from(number).map_err(|_| wrong(why))
+                };
+                numbers.into_iter().map(short).collect()
+            };
+            let (tuple, value) = line.split_once(':').unwrap_or((line, "1"));
+            let (tuple, value) = (read(tuple)?, read(value)?);
+            if tuple.len() != 2 || value.len() != 1 {
+                let why = "write it as row, column: value";
+                return Err(wrong(why.into()).into());
+            }
+            updates.indices.extend(tuple);
+            updates.values.extend(value);
+        }
+        Ok(updates)
+    }
+}

@@ -1,0 +1,136 @@
+// What the marks on x say of a slice, and how a slice is made by pointing.
+
+import path from 'node:path';
+import { same, wgslice } from './checks.mjs';
+import * as npy from './npy.mjs';
+
+const [HEIGHT, WIDTH] = [16, 20];
+
+const SPECS = ['3:9, 4:15', '::-1, 2::3', '12:2:-4, ::2', '..., 1', '5', '-3:, -4', '3:3', ':, None, 7:9'];
+
+// Each element of x is its own position, so that the command's slice of it lists what is selected.
+const positions = () => npy.write('positions.npy', [HEIGHT, WIDTH, 3], Int32Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => at));
+
+function selected(spec) {
+  const output = path.join(npy.folder, 'selected.npy');
+  const run = wgslice('slice', positions(), spec, '-o', output);
+  if (run.code) throw new Error(run.stderr);
+  return npy.read(output);
+}
+
+// A small picture of which every pixel is large on the screen.
+async function small(browser, query = '') {
+  const page = await browser.open(query);
+  const data = Uint8Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => (at * 37) % 256);
+  const file = path.join(npy.folder, 'small.png');
+  wgslice('slice', npy.write('small.npy', [HEIGHT, WIDTH, 3], data), ':', '-o', file);
+  await page.choose(file);
+  await page.waitForText('source-shape', `${HEIGHT} × ${WIDTH} × 3`);
+  return page;
+}
+
+const slice = async (page, spec) => {
+  await page.type({ spec, order: '' });
+  await page.until('slice', { spec });
+};
+
+export async function explains(checks, browser) {
+  const page = await small(browser);
+  for (const spec of SPECS) {
+    await checks.that(`explains: what x[${spec}] leaves out is dimmed`, async () => {
+      await slice(page, spec);
+      const lit = new Set([...selected(spec).data].map((at) => Math.floor(at / 3)));
+      const covers = await page.covers('source');
+      // Arrows and outlines are opaque, and lie over few pixels. Of a single channel its colour is drawn.
+      const [dimmed, tinted] = [Math.round(0.72 * 255), spec.startsWith('...')];
+      let marked = 0;
+      for (const [at, cover] of covers.entries()) {
+        const expected = lit.has(at) ? (tinted ? 255 : 0) : dimmed;
+        if (cover === expected) continue;
+        if (cover > dimmed + 2 || (lit.has(at) && cover > 100)) marked++;
+        else throw new Error(`pixel ${at} is covered by ${cover}, expected ${expected}`);
+      }
+      if (marked > covers.length / 5) throw new Error(`${marked} pixels of ${covers.length} have other marks`);
+      return `${lit.size} of ${covers.length} pixels are lit, ${marked} have marks`;
+    });
+  }
+  await checks.that('explains: arrows only where an axis is reversed', async () => {
+    const warm = () => page.page.$eval('#source-marks', (over) => {
+      const copy = new OffscreenCanvas(over.width, over.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(over, 0, 0);
+      const { data } = copy.getImageData(0, 0, over.width, over.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) count += data[at] > 230 && data[at + 1] > 160 && data[at + 2] < 80 && data[at + 3] > 250;
+      return count;
+    });
+    const counts = [];
+    for (const spec of ['2:14, 3:17', '14:2:-1, 3:17', '14:2:-1, 17:3:-1']) {
+      await slice(page, spec);
+      counts.push(await warm());
+    }
+    const [none, one, two] = counts;
+    same([none, one > 50, two > 1.5 * one], [0, true, true], `pixels of arrows ${counts}`);
+  });
+  await checks.that('explains: a pixel of the result marks its source', async () => {
+    for (const [spec, row, column] of [['12:2:-4, ::2', 1, 3], ['3:9, 4:15', 5, 0], ['5', 0, 7]]) {
+      await slice(page, spec);
+      await page.hover('result', row, column);
+      const text = await page.text('pointed');
+      const [to, from] = text.match(/\[[^\]]*\]/g).map((list) => JSON.parse(list));
+      const { shape, data } = selected(spec);
+      const flat = (index, shape) => index.reduce((at, position, axis) => at * shape[axis] + position, 0);
+      same(flat(from, [HEIGHT, WIDTH, 3]), data[flat(to, shape)], `${spec}: ${text}`);
+    }
+    const before = await page.covers('source');
+    await page.page.mouse.move(2, 2);
+    same((await page.text('pointed')) === '' && before.some((cover, at) => cover), true, 'nothing is pointed at any more');
+  });
+  await checks.that('explains: a rectangle that is dragged on x is the slice', async () => {
+    const drags = [
+      [[2, 3], [9, 11], '2:10, 3:12'], [[9, 11], [2, 3], '9:1:-1, 11:2:-1'], [[0, 5], [15, 5], ':, 5:6'], [[4, 19], [4, 0], '4:5, 19::-1'],
+    ];
+    for (const [from, to, spec] of drags) {
+      await page.drag(from, to);
+      await page.until('slice', { spec });
+      same(await page.text('spec'), spec, 'the field');
+    }
+  });
+  await checks.that('explains: a rectangle by keys is the slice', async () => {
+    await page.page.mouse.move(2, 2);
+    await page.page.focus('#source-marks');
+    const press = async (...keys) => {
+      for (const key of keys) await page.page.keyboard.press(key);
+    };
+    await press('ArrowLeft', 'Space', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Space');
+    // The cross begins at row 8, column 10, and first goes left; steps are a pixel in so small a picture.
+    await page.until('slice', { spec: '8:11, 9:13' });
+  });
+  await checks.that('explains: after an error the last result is faded, and named so', async () => {
+    await slice(page, '2:5');
+    const opacity = () => page.page.$eval('.result .stage', (stage) => getComputedStyle(stage).opacity);
+    same([await opacity(), await page.text('stale')], ['1', ''], 'before');
+    await page.type({ spec: '2:5:' + '0' });
+    await page.waitForText('error', 'stride');
+    same([await opacity(), await page.text('stale')], ['0.35', 'The result of the last valid input:'], 'after an error');
+    await slice(page, '2:6');
+    same([await opacity(), await page.text('stale')], ['1', ''], 'after that');
+  });
+  await checks.that('explains: a drag ends an error, and x stays where it is', async () => {
+    await page.type({ spec: '1:2:0' });
+    await page.waitForText('error', 'stride');
+    await page.drag([4, 4], [12, 12]);
+    await page.until('slice', { spec: '4:13, 4:13' });
+    same(await page.text('error'), '', 'error');
+  });
+  await checks.that('explains: times of both devices, after a warm-up', async () => {
+    await slice(page, '1:7, ::-2');
+    const times = await page.times();
+    same(times.map((text) => text.replace(/[\d.]+ ms/, 'T')), ['WebGPUT', 'CPUT'], 'rows');
+    same((await page.text('times-note')).startsWith('The same bytes on both.'), true, 'note');
+    // A pipeline takes more than 60 ms to compile on SwiftShader.
+    const [gpu] = times.map((text) => Number(text.match(/[\d.]+(?= ms)/)[0]));
+    if (gpu > 60) throw new Error(`${times}: not warmed up`);
+    return times.join(', ');
+  });
+  await checks.that('explains: no complaint of the page', () => page.close());
+}

@@ -1,0 +1,219 @@
+// What comes into the page and what goes out of it: files, snippets, links and addresses.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { root } from './browser.mjs';
+import { same, sameBytes, wgslice } from './checks.mjs';
+import * as npy from './npy.mjs';
+
+const pasted = (page) => page.page.evaluate(() => navigator.clipboard.readText());
+
+async function snippet(page, language) {
+  await page.page.click(`#in-${language}`);
+  await page.page.click('#copy');
+  await page.page.waitForFunction(() => document.getElementById('copy').textContent === 'Copied');
+  const text = await pasted(page);
+  same(text, await page.text('snippet'), 'what was copied');
+  return text;
+}
+
+const python = process.env.PYTHON ?? 'python3';
+const has = (module) => spawnSync(python, ['-c', `import ${module}`]).status === 0;
+
+// Runs Python on x, and returns y.
+function run(program, x, imports) {
+  const output = path.join(npy.folder, 'y.npy');
+  const whole = `${imports}\nx = np.load(${JSON.stringify(x)})\n${program}\nnp.save(${JSON.stringify(output)}, np.ascontiguousarray(y))`;
+  execFileSync(python, ['-c', whole], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '3', CUDA_VISIBLE_DEVICES: '' } });
+  return npy.read(output);
+}
+
+const SLICES = [['32:288:2, 400:100:-2', ''], ['::-1', '1, 0, 2'], ['..., 0', ''], ['5, None, ...', ''], ['', '']];
+
+export async function leads(checks, browser) {
+  const page = await browser.open();
+  const x = await npy.photograph(page);
+  // The snippets name the picture so.
+  wgslice('slice', x, ':', '-o', path.join(npy.folder, 'astronaut.png'));
+  const result = async () => npy.read(await page.save('npy'));
+
+  await checks.that('leads: the result is saved, as the command makes it', async () => {
+    await page.type({ spec: '10:90:3, ::-7', order: '' });
+    await page.until('slice', { spec: '10:90:3, ::-7' });
+    const made = path.join(npy.folder, 'made.npy');
+    wgslice('slice', x, '10:90:3, ::-7', '-o', made);
+    sameBytes(fs.readFileSync(await page.save('npy')), fs.readFileSync(made), 'the .npy file');
+    wgslice('slice', await page.save('png'), '..., :3', '-o', path.join(npy.folder, 'png.npy'));
+    same(npy.read(path.join(npy.folder, 'png.npy')), npy.read(made), 'the .png file');
+  });
+  for (const [spec, order] of SLICES) {
+    await checks.that(`leads: snippets of x[${spec}] ${order}`, async () => {
+      await page.type({ spec, order });
+      await page.until('slice', { spec, order });
+      const expected = await result();
+      const command = await snippet(page, 'command');
+      const place = { cwd: npy.folder, env: { ...process.env, PATH: `${path.dirname(process.env.WGSLICE)}:${process.env.PATH}` } };
+      execFileSync('bash', ['-c', `set -o pipefail; ${command}`], { ...place, stdio: ['ignore', 'ignore', 'pipe'] });
+      const file = path.join(npy.folder, command.split(' ').at(-1));
+      const converted = path.join(npy.folder, 'converted.npy');
+      wgslice('slice', file, ':', '-o', converted);
+      same(npy.read(file.endsWith('.npy') ? file : converted), expected, command);
+      const ran = ['the command'];
+      const programs = [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']];
+      for (const [language, imports] of programs) {
+        const program = await snippet(page, language);
+        if (!has(language)) continue;
+        same(run(language === 'numpy' ? program : `x = tf.constant(x)\n${program}`, x, imports), expected, program);
+        ran.push(language);
+      }
+      const rust = await snippet(page, 'rust');
+      same(rust.includes('slice![') && rust.includes('&[512, 512, 3]'), true, rust);
+      return `${ran.join(', ')} gave the same`;
+    });
+  }
+  for (const [tab, state] of [
+    ['gather', { policy: 'zero', wrap: true }], ['gather', { policy: 'clamp', wrap: false }], ['crop', {}], ['scatter', {}], ['scatter', { of: 'rg' }], ['mask', {}],
+  ]) {
+    await checks.that(`leads: snippets of ${tab} ${JSON.stringify(state)}`, async () => {
+      await page.show(tab);
+      await page.type(state);
+      await page.until(tab, state);
+      const expected = await result();
+      const ran = [];
+      for (const [language, imports] of [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']]) {
+        const program = await snippet(page, language);
+        same(program.includes('y'), true, program);
+        // A mask is painted, and no part of the snippet.
+        if (!has(language) || tab === 'mask') continue;
+        const into = tab === 'scatter' && !state.of ? 'np.zeros((8, 8), np.int32)' : 'x';
+        same(run(language === 'numpy' ? program : `x = tf.constant(${into})\n${program}`, x, imports), expected, program);
+        ran.push(language);
+      }
+      const command = await snippet(page, 'command');
+      if (tab === 'gather' || tab === 'crop') {
+        execFileSync('bash', ['-c', `set -o pipefail; ${command}`], {
+          cwd: npy.folder, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH: `${path.dirname(process.env.WGSLICE)}:${process.env.PATH}` },
+        });
+        const file = path.join(npy.folder, command.match(/-o (\S+\.(?:npy|png))/g).at(-1).slice(3));
+        wgslice('slice', file, ':', '-o', path.join(npy.folder, 'converted.npy'));
+        same(npy.read(path.join(npy.folder, 'converted.npy')), expected, command);
+        ran.push('the command');
+      }
+      return ran.length ? `${ran.join(', ')} gave the same` : 'copied';
+    });
+  }
+  await checks.that('leads: links, and a preview', async () => {
+    const links = await page.page.$$eval('nav a', (links) => links.map(({ href }) => href));
+    same(links.length >= 1 && links.every((link) => /^https:\/\/\S+$/.test(link)), true, links.join(' '));
+    const { status } = await fetch(`${browser.origin}/preview.webp`);
+    same(status, 200, 'the preview');
+  });
+  await checks.that('leads: no complaint of the page', () => page.close());
+
+  await checks.that('leads: pictures that are chosen, dropped anywhere, and pasted', async () => {
+    const page = await browser.open('?spec=:');
+    const own = path.join(npy.folder, 'own.png');
+    wgslice('slice', x, '3:120, 200:33:-2', '-o', own);
+    await page.choose(own);
+    await page.waitForText('result-shape', '117 × 84 × 3');
+    const made = path.join(npy.folder, 'made.npy');
+    wgslice('slice', own, ':', '-o', made);
+    same(await npy.read(await page.save('npy')), npy.read(made), 'the chosen picture');
+    const dropped = path.join(npy.folder, 'dropped.png');
+    wgslice('slice', x, '3:50, 20:33', '-o', dropped);
+    // On the footer, far from x.
+    await page.drop(dropped, 600, 20);
+    await page.waitForText('result-shape', '47 × 13 × 3');
+    same(await page.page.$eval('#dropping', ({ hidden }) => hidden), true, 'nothing is dropped any more');
+    await page.page.evaluate(async () => {
+      const canvas = new OffscreenCanvas(5, 4);
+      canvas.getContext('2d').fillRect(1, 1, 2, 2);
+      await navigator.clipboard.write([new ClipboardItem({ 'image/png': canvas.convertToBlob() })]);
+    });
+    await page.page.focus('#link');
+    await page.page.keyboard.down('Control');
+    await page.page.keyboard.press('v');
+    await page.page.keyboard.up('Control');
+    await page.waitForText('result-shape', '4 × 5 × 4');
+    await page.type({ spec: ':, ::-1, 3' });
+    await page.until('slice', { spec: ':, ::-1, 3' });
+    const inside = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
+    same([...npy.read(await page.save('npy')).data], Array.from({ length: 20 }, (_, at) => (inside(at) ? 255 : 0)), 'alpha of the pasted picture');
+    await page.close();
+  });
+  await checks.that('leads: an .npy file, in its own type', async () => {
+    const page = await browser.open('?spec=::-1,%201');
+    const values = Float32Array.from({ length: 24 }, (_, at) => at / 8 - 1);
+    await page.drop(npy.write('volume.npy', [4, 3, 2], values), 600, 400);
+    await page.waitForText('result-shape', '4 × 2, float32');
+    same([...npy.read(await page.save('npy')).data], [20, 21, 14, 15, 8, 9, 2, 3].map((at) => values[at]), 'values');
+    same(await page.page.$eval('#source', ({ width, height }) => [height, width]), [12, 2], 'x as a picture');
+    await page.drag([3, 0], [5, 1]);
+    await page.until('slice', { spec: '1, :, :' });
+    await page.close();
+  });
+  await checks.that('leads: what cannot be read is told', async () => {
+    const page = await browser.open();
+    const text = path.join(npy.folder, 'text.png');
+    fs.writeFileSync(text, 'no picture');
+    await page.choose(text);
+    await page.waitForText('source-note', 'text.png is no picture');
+    const cut = path.join(npy.folder, 'cut.npy');
+    fs.writeFileSync(cut, fs.readFileSync(x).subarray(0, 5000));
+    await page.choose(cut);
+    await page.waitForText('source-note', 'ends too early');
+    same(await page.text('source-shape'), '512 × 512 × 3, uint8', 'x');
+    await page.close();
+  });
+  await checks.that('leads: a picture of too many pixels is made smaller', async () => {
+    const page = await browser.open();
+    const long = npy.write('long.npy', [6, 8192, 3], new Uint8Array(6 * 8192 * 3));
+    wgslice('slice', long, ':', '-o', path.join(npy.folder, 'long.png'));
+    await page.choose(path.join(npy.folder, 'long.png'));
+    await page.waitForText('source-shape', '3 × 4096 × 3');
+    await page.waitForText('source-note', 'made smaller, from 8192 × 6');
+    await page.close();
+  });
+  await checks.that('leads: the address has each tab’s state, and the link is copied', async () => {
+    const states = {
+      slice: { spec: '1:3, None', order: '1, 0, 2, 3' },
+      gather: { from: 'table', tuples: '1\n-2', policy: 'clamp', wrap: true },
+      crop: { boxes: '3, 4 vh\n5, 6', height: '40', width: '50' },
+      scatter: { updates: '1, 1: 7\n1, 1', combine: 'max', onto: 'numbers' },
+      mask: { how: 'flip', radius: '9', erase: true },
+    };
+    for (const [tab, state] of Object.entries(states)) {
+      const page = await browser.open(`?tab=${tab}`);
+      await page.type(state);
+      await page.until(tab, state);
+      if (tab === 'mask') await page.drag([100, 200], [120, 220]);
+      await page.page.click('#link');
+      await page.page.waitForFunction(() => document.getElementById('link').textContent === 'Copied');
+      const link = await pasted(page);
+      // A stroke of the brush is not in any field.
+      const { searchParams } = new URL(link);
+      await page.until(tab, searchParams.has('strokes') ? { strokes: searchParams.get('strokes') } : state);
+      const shown = await page.save('npy').then(fs.readFileSync);
+      await page.close();
+      const again = await browser.open(new URL(link).search);
+      await again.until(tab, state);
+      sameBytes(fs.readFileSync(await again.save('npy')), shown, `${tab} again`);
+      await again.page.waitForFunction((link) => location.href === link, {}, link);
+      await again.close();
+    }
+    const verify = await browser.open('?tab=verify&seed=77&count=5');
+    same([await verify.text('seed'), await verify.text('count')], ['77', '5'], 'the inputs of verify');
+    await verify.close();
+  });
+  await checks.that('leads: from a folder, and without JavaScript, it says what to do', async () => {
+    const page = await browser.chromium.newPage();
+    await page.goto(`file://${path.join(root, 'web/dist/index.html')}`);
+    await page.waitForSelector('#unserved:not([hidden])');
+    same((await page.$eval('#unserved', ({ textContent }) => textContent)).includes('python3 -m http.server'), true, 'from a folder');
+    await page.setJavaScriptEnabled(false);
+    await page.goto(browser.origin);
+    same((await page.evaluate(() => document.querySelector('noscript').textContent)).includes('needs JavaScript'), true, 'without JavaScript');
+    await page.close();
+  });
+}

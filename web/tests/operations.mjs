@@ -1,0 +1,192 @@
+// The tabs of crops, scatters and masks, against the command, by the means that a person has; and the camera.
+
+import path from 'node:path';
+import { same, wgslice } from './checks.mjs';
+import * as npy from './npy.mjs';
+
+const saved = async (page) => npy.read(await page.save('npy'));
+
+function command(...given) {
+  const output = path.join(npy.folder, 'made.npy');
+  const run = wgslice(...given, '-o', output);
+  if (run.code) throw new Error(run.stderr);
+  return npy.read(output);
+}
+
+const click = async (page, row, column) => page.page.mouse.click(...await page.spot('source', row, column));
+
+async function crops(checks, browser) {
+  const page = await browser.open('?tab=crop');
+  const x = await npy.photograph(page);
+  const batch = path.join(npy.folder, 'batch.npy');
+  wgslice('stack', x, '-o', batch);
+  const compare = async () => {
+    const { boxes, height, width } = await page.page.$eval('#crop', ({ dataset }) => JSON.parse(dataset.shows));
+    const lines = boxes.split('\n');
+    const begins = npy.write('begins.npy', [lines.length, 2], Int32Array.from(lines.flatMap((line) => line.match(/-?\d+/g).map(Number))));
+    const flips = npy.write('flips.npy', [lines.length, 2], Uint8Array.from(lines.flatMap((line) => [line.includes('v'), line.includes('h')])));
+    const items = npy.write('items.npy', [lines.length], new Int32Array(lines.length));
+    const expected = command('crop', batch, begins, '--size', `${height},${width}`, '--flips', flips, '--box-indices', items);
+    same(await saved(page), expected, `boxes ${lines.join('; ')}`);
+    return { lines, expected };
+  };
+  await checks.that('crop: the boxes at the beginning, some of them outside', async () => {
+    await compare();
+    same((await page.text('report')).startsWith('1 of 6 boxes is out of range'), true, await page.text('report'));
+  });
+  await checks.that('crop: random boxes and flips', async () => {
+    const before = await page.text('boxes');
+    await page.type({ height: '60', width: '90' });
+    await page.page.click('#shuffle');
+    await page.page.waitForFunction((before) => {
+      const { state, shows } = document.getElementById('crop').dataset;
+      return state === 'done' && JSON.parse(shows).boxes !== before && JSON.parse(shows).boxes === document.getElementById('boxes').value;
+    }, {}, before);
+    const { lines } = await compare();
+    same(lines.length, 9, 'boxes');
+    same(await page.text('report'), 'All 9 boxes are in range.', 'report');
+  });
+  await checks.that('crop: a click adds a box, and a pixel of a crop marks its source', async () => {
+    await page.type({ height: '60', width: '90' });
+    await page.page.click('#clear-boxes');
+    await page.waitForText('result-shape', '0 × 60 × 90 × 3');
+    await click(page, 200, 300);
+    await page.waitForText('report', 'The only one of the boxes is in range');
+    const { lines } = await compare();
+    const [top, left] = lines[0].match(/-?\d+/g).map(Number);
+    // The screen has fewer pixels than the picture.
+    same([Math.abs(top - 170) < 3, Math.abs(left - 255) < 3], [true, true], lines[0]);
+    await page.type({ boxes: '10, 20 vh' });
+    await page.until('crop', { boxes: '10, 20 vh' });
+    await page.hover('result', 0, 0);
+    same(await page.text('pointed'), 'result[0, 0, 0, 0] = x[69, 109, 0]', 'the first pixel of a flipped box');
+  });
+  await checks.that('crop: boxes that cannot be read are told', async () => {
+    for (const [state, part] of [[{ boxes: '1' }, 'box 1: it needs two'], [{ boxes: '1, 2\n3, x' }, 'box 2: "x"'], [{ boxes: '1, 2', height: '-3' }, 'height']]) {
+      await page.type(state);
+      await page.waitForText('error', part);
+    }
+  });
+  await checks.that('crop: no complaint of the page', () => page.close());
+}
+
+async function scatters(checks, browser) {
+  const page = await browser.open('?tab=scatter');
+  const board = (onto) => npy.write('board.npy', [8, 8], Int32Array.from({ length: 64 }, (_, at) => (onto === 'zeros' ? 0 : 10 * Math.floor(at / 8) + (at % 8))));
+  for (const combine of ['add', 'sub', 'min', 'max', 'update']) {
+    await checks.that(`scatter: ${combine}`, async () => {
+      for (const onto of ['zeros', 'numbers']) {
+        const updates = '2, 3\n2, 3: 5\n7, 7: -9\n0, 0: 4\n2, 3: -2\n8, 0\n7, 7: 100';
+        await page.type({ combine, onto, updates });
+        await page.until('scatter', { combine, onto, updates });
+        const rows = updates.split('\n').map((line) => [...line.match(/-?\d+/g).map(Number), 1]);
+        const indices = npy.write('indices.npy', [rows.length, 2], Int32Array.from(rows.flatMap(([row, column]) => [row, column])));
+        const values = npy.write('values.npy', [rows.length], Int32Array.from(rows.map(([, , value]) => value)));
+        const expected = command('scatter-nd', indices, values, '--into', board(onto), '--combine', combine);
+        same(await saved(page), expected, onto);
+        same(await page.text('report'), '1 of 7 updates is out of range. The first is number 5, counted from 0: [8, 0].', 'report');
+      }
+    });
+  }
+  await checks.that('scatter: clicks on the board accumulate', async () => {
+    await page.type({ combine: 'add', onto: 'zeros', updates: '' });
+    for (const [row, column] of [[1, 2], [1, 2], [6, 5]]) {
+      await click(page, row, column);
+      await page.page.waitForFunction((line) => document.getElementById('updates').value.endsWith(line), {}, `${row}, ${column}`);
+    }
+    await page.until('scatter', { updates: '1, 2\n1, 2\n6, 5' });
+    const { data } = await saved(page);
+    same([data[10], data[53], data.reduce((sum, value) => sum + value)], [2, 1, 3], 'the board');
+  });
+  await checks.that('scatter: a histogram of colours, whose cells mark their pixels', async () => {
+    await page.example('the colours of x');
+    await page.until('scatter', { of: 'rg' });
+    const { width, height, data } = await page.pixels('source');
+    const counts = new Int32Array(65536);
+    for (let at = 0; at < data.length; at += 4) counts[256 * data[at] + data[at + 1]]++;
+    same(await saved(page), { shape: [256, 256], data: counts }, 'counts');
+    const most = counts.indexOf(Math.max(...counts));
+    await page.hover('result', Math.floor(most / 256), most % 256);
+    const told = await page.text('pointed');
+    // The screen may have fewer pixels than the board.
+    const [, row, column, count] = told.match(/\[(\d+), (\d+)\] = (\d+)/).map(Number);
+    same(count, counts[256 * row + column], told);
+    return `${width * height} pixels`;
+  });
+  await checks.that('scatter: no complaint of the page', () => page.close());
+}
+
+async function masks(checks, browser) {
+  const page = await browser.open('?tab=mask');
+  const x = await npy.photograph(page);
+  await page.page.click('#clear-mask');
+  await page.until('mask', { strokes: '' });
+  await checks.that('mask: the brush paints, and what it painted is kept', async () => {
+    same((await saved(page)).data.every((value) => value === 0), true, 'nothing is kept');
+    await page.drag([100, 100], [100, 300]);
+    await page.page.waitForFunction(() => document.getElementById('report').textContent.match(/for [1-9]/));
+    await page.page.waitForFunction(() => document.getElementById('mask').dataset.state === 'done');
+    const whole = npy.read(x);
+    const { shape, data } = await saved(page);
+    same(shape, [512, 512, 3], 'shape');
+    const kept = (row, column) => data[3 * (512 * row + column)] === whole.data[3 * (512 * row + column)] && data[3 * (512 * row + column) + 2] === whole.data[3 * (512 * row + column) + 2];
+    const gone = (row, column) => [0, 1, 2].every((channel) => data[3 * (512 * row + column) + channel] === 0);
+    same([kept(100, 200), kept(110, 150), gone(140, 200), gone(100, 360), gone(60, 200)], [true, true, true, true, true], 'pixels');
+  });
+  await checks.that('mask: what is painted is listed, turned, and erased', async () => {
+    const [count] = (await page.text('report')).match(/[\d,]+/).map((text) => Number(text.replaceAll(',', '')));
+    const kept = await saved(page);
+    await page.type({ how: 'list' });
+    await page.until('mask', { how: 'list' });
+    const list = await saved(page);
+    same(list.shape, [count, 3], 'shape');
+    // The mask is what was kept, unless a pixel of x is black.
+    const bright = (data) => [...data].filter(Boolean).length;
+    same(bright(list.data), bright(kept.data), 'values that are not 0');
+    await page.type({ how: 'flip' });
+    await page.until('mask', { how: 'flip' });
+    const [turned, whole] = [(await saved(page)).data, npy.read(x).data];
+    same([turned[3 * (512 * 100 + 200)], turned[3 * (512 * 300 + 200)]], [whole[3 * (512 * 100 + 311)], whole[3 * (512 * 300 + 200)]], 'a turned pixel, and one that is not');
+    await page.type({ erase: true, radius: '60' });
+    await page.drag([100, 80], [100, 330]);
+    await page.waitForText('report', 'true for 0 of');
+  });
+  await checks.that('mask: no complaint of the page', () => page.close());
+}
+
+async function camera(checks, browser) {
+  await checks.that('camera: slices of what it sees, picture after picture', async () => {
+    const page = await browser.open('?spec=::2,%20::-2');
+    await page.page.click('#camera');
+    await page.waitForText('rate', 'frames a second on WebGPU');
+    const shape = await page.text('source-shape');
+    same(await page.text('result-shape'), shape.replace(/\d+ × \d+/, (sides) => sides.split(' × ').map((side) => Math.ceil(side / 2)).join(' × ')), 'shape');
+    const first = await page.pixels('result');
+    await page.page.waitForFunction((first) => {
+      const canvas = document.getElementById('result');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.reduce((sum, value) => sum + value, 0) !== first;
+    }, {}, first.data.reduce((sum, value) => sum + value, 0));
+    const rate = await page.text('rate');
+    await page.show('mask');
+    await page.waitForText('report', 'The mask is true for');
+    await page.page.click('#camera');
+    await page.page.waitForFunction(() => document.getElementById('rate').hidden);
+    await page.times();
+    await page.close();
+    return rate;
+  });
+  await checks.that('camera: that there is none is told', async () => {
+    const before = () => {
+      navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('Permission denied', 'NotAllowedError'); };
+    };
+    const page = await browser.open('', { before });
+    await page.page.click('#camera');
+    await page.waitForText('source-note', 'The camera cannot be used: Permission denied');
+    await page.close();
+  });
+}
+
+export async function operations(checks, browser) {
+  for (const part of [crops, scatters, masks, camera]) await part(checks, browser);
+}

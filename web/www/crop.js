@@ -1,0 +1,123 @@
+// The third tab: boxes of one size, cut out of x, each flipped or not.
+
+import { Boxes } from './pkg/wgslice_web.js';
+import { COLOURS, sideBySide } from './drawing.js';
+import { pixelOf } from './selection.js';
+import { file, rustShape } from './snippets.js';
+import { source } from './source.js';
+import { Operation, reported } from './tab.js';
+
+const $ = (id) => document.getElementById(id);
+const MANY = 400;
+
+const size = (text, name) => {
+  if (!/^\s*\d{1,4}\s*$/.test(text)) throw new Error(`the ${name} of the boxes must be an integer from 0 to 9999`);
+  return Number(text);
+};
+const sizes = ({ height, width }) => [size(height, 'height'), size(width, 'width')];
+
+// Boxes at random places within x, of which half are flipped in each direction.
+function random(count, { height, width }) {
+  const [rows, columns] = source.shown.shape;
+  const below = (end) => Math.floor(Math.random() * (Math.max(0, end) + 1));
+  const flip = (letter) => (Math.random() < 0.5 ? letter : '');
+  const line = () => `${below(rows - Number(height))}, ${below(columns - Number(width))} ${flip('v')}${flip('h')}`.trim();
+  return Array.from({ length: count }, line).join('\n');
+}
+
+const numbers = (boxes) => Array.from({ length: boxes.count }, (_, at) => ({
+  begin: [...boxes.begins.slice(2 * at, 2 * at + 2)], flips: [...boxes.flips.slice(2 * at, 2 * at + 2)],
+}));
+
+function programs({ state, left }) {
+  const boxes = numbers(new Boxes(state.boxes));
+  const [height, width] = sizes(state);
+  const begins = `[${boxes.map(({ begin }) => `[${begin.join(', ')}]`).join(', ')}]`;
+  const flips = `[${boxes.map((box) => `[${box.flips.join(', ')}]`).join(', ')}]`;
+  const truths = boxes.flatMap((box) => box.flips.map(Boolean)).join(', ');
+  const cut = `padded[t + ${height}:t + ${2 * height}, l + ${width}:l + ${2 * width}][::1 - 2 * v, ::1 - 2 * h]`;
+  return {
+    rust: `use wgslice::{Backend, options::CropOptions};
+
+let begins: [i32; ${2 * boxes.length}] = [${boxes.flatMap(({ begin }) => begin).join(', ')}];
+let flips = [${truths}];
+let frames = [0i32; ${boxes.length}]; // all boxes are of one picture
+let options = CropOptions { sizes: vec![${height}, ${width}], ..Default::default() };
+let (y, report) = Backend::auto().crop(
+    (&x, ${rustShape([1, ...left.shape])}),
+    (&begins, ${rustShape([boxes.length, 2])}),
+    Some((&frames, ${rustShape([boxes.length])}).into()),
+    Some((&flips, ${rustShape([boxes.length, 2])}).into()),
+    &options,
+)?;`,
+    numpy: `begins = np.clip(${begins}, [-${height}, -${width}], x.shape[:2])
+flips = ${flips}
+padded = np.pad(x, [(${height}, ${height}), (${width}, ${width})] + [(0, 0)] * (x.ndim - 2))
+y = np.stack([
+    ${cut}
+    for (t, l), (v, h) in zip(begins, flips)
+])`,
+    tensorflow: `begins = tf.clip_by_value(tf.constant(${begins}), [-${height}, -${width}], tf.shape(x)[:2])
+flips = ${flips}
+padded = tf.pad(x, [[${height}, ${height}], [${width}, ${width}]] + [[0, 0]] * (x.ndim - 2))
+y = tf.stack([
+    ${cut}
+    for (t, l), (v, h) in zip(begins.numpy(), flips)
+])`,
+    command: `wgslice stack ${file(source.name)} -o - --format npy | wgslice crop - '${begins}' --size ${height},${width} \\
+    --box-indices ${boxes.map(() => 0).join(',')} --flips '[${boxes.map((box) => `[${box.flips.map(Boolean).join(', ')}]`).join(', ')}]' -o crops.npy`,
+  };
+}
+
+export const crop = new Operation({
+  name: 'crop',
+  defaults: { boxes: '50, 160\n50, 160 h\n300, 60 v\n330, 330\n20, 20 vh\n440, 440', height: '128', width: '128' },
+  run(x, state) {
+    return x.crop(new Boxes(state.boxes), ...sizes(state));
+  },
+  look({ state, left, outcome, shown }) {
+    const boxes = numbers(new Boxes(state.boxes));
+    const [height, width] = sizes(state);
+    const marked = boxes.map(({ begin: [top, edge], flips: [v, h] }, at) => ({
+      top, left: edge, height, width, flips: { v, h }, colour: COLOURS[at % COLOURS.length], label: at,
+    }));
+    const flat = left.shape.length < 4 && shown.image;
+    const sheet = flat ? sideBySide(shown.image, boxes.length) : undefined;
+    const onResult = sheet ? { boxes: marked.map((box, at) => ({ ...sheet.box(at), colour: box.colour, label: at })) } : {};
+    return {
+      label: `${boxes.length} boxes of ${height} × ${width}`,
+      report: reported(outcome, 'boxes'),
+      sheet,
+      marks: { boxes: left.shape.length < 4 ? marked : [], texts: left.texts },
+      onResult,
+      origin([at, ...inside]) {
+        const { begin, flips } = boxes[at];
+        const from = inside.map((step, axis) => (axis < 2 ? begin[axis] + (flips[axis] ? [height, width][axis] - 1 - step : step) : step));
+        const name = `result[${[at, ...inside].join(', ')}]`;
+        if (from.slice(0, 2).some((position, axis) => position < 0 || position >= left.shape[axis])) return { text: `${name} = 0, as it is outside of x` };
+        return { marks: { at: pixelOf(from, left) }, text: `${name} = x[${from.join(', ')}]` };
+      },
+    };
+  },
+  // A click puts a box there; a drag moves it.
+  drag(from, to, state, ended) {
+    const [height, width] = sizes(state);
+    const lines = state.boxes.split(/[\n;]/).filter((line) => line.trim());
+    if (this.dragged) lines.pop();
+    this.dragged = !ended;
+    const line = `${to.row - (height >> 1)}, ${to.column - (width >> 1)}`;
+    return { boxes: [...lines, line].join('\n') };
+  },
+  programs,
+  connect(operation) {
+    const shuffle = () => operation.set({ boxes: random(Math.min(MANY, Math.max(1, Number($('crop-count').value) || 1)), operation.state) });
+    $('shuffle').addEventListener('click', shuffle);
+    $('clear-boxes').addEventListener('click', () => operation.set({ boxes: '' }));
+    const again = async () => {
+      if (!$('crop-moving').checked || operation.panel.hidden) return;
+      await shuffle();
+      requestAnimationFrame(again);
+    };
+    $('crop-moving').addEventListener('change', again);
+  },
+});

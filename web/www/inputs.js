@@ -1,0 +1,108 @@
+// How x gets into the page: chosen, dropped anywhere, pasted, or from the camera.
+
+import * as pair from './pair.js';
+import { source } from './source.js';
+
+const $ = (id) => document.getElementById(id);
+
+// The longest side of a frame of the camera.
+const FRAME = 640;
+
+async function open(file) {
+  if (!file) return;
+  stopCamera();
+  try {
+    await source.open(file);
+    $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine'].join('; ');
+    $('source-note').classList.remove('bad');
+  } catch (error) {
+    $('source-note').textContent = `${file.name || 'What was pasted'} is no picture or .npy file that can be read: ${error.message}`;
+    $('source-note').classList.add('bad');
+  }
+}
+
+export function connectInputs() {
+  $('file').addEventListener('change', async () => {
+    const [file] = $('file').files;
+    // So that the same file can be chosen again.
+    await open(file);
+    $('file').value = '';
+  });
+  let inside = 0;
+  const dropping = (is) => { $('dropping').hidden = !is; };
+  const files = (event) => event.dataTransfer?.types.includes('Files');
+  addEventListener('dragenter', (event) => {
+    if (files(event)) dropping(++inside > 0);
+  });
+  addEventListener('dragleave', (event) => {
+    if (files(event)) dropping(--inside > 0);
+  });
+  addEventListener('dragover', (event) => event.preventDefault());
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    inside = 0;
+    dropping(false);
+    open(event.dataTransfer.files[0]);
+  });
+  addEventListener('paste', (event) => {
+    const [file] = event.clipboardData.files;
+    // Text that is pasted goes to the field that it is pasted into.
+    if (!file) return;
+    event.preventDefault();
+    open(file);
+  });
+}
+
+let video = null;
+
+function stopCamera() {
+  if (!video) return;
+  video.srcObject.getTracks().forEach((track) => track.stop());
+  video = null;
+  source.live = false;
+  pair.rate('');
+  $('camera').setAttribute('aria-pressed', 'false');
+}
+
+// `update` runs the open tab's operation on the present frame.
+export function connectCamera(update, label) {
+  $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
+  $('camera').addEventListener('click', async () => {
+    if (video) {
+      stopCamera();
+      update();
+      return;
+    }
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: FRAME }, frameRate: { ideal: 60 } } });
+      video = Object.assign(document.createElement('video'), { srcObject: stream, muted: true, playsInline: true });
+      await video.play();
+    } catch (error) {
+      video = null;
+      $('source-note').textContent = `The camera cannot be used: ${error.message}`;
+      $('source-note').classList.add('bad');
+      return;
+    }
+    $('source-note').textContent = 'The camera; its pictures stay on this machine';
+    $('source-note').classList.remove('bad');
+    $('camera').setAttribute('aria-pressed', 'true');
+    source.live = true;
+    film(video, update, label);
+  });
+}
+
+// Each picture that the screen shows is one more frame, unless the frame before is not done.
+async function film(mine, update, label) {
+  let [frames, since] = [0, performance.now()];
+  while (video === mine) {
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    if (video !== mine) return;
+    source.frame(mine, FRAME);
+    await update();
+    frames++;
+    const time = performance.now() - since;
+    if (time < 500) continue;
+    pair.rate(`${Math.round(frames / time * 1000)} frames a second on ${label()}, with upload and readback`);
+    [frames, since] = [0, performance.now()];
+  }
+}

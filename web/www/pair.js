@@ -1,0 +1,125 @@
+// The two figures, x and what is made of it: pictures, marks, times and errors.
+
+import { fit, mark, paint } from './drawing.js';
+import { pointing } from './pointing.js';
+import { elementOf } from './selection.js';
+
+const $ = (id) => document.getElementById(id);
+
+// What is shown:
+//   left, shown       x and the result, as `shownAs` describes them
+//   sheet             how the result lies on its canvas, if not as it is: `{ image, place }`
+//   marks, onResult   marks on both, for `mark`
+//   origin            for the position of an element of the result, the marks of where it came from
+let view = null;
+let pointed = null;
+// The pixel of x that keys have moved the cross to.
+let cross = null;
+let painted = null;
+
+const written = (shape, dtype) => `${shape.length ? shape.join(' × ') : 'a single value'}, ${dtype}`;
+
+function remark() {
+  if (!view) return;
+  const from = pointed && view.origin?.(elementOf(pointed.place, view.shown));
+  if (view.left.image) mark($('source'), $('source-marks'), { ...view.marks, at: cross, ...from?.marks });
+  if (!$('result-frame').hidden) mark($('result'), $('result-marks'), { ...view.onResult, at: pointed?.on });
+  $('pointed').textContent = from?.text ?? '';
+}
+
+export function show(next) {
+  view = next;
+  const { left, shown, sheet } = next;
+  $('source-frame').hidden = !left.image;
+  $('source-shape').textContent = written(left.shape, left.dtype);
+  if (left.image && painted !== left.image) paint($('source'), left.image);
+  painted = left.image;
+  const image = sheet?.image ?? shown.image;
+  $('result-frame').hidden = !image;
+  $('result-shape').textContent = written(shown.shape, shown.dtype);
+  if (image) paint($('result'), image, next.stretched);
+  $('save-png').hidden = !image;
+  $('result-numbers').hidden = !next.numbers;
+  $('result-numbers').textContent = next.numbers ?? '';
+  $('report').hidden = !next.report;
+  $('report').textContent = next.report?.text ?? '';
+  $('report').className = `report ${next.report?.bad ? 'some' : 'all'}`;
+  $('source').setAttribute('aria-label', `x: ${written(left.shape, left.dtype)}`);
+  $('result').setAttribute('aria-label', `The result, ${next.label}: ${written(shown.shape, shown.dtype)}`);
+  pointed = null;
+  remark();
+}
+
+// An error in what was typed. The result before stays, but is faded.
+export function error(message) {
+  if (message !== null) $('error').textContent = message;
+  $('error').hidden = message === null;
+  $('stale').hidden = message === null || !view;
+  document.body.classList.toggle('stale', message !== null);
+}
+
+const took = (time) => `${time < 0.095 ? time.toFixed(2) : time.toFixed(time < 9.95 ? 1 : 0)} ms`;
+
+// The times of the devices: `{ name, label, time, same }`, or null while they are measured.
+export function times(rows) {
+  $('times').dataset.state = rows ? 'measured' : 'measuring';
+  if (!rows) return;
+  const longest = Math.max(...rows.map(({ time }) => time));
+  $('times').replaceChildren(...rows.map(({ name, label, time, calls }) => {
+    const row = document.createElement('div');
+    row.title = `${label}: the mean of ${calls} calls after one that was not counted, from the array on the device to the bytes in this page`;
+    row.innerHTML = '<span class="name"></span><span class="bar"><i></i></span><b></b>';
+    row.children[0].textContent = name;
+    row.querySelector('i').style.width = `${Math.max(1.5, time / longest * 100)}%`;
+    row.children[2].textContent = took(time);
+    return row;
+  }));
+  const agree = rows.length > 1 ? (rows.every(({ same }) => same) ? 'The same bytes on both. ' : 'The bytes differ! ') : '';
+  const { label } = rows[0];
+  $('times-note').textContent = `${agree}Means of calls with readback, after a warm-up. ${label.includes(' · ') ? `${label.replace(' · ', ' is ')}.` : ''}`;
+}
+
+export function rate(text) {
+  $('rate').textContent = text;
+  $('rate').hidden = !text;
+  $('timing').hidden = Boolean(text);
+}
+
+// Calls `drag(from, to, ended)` with pixels of x.
+export function connectPair(drag) {
+  pointing($('source-marks'), $('source'), {
+    over: (at, byKeys) => {
+      if (!cross && !byKeys) return;
+      cross = byKeys ? at : null;
+      remark();
+    },
+    drag,
+  });
+  pointing($('result-marks'), $('result'), {
+    over: (on) => {
+      const place = on && view && (view.sheet ? view.sheet.place(on) : on);
+      pointed = place ? { on, place } : null;
+      remark();
+    },
+    drag: () => {},
+  });
+  addEventListener('resize', () => {
+    for (const canvas of [$('source'), $('result')]) fit(canvas);
+    remark();
+  });
+  // Marks are drawn at the resolution of the screen.
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', remark);
+}
+
+function download(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function connectSaving(npy) {
+  $('save-npy').addEventListener('click', () => download(new Blob([npy()]), 'result.npy'));
+  $('save-png').addEventListener('click', () => $('result').toBlob((blob) => download(blob, 'result.png')));
+}

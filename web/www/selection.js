@@ -1,0 +1,87 @@
+// Where elements are: on a canvas, in an array, and in the array that a slice was taken from.
+
+// The axis that the columns of a canvas are, of an array shown with this many values for a pixel.
+export function columnAxis({ shape, channels }) {
+  const last = shape.length - 1;
+  const deep = channels > 1 || (shape[last] === 1 && shape.length > 2);
+  return deep ? last - 1 : last;
+}
+
+// The position of an element in an array of this shape, and the other way around.
+export function unravel(flat, shape) {
+  const index = shape.map(() => 0);
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    index[axis] = flat % shape[axis];
+    flat = Math.floor(flat / shape[axis]);
+  }
+  return index;
+}
+export const ravel = (index, shape) => shape.reduce((flat, size, axis) => flat * size + index[axis], 0);
+
+// The pixel that an element is part of, and the first element of a pixel.
+export function pixelOf(index, { shape, width, channels }) {
+  const pixel = Math.floor(ravel(index, shape) / channels);
+  return { row: Math.floor(pixel / width), column: pixel % width };
+}
+export const elementOf = ({ row, column }, { shape, width, channels }) => unravel((row * width + column) * channels, shape);
+
+// The position in x of an element of a slice of x.
+export function origin(index, { offset, strides }, x) {
+  const flat = index.reduce((sum, at, axis) => sum + at * strides[axis], offset);
+  return unravel(flat, x.shape);
+}
+
+// What a slice selects of each axis of x: `{ first, step, count }`. Null if it selects nothing.
+export function perAxis({ offset, shape, strides }, x) {
+  if ([...shape].includes(0)) return null;
+  const axes = unravel(offset, x.shape).map((first) => ({ first, step: 1, count: 1 }));
+  const distances = x.shape.map((_, axis) => x.shape.slice(axis + 1).reduce((product, size) => product * size, 1));
+  for (const [dimension, stride] of strides.entries()) {
+    if (!stride) continue;
+    // The distance between neighbours of an axis is that between all elements of the axes after it.
+    const axis = distances.findIndex((distance, at) => x.shape[at] > 1 && Math.abs(stride) >= distance);
+    axes[axis] = { first: axes[axis].first, step: stride / distances[axis], count: shape[dimension] };
+  }
+  return axes;
+}
+
+const has = ({ first, step, count }, at) => {
+  const steps = (at - first) / step;
+  return Number.isInteger(steps) && steps >= 0 && steps < count;
+};
+
+// The rows and columns of x on its canvas that a slice selects, the channels, the box around them, and which way they
+// are walked.
+export function selected(selection, x) {
+  const axes = perAxis(selection, x);
+  if (!axes) return { rows: new Uint8Array(x.height), columns: new Uint8Array(x.width), channels: [], box: null };
+  const column = columnAxis(x);
+  const columns = Uint8Array.from({ length: x.width }, (_, at) => has(axes[column], at));
+  const outer = x.shape.slice(0, column);
+  const rows = Uint8Array.from({ length: x.height }, (_, row) => unravel(row, outer).every((at, axis) => has(axes[axis], at)));
+  const deep = axes[column + 1];
+  const channels = Array.from({ length: x.channels }, (_, at) => !deep || has(deep, at));
+  const span = (lit) => [lit.indexOf(1), lit.lastIndexOf(1)];
+  const [[top, bottom], [left, right]] = [span(rows), span(columns)];
+  const flips = { v: axes[column - 1]?.step < 0, h: axes[column].step < 0 };
+  return { rows, columns, channels, box: { top, left, height: bottom - top + 1, width: right - left + 1, flips } };
+}
+
+// One entry of a slice, from one position to another, which is included. A walk down to 0 has no end to name.
+function range(from, to, size) {
+  if (from === 0 && to === size - 1) return ':';
+  if (to >= from) return `${from}:${to + 1}`;
+  return `${from}:${to === 0 ? '' : to - 1}:-1`;
+}
+
+// The slice of x from one pixel to another. Backwards it is flipped.
+export function spanned(from, to, x) {
+  const column = columnAxis(x);
+  const [start, end] = [elementOf(from, x), elementOf(to, x)];
+  const items = start.slice(0, column).map((at, axis) => {
+    // Within one picture of many that are stacked.
+    if (axis < column - 1) return String(at);
+    return range(at, start.slice(0, axis).every((other, axis) => other === end[axis]) ? end[axis] : x.shape[axis] - 1, x.shape[axis]);
+  });
+  return [...items, range(start[column], end[column], x.shape[column])].join(', ');
+}

@@ -1,0 +1,116 @@
+// x: a picture, an array of an .npy file, or the camera's present frame; in the page's memory, and on each device.
+
+import { PageArray } from './pkg/wgslice_web.js';
+import { devices } from './devices.js';
+
+// The longest side in pixels, so that all pixels are fewer than the 2^27 elements of an array in WebAssembly.
+const LONGEST = 4096;
+
+// How large a picture becomes that is `width` by `height`.
+function within(longest, width, height) {
+  const scale = Math.min(1, longest / Math.max(width, height));
+  return [width, height].map((side) => Math.max(1, Math.round(side * scale)));
+}
+
+class Source extends EventTarget {
+  // What to show of it: `image` (or null if no canvas can show it), `shape`, `dtype`, `range`, `width`, `channels`.
+  shown = null;
+  name = '';
+  note = '';
+  // Whether the camera is on.
+  live = false;
+  #make = null;
+  #arrays = new Map();
+  #asked = 0;
+  // How many operations are under way, and the arrays that are no longer needed when they are done.
+  #users = 0;
+  #retired = [];
+
+  // Opens an address or a file, and tells of the change. It stays as it was if that fails.
+  async open(file) {
+    const asked = ++this.#asked;
+    const blob = typeof file === 'string' ? await (await fetch(file)).blob() : file;
+    const name = file.name ?? file;
+    const opened = name.endsWith('.npy') ? await this.#npy(blob) : await this.#picture(blob);
+    // Something else was opened meanwhile.
+    if (asked !== this.#asked) return;
+    this.name = name;
+    this.#become(opened);
+    this.dispatchEvent(new Event('change'));
+  }
+
+  // Becomes a frame of the camera, of at most `longest` pixels on its longer side.
+  frame(video, longest) {
+    this.#asked++;
+    this.name = 'camera.png';
+    const [width, height] = within(longest, video.videoWidth, video.videoHeight);
+    this.#become(this.#pixels(video, width, height, ''));
+  }
+
+  // Returns the array on a device, which is kept until x changes.
+  on(device) {
+    if (!this.#arrays.has(device)) this.#arrays.set(device, this.#make(device));
+    return this.#arrays.get(device);
+  }
+
+  // Runs a task that uses arrays of x, which are kept until it is done.
+  async using(task) {
+    this.#users++;
+    try {
+      return await task();
+    } finally {
+      if (--this.#users === 0) this.#retired.splice(0).forEach((array) => array.free());
+    }
+  }
+
+  #become({ make, shown, note }) {
+    this.#retired.push(...this.#arrays.values());
+    this.#arrays.clear();
+    this.#make = make;
+    this.shown = shown;
+    this.note = note;
+  }
+
+  async #picture(blob) {
+    // The values in the file, not converted to the colours of the screen.
+    const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
+    const [width, height] = within(LONGEST, bitmap.width, bitmap.height);
+    const note = width < bitmap.width || height < bitmap.height ? `made smaller, from ${bitmap.width} × ${bitmap.height}` : '';
+    const opened = this.#pixels(bitmap, width, height, note);
+    bitmap.close();
+    return opened;
+  }
+
+  #pixels(drawn, width, height, note) {
+    const context = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+    context.drawImage(drawn, 0, 0, width, height);
+    const image = context.getImageData(0, 0, width, height);
+    // Rust takes a Uint8Array; this one has the same memory.
+    const bytes = new Uint8Array(image.data.buffer);
+    const make = (device) => PageArray.picture(device, bytes, width, height);
+    const opaque = bytes.every((value, at) => at % 4 < 3 || value === 255);
+    const channels = opaque ? 3 : 4;
+    return { make, note, shown: { image, shape: [height, width, channels], dtype: 'uint8', range: [0, 255], width, height, channels } };
+  }
+
+  async #npy(blob) {
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    const make = (device) => PageArray.npy(device, bytes);
+    const array = make(devices.all.at(-1).device);
+    const read = await array.read();
+    array.free();
+    return { make, note: '', shown: shownAs(read, read.range()) };
+  }
+}
+
+// What to show of a result, or of x. `range` are the values of the darkest and the brightest shade.
+export function shownAs(read, range) {
+  const { shape, dtype, width, height, channels, fits } = read;
+  const image = fits ? new ImageData(read.rgba(...range), width, height) : null;
+  return { image, shape: [...shape], dtype, range, width, height, channels, texts: read.texts(FEW) };
+}
+
+// The most values that are written into cells.
+const FEW = 512;
+
+export const source = new Source();

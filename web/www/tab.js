@@ -1,0 +1,190 @@
+// A tab with an operation: its inputs are its state, and its state is the address. Runs the operation when the state or
+// x changes, shows the result, and times it on each device.
+
+import { address, fromAddress } from './address.js';
+import { devices } from './devices.js';
+import { latest } from './latest.js';
+import * as pair from './pair.js';
+import { snippets } from './snippets.js';
+import { shownAs, source } from './source.js';
+
+const $ = (id) => document.getElementById(id);
+
+// The most values that are shown as text.
+const MANY = 600;
+// Calls are timed until they took this many milliseconds together, or are so many.
+const [ENOUGH, CALLS] = [40, 100];
+const [PAUSE, FEWEST] = [180, 3];
+
+// A panic of the library. What a person types never causes one.
+const isFault = (error) => error instanceof WebAssembly.RuntimeError;
+
+export class Operation {
+  // `about` has
+  //   name, defaults        the panel's id, and the state at the beginning
+  //   input(device, state)  what is worked on: x on this device, unless it says otherwise
+  //   run(input, state)     the operation; returns a promise of an outcome
+  //   left(state)           what the left figure shows: x, unless it says otherwise
+  //   look(seen)            the marks and texts of `pair.show`
+  //   drag(from, to, state, ended)  what becomes of the state when x is dragged on
+  //   programs(seen)        the snippets
+  constructor(about) {
+    this.about = { input: (device) => source.on(device), left: () => source.shown, ...about };
+    this.name = about.name;
+    this.state = { ...about.defaults };
+    this.panel = $(about.name);
+    this.update = latest(() => source.using(() => this.#update()));
+    this.asked = 0;
+    // The last result, for saving it.
+    this.read = null;
+  }
+
+  connect(isOpen) {
+    if (isOpen) Object.assign(this.state, fromAddress(this.about.defaults));
+    for (const input of this.#inputs()) {
+      const kind = input.type === 'checkbox' ? 'checked' : 'value';
+      input.addEventListener('input', () => this.set({ [input.dataset.key]: input[kind] }));
+    }
+    this.#fill();
+    this.about.connect?.(this);
+  }
+
+  // Changes the state.
+  set(changes) {
+    Object.assign(this.state, changes);
+    this.#fill();
+    return this.update();
+  }
+
+  drag(from, to, ended) {
+    const changes = this.about.drag?.(from, to, this.state, ended);
+    if (changes) this.set(changes);
+  }
+
+  link() {
+    return address(this.name, this.state, this.about.defaults);
+  }
+
+  #inputs() {
+    return this.panel.querySelectorAll('[data-key]');
+  }
+
+  #fill() {
+    for (const input of this.#inputs()) {
+      const value = this.state[input.dataset.key];
+      if (input.type === 'checkbox') input.checked = value;
+      else if (input.value !== value) input.value = value;
+    }
+    for (const chip of this.panel.querySelectorAll('.chips button')) {
+      const sets = JSON.parse(chip.dataset.sets);
+      chip.setAttribute('aria-pressed', String(Object.entries(sets).every(([key, value]) => this.state[key] === value)));
+    }
+  }
+
+  async #update() {
+    const { about, panel } = this;
+    const turn = ++this.asked;
+    const state = { ...this.state };
+    panel.dataset.state = 'busy';
+    pair.times(null);
+    try {
+      const left = await about.left(state);
+      const input = about.input(devices.chosen.device, state);
+      const outcome = await about.run(input, state);
+      const read = outcome.take_result();
+      const range = read.dtype === left.dtype ? left.range : read.range();
+      const shown = shownAs(read, about.range?.(read, state) ?? range);
+      const seen = { state, left, input, outcome, read, shown };
+      const few = shown.texts.length <= 48 && shown.channels > 1;
+      const look = about.look(seen);
+      const numbers = (!shown.image && !look.sheet) || few ? read.numbers(MANY) : null;
+      pair.show({ left, shown, numbers, ...look });
+      snippets(about.programs(seen));
+      outcome.free();
+      this.read?.free();
+      this.read = read;
+      pair.error(null);
+      this.link();
+      if (!source.live) this.#time(turn, state);
+    } catch (error) {
+      if (isFault(error)) throw error;
+      pair.error(error.message);
+    }
+    panel.querySelector('[aria-invalid]')?.setAttribute('aria-invalid', String(!$('error').hidden));
+    Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
+  }
+
+  // Times the operation on each device, unless something else is asked for meanwhile.
+  async #time(turn, state) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    const over = () => turn !== this.asked || this.panel.hidden || source.live;
+    if (over()) return;
+    const rows = await source.using(() => this.#timed(state, over)).catch((error) => {
+      if (isFault(error)) throw error;
+      return null;
+    });
+    if (rows && !over()) pair.times(rows);
+  }
+
+  async #timed(state, over) {
+    const rows = [];
+    let first = null;
+    try {
+      for (const { device, name, label } of devices.all) {
+        const input = this.about.input(device, state);
+        const once = async () => {
+          const outcome = await this.about.run(input, state);
+          const read = outcome.take_result();
+          outcome.free();
+          return read;
+        };
+        // The first call compiles what is not compiled yet.
+        const read = await once();
+        const same = first === null || first.equals(read);
+        if (first) read.free();
+        first ??= read;
+        let [time, calls] = [0, 0];
+        while (calls < FEWEST || (time < ENOUGH && calls < CALLS)) {
+          if (over()) return null;
+          const start = performance.now();
+          const result = await once();
+          time += performance.now() - start;
+          calls++;
+          result.free();
+        }
+        rows.push({ name, label, same, calls, time: time / calls });
+      }
+    } finally {
+      first?.free();
+    }
+    return rows;
+  }
+}
+
+// Makes the examples of a tab: each a name, a text below it, and what it sets.
+export function chips(operation, examples) {
+  operation.panel.querySelector('.chips').append(
+    ...examples.map(([name, text, sets]) => {
+      const chip = document.createElement('button');
+      chip.type = 'button';
+      chip.dataset.sets = JSON.stringify(sets);
+      chip.append(name);
+      if (text) chip.appendChild(document.createElement('code')).textContent = text;
+      chip.addEventListener('click', () => operation.set(sets));
+      return chip;
+    }),
+  );
+}
+
+// What a report says of its tuples, which are called `things`.
+export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
+  if (!tuples) return null;
+  if (bad) {
+    return {
+      bad,
+      text: `${bad} of ${tuples} ${things} ${bad === 1 ? 'is' : 'are'} out of range. The first is number ${first}, counted from 0: ${indices}.`,
+    };
+  }
+  const all = tuples === 1 ? `The only one of the ${things} is` : `All ${tuples} ${things} are`;
+  return { bad, text: `${all} in range${clamped ? ', after they were clamped' : ''}.` };
+}
