@@ -35,7 +35,7 @@ PEERS = {
 }
 
 WAYS = {"resident": "reused output", "fresh": "new output"}
-GPU_WAYS = {"resident": "on the GPU", "fresh": "on the GPU, new output", "e2e": "from host to host"}
+GPU_WAYS = {"resident": "on the GPU", "e2e": "from host to host"}
 
 
 def arguments():
@@ -103,18 +103,36 @@ def python_of(peer, given):
 
 def commands(args, jsonl):
     """What is run in each round, in this order."""
-    shared = ["--workloads", args.workloads, "--reps", str(args.reps), "--jsonl", str(jsonl)]
+    shared = ["--workloads", args.workloads, "--reps", str(args.reps)]
     if args.only:
         shared += ["--only", args.only]
-    wgslice = [args.wgslice, "bench", *shared, "--device"]
-    yield "wgslice-cpu", [*wgslice, "cpu"]
-    if args.gpu:
-        yield "wgslice-gpu", [*wgslice, "gpu"]
+    for device in ["cpu", "gpu"] if args.gpu else ["cpu"]:
+        yield f"wgslice-{device}", [args.wgslice, "bench", *shared, "--json", "--device", device]
     for peer in args.peers:
-        yield peer, [python_of(peer, args.python), str(HERE / f"{peer}_peer.py"), *shared]
+        python, program = python_of(peer, args.python), str(HERE / f"{peer}_peer.py")
+        yield peer, [python, program, *shared, "--jsonl", str(jsonl)]
     options = dict(workloads=args.workloads, only=args.only, reps=args.reps, jsonl=jsonl)
     for peer, command in (args.program | args.gpu_program).items():
         yield peer, [part.format_map(options) for part in shlex.split(command)]
+
+
+def append(peer, report, jsonl):
+    """Appends the lines of wgslice, which has compared every bit of its results itself."""
+    device = report["devices"][0]
+    modes = {"resident": "resident", "host_to_host": "fresh" if device["kind"] == "cpu" else "e2e"}
+    version = f"wgslice {report['version']}"
+    lines = [dict(workload="version", version=version, adapter=device["name"])]
+    for workload, row in zip(report["workloads"], device["rows"]):
+        if row["error"]:
+            lines.append(dict(workload=row["workload"], mode="resident", error=row["error"]))
+        for quantity, mode in modes.items():
+            if quantity in row["seconds"]:
+                times = row["seconds"][quantity]["times"]
+                line = dict(workload=row["workload"], mode=mode, times=times)
+                lines.append(line | dict(out_bytes=workload["bytes"] // 2))
+    with open(jsonl, "a") as file:
+        for line in lines:
+            file.write(json.dumps({"peer": peer, **line}) + "\n")
 
 
 def measure(args, jsonl):
@@ -132,6 +150,8 @@ def measure(args, jsonl):
                 problem = f"{name} ended with exit code {ran.returncode} in round {number}"
                 problems.append(problem)
                 print(f"{said[-2000:]}\n{problem}", file=sys.stderr)
+            if name.startswith("wgslice-") and ran.stdout:
+                append(name, json.loads(ran.stdout), jsonl)
     return problems
 
 
@@ -147,6 +167,7 @@ class Results:
         with open(jsonl) as file:
             for line in map(json.loads, file):
                 key = line["peer"], line["workload"], line.get("mode")
+                right = checksums.get(line["workload"])
                 if line["workload"] == "version":
                     self.versions[line["peer"]] = line["version"]
                     if line["peer"] == "wgslice-gpu":
@@ -155,7 +176,7 @@ class Results:
                     continue
                 elif "error" in line:
                     self.errors[key] = line["error"]
-                elif checksums[line["workload"]] not in (None, line["checksum"]):
+                elif right not in (None, line.get("checksum", right)):
                     self.errors[key] = f"the checksum is {line['checksum']}, which is wrong"
                 else:
                     times[key] += line["times"]

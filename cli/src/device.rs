@@ -6,8 +6,9 @@
 use crate::{
     args::{DeviceChoice, Global},
     failure::Failure,
+    print,
 };
-use std::num::NonZero;
+use std::{env, num::NonZero};
 use wgslice::{Backend, Error, Plan};
 
 /// Returns the device that the options select. `default` applies without `--device`.
@@ -66,20 +67,44 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
     }
 }
 
+/// Opens the devices of `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` says
+/// what is done with them.
+pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
+    if choice(global, DeviceChoice::All)? != DeviceChoice::All {
+        return Ok(vec![open(global)?]);
+    }
+    let adapters = all(global)?;
+    if adapters.is_empty() {
+        if named(global).is_some() {
+            // No adapter fits, so opening a GPU fails, with an error that lists the adapters.
+            gpu(global)?;
+        }
+        if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
+            return Err(Failure::device(
+                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists what there is",
+            ));
+        }
+        print::aside(format_args!(
+            "note: no adapter fits, so only the CPU is {used}"
+        ));
+    }
+    Ok([cpu(global)].into_iter().chain(adapters).collect())
+}
+
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{adapters, all, auto, auto_for_plan, candidates, gpu, options};
+pub(crate) use with_gpu::{all, auto, auto_for_plan, candidates, gpu};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
     use super::*;
-    use crate::{args::Api, print};
+    use crate::args::Api;
     use wgpu::Backends;
     use wgslice::{
         Gpu,
         gpu::{AdapterOptions, Candidate, SoftwareAdapters},
     };
 
-    pub(crate) fn options(global: &Global) -> AdapterOptions {
+    fn options(global: &Global) -> AdapterOptions {
         AdapterOptions {
             name: global.adapter.clone(),
             backends: global.backend.map(|api| match api {
@@ -105,7 +130,7 @@ mod with_gpu {
     }
 
     /// Lists the adapters of this machine, best first. Each says whether it fits `options`.
-    pub(crate) fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
+    fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 

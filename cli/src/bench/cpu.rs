@@ -1,14 +1,12 @@
-//! Measures workloads on the CPU.
+//! What is timed on the CPU.
 
 use super::{
-    data::{Loaded, garbage},
-    measured::{Problem, Quantity, Sheet},
-    plain,
-    times::{Effort, Times, timed},
-    workload::Operation,
+    data::{Data, garbage},
+    loops,
+    times::{Measured, Quantity, Run, Sheet, in_turn, nothing},
 };
-use std::{convert::Infallible, hint::black_box, num::NonZero, thread, time::Instant};
-use wgslice::{Backend, Error, Indices};
+use std::{cell::RefCell, hint::black_box, num::NonZero, thread};
+use wgslice::{Backend, Indices};
 
 /// Returns the number of threads that the library may use: the parallelism that the system reports, or 1.
 pub(crate) fn threads() -> usize {
@@ -16,99 +14,69 @@ pub(crate) fn threads() -> usize {
 }
 
 /// Takes all measurements of a workload on the CPU.
-pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Problem> {
-    let mut sheet = Sheet::new();
-    let mut dest = loaded.dest()?;
-    let begin = Instant::now();
-    run(loaded, &mut dest)?;
-    sheet.insert(Quantity::First, begin.elapsed().into());
-    loaded.verify(&dest)?;
-
-    let mut copied = garbage(loaded.work.bytes() / 2)?;
-    sheet.insert(Quantity::CopyOne, copy(loaded, &mut copied, 1, effort));
+pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
+    let backend = Backend::cpu();
+    let plan = &data.work.plan;
+    let source = match plan.is_in_place() {
+        true => data.value.as_ref(),
+        false => data.input.as_ref(),
+    };
+    let dest = &RefCell::new(data.dest()?);
+    let spare = &RefCell::new(garbage(data.work.bytes() / 2)?);
+    let copy = |threads: usize| -> Run<'_> {
+        Box::new(move || {
+            let (mut spare, mut dest) = (spare.borrow_mut(), dest.borrow_mut());
+            match plan.is_in_place() {
+                // The value is copied elsewhere, so that what the update keeps stays.
+                true => copy(source, &mut spare, threads),
+                false => copy(&spare, &mut dest, threads),
+            }
+            Ok(nothing())
+        })
+    };
+    // A copy of garbage stands between the loops and the operation, so that the operation finds no right result.
+    let looped = || {
+        loops::run(data, &mut dest.borrow_mut());
+        Ok(nothing())
+    };
+    let resident = || {
+        let indices = Some(Indices::I32(&data.indices));
+        plan.run_cpu_bytes(source, indices, &mut dest.borrow_mut())?;
+        Ok(nothing())
+    };
+    let host = || data.host_to_host(&backend);
+    let runs: Vec<(Quantity, Run<'_>)> = vec![
+        (Quantity::Loop, Box::new(looped)),
+        (Quantity::Copy, copy(threads())),
+        (Quantity::Resident, Box::new(resident)),
+        (Quantity::HostToHost, Box::new(host)),
+    ];
+    let mut sheet = in_turn(reps, runs, |of, bytes| match of {
+        Quantity::Copy => Ok(()),
+        Quantity::HostToHost => data.check(bytes),
+        _ => data.check(&dest.borrow()),
+    })?;
     if threads() > 1 {
-        let times = copy(loaded, &mut copied, threads(), effort);
-        sheet.insert(Quantity::CopyAll, times);
+        let alone = in_turn(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
+        let faster = |times: &Sheet| times[&Quantity::Copy].median;
+        if faster(&alone) < faster(&sheet) {
+            sheet.extend(alone);
+        }
     }
-    drop(copied);
-    dest = loaded.dest()?;
-    let resident = timed(effort, || run(loaded, &mut dest))?;
-    loaded.verify(&dest)?;
-    sheet.insert(Quantity::Resident, resident);
-    dest = loaded.dest()?;
-    let looped = timed(effort, || plain::run(loaded, &mut dest))?;
-    loaded.verify(&dest)?;
-    sheet.insert(Quantity::Loop, looped);
-    drop(dest);
-    sheet.insert(Quantity::Fresh, fresh(loaded, effort)?);
-    sheet.insert(
-        Quantity::HostToHost,
-        host_to_host(loaded, &Backend::cpu(), effort)?,
-    );
     Ok(sheet)
 }
 
-/// Times runs of the workload on tensors, each into a new output.
-fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
-    let tensors = loaded.upload(&Backend::cpu())?;
-    loaded.verify(&tensors.run()?.bytes()?)?;
-    Ok(timed(effort, || tensors.run())?)
-}
-
-/// Times the workload from host values to host values in new memory.
-pub(crate) fn host_to_host(
-    loaded: &Loaded<'_>,
-    backend: &Backend,
-    effort: Effort,
-) -> Result<Times, Problem> {
-    loaded.verify(loaded.host_to_host(backend)?.as_ref())?;
-    Ok(timed(effort, || loaded.host_to_host(backend))?)
-}
-
-fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
-    let source = match loaded.work.operation {
-        Operation::Update { .. } => loaded.value.as_ref(),
-        _ => loaded.input.as_ref(),
-    };
-    let indices = Some(Indices::I32(&loaded.indices));
-    loaded
-        .work
-        .plan
-        .run_cpu_bytes(source, indices, dest)
-        .map(drop)
-}
-
-/// Times memcpy from the input to `dest` on `threads` threads. If the input is shorter than `dest`, it is repeated.
-fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
-    let source = loaded.input.as_ref();
-    // If there is anything to copy, `copy_from` needs a source that is not empty. A workload whose result is not empty
-    // has an input that is not empty.
-    let part = dest.len().div_ceil(threads).max(1);
-    let outcome = timed(effort, || {
-        let mut parts = (0..).step_by(part).zip(dest.chunks_mut(part));
-        let own = parts.next();
-        thread::scope(|scope| {
-            for (at, dest) in parts {
-                scope.spawn(move || copy_from(source, at, dest));
-            }
-            if let Some((at, dest)) = own {
-                copy_from(source, at, dest);
-            }
-        });
-        Ok::<_, Infallible>(())
+/// Copies as many bytes as `to` has, on `threads` threads.
+fn copy(from: &[u8], to: &mut [u8], threads: usize) {
+    let part = to.len().div_ceil(threads).max(1);
+    let mut parts = black_box(from).chunks(part).zip(to.chunks_mut(part));
+    let own = parts.next();
+    thread::scope(|scope| {
+        for (from, to) in parts {
+            scope.spawn(move || to.copy_from_slice(from));
+        }
+        if let Some((from, to)) = own {
+            to.copy_from_slice(from);
+        }
     });
-    match outcome {
-        Ok(times) => times,
-    }
-}
-
-/// Fills `dest` with the bytes of `source` from byte `at` on. After its end, `source` begins again.
-fn copy_from(source: &[u8], at: usize, dest: &mut [u8]) {
-    let source = black_box(source);
-    let begin = &source[at % source.len()..];
-    let (head, tail) = dest.split_at_mut(dest.len().min(begin.len()));
-    head.copy_from_slice(&begin[..head.len()]);
-    for dest in tail.chunks_mut(source.len()) {
-        dest.copy_from_slice(&source[..dest.len()]);
-    }
 }

@@ -1,231 +1,170 @@
-//! One self-contained HTML page: it loads nothing, so that it can be kept and sent.
+//! The results as one HTML page, which loads nothing, so that it can be kept and sent. Its bars are boxes of the style
+//! sheet, whose widths are all that is drawn.
 
 use super::{
-    devices::{Described, Kind},
-    measured::{Measured, Quantity},
-    plots,
-    report::Report,
-    sweep,
-    table::time,
+    report::{Device, Report, Row},
+    table::{Column, all_columns, columns},
+    times::Quantity,
 };
-use crate::failure::Failure;
-use plotters::style::RGBColor;
+use crate::{failure::Failure, units};
 
 const STYLE: &str = include_str!("page.css");
 
+/// The colours of devices in the style sheet.
+const COLOURS: usize = 4;
+
+/// Numbers, as lengths of bars between 0 and 1.
+struct Scale {
+    /// How many equal steps the scale has, and the number at the end of each, beginning with that at 0.
+    labels: Vec<String>,
+    at: Box<dyn Fn(f64) -> f64>,
+}
+
+impl Scale {
+    /// A scale of percents. Bars beyond its end are cut.
+    fn of_percents() -> Self {
+        Self {
+            labels: ["0%", "50%", "100%", "150%"].map(str::to_owned).into(),
+            at: Box::new(|percent| (percent / 150.0).min(1.0)),
+        }
+    }
+
+    /// A logarithmic scale of seconds, from a power of ten to another.
+    fn of_times(times: &[f64]) -> Self {
+        let logs = times.iter().filter(|&&time| time > 0.0);
+        let logs = logs.map(|time| time.log10());
+        let first = logs.clone().fold(0.0, f64::min).floor();
+        let last = logs.fold(first + 1.0, f64::max).ceil();
+        let decades = std::iter::successors(Some(first), |decade| Some(decade + 1.0));
+        let decades = decades.take_while(|&decade| decade <= last);
+        let labels = decades.map(|decade| units::seconds(10f64.powf(decade)));
+        Self {
+            labels: labels.collect(),
+            at: Box::new(move |time| ((time.log10() - first) / (last - first)).clamp(0.0, 1.0)),
+        }
+    }
+}
+
 pub(crate) fn render(report: &Report) -> Result<String, Failure> {
-    let mut body = head(report);
-    let mut section = |title: &str, content: String| {
-        body += &format!(
-            "<section>\n<h2>{}</h2>\n{content}</section>\n",
-            escaped(title)
-        );
-    };
-    if !report.sweep.is_empty() {
-        section("Where a device begins to win", crossovers(report));
-        for shape in sweep::SHAPES {
-            let of = |measured: &&Measured| measured.workload == shape;
-            if let Some(measured) = report.sweep.iter().find(of) {
-                let caption = "Thick, filled: data where the device works. Thin, hollow: from host \
-                               memory to new host memory. Dashed: how fast the device copies as \
-                               many bytes, the roof.";
-                let picture = figure(plots::by_size(report, shape), &devices(report), caption)?;
-                section(&format!("By size: {}", measured.what), picture);
-            }
-        }
-    }
-    if !report.results.is_empty() {
-        let caption = "Data where the device works, into an output that is reused. The black mark \
-                       is how fast the same device copies as many bytes, the roof.";
-        let picture = figure(plots::throughput(report), &devices(report), caption)?;
-        section("By workload", picture);
-    }
+    let [headline, compared, auto] = report.verdict().map(|line| escaped(&line));
+    let date = &report.date;
+    let origin = escaped(&format!("wgslice {}, {}", report.version, report.machine));
+    let json = serde_json::to_string(report).map_err(Failure::usage)?;
+    let mut body = format!(
+        "<p class=\"soft\">wgslice bench, {date}</p>\n<h1>{headline}</h1>\n<p>{compared}</p>\n\
+         <p>{auto}</p>\n<p class=\"soft\">{origin}</p>\n<p><a download=\"wgslice-bench-{date}.json\" \
+         href=\"data:application/json,{}\">All times as JSON</a></p>\n",
+        in_url(&json)
+    );
+    let percent: Number = |row| row.percent_of_copy;
+    let text = |percent| format!("{percent:.0}%");
+    let shares = bars(report, percent, &Scale::of_percents(), text);
+    body += &section(
+        "As a share of the speed of a copy",
+        "Data where the device works. 100% is the rate at which the same device copies as many bytes.",
+        &shares,
+    );
+    let time: Number = |row| row.median(Quantity::HostToHost);
+    let rows = report.devices.iter().flat_map(|device| &device.rows);
+    let scale = Scale::of_times(&rows.filter_map(time).collect::<Vec<_>>());
+    let times = bars(report, time, &scale, units::seconds);
+    body += &section(
+        "From host memory to host memory",
+        "Shorter is faster. The scale is logarithmic. A device's time has upload and readback in it.",
+        &times,
+    );
     for device in &report.devices {
-        let results: Vec<&Measured> = report.of(device).collect();
-        if results.is_empty() {
-            continue;
-        }
-        let mut content = String::new();
-        if device.kind != Kind::Cpu {
-            let legend = legend(plots::STAGES.map(|(stage, colour)| {
-                let name = match stage {
-                    Quantity::Encode => "encode (on the host)",
-                    Quantity::Wait => "device (submission to completion)",
-                    other => other.name(),
-                };
-                (name.to_owned(), colour)
-            }));
-            let caption = "Shares of what it takes from the host to the host, each stage waited \
-                           for by itself; their sum at the right.";
-            content += &figure(plots::stages(report, device), &legend, caption)?;
-        }
-        content += &table(&results);
-        section(&device.name, content);
+        body += &section(&escaped(&device.name), "", &table(device));
     }
-    section("What the names mean", meanings());
+    let meaning =
+        |column: Column| format!("<dt>{}</dt><dd>{}</dd>\n", column.heading, column.meaning());
+    let meanings: String = all_columns(report).into_iter().map(meaning).collect();
+    let meanings = format!("<dl>\n{meanings}</dl>\n");
+    let checked = "Median times. A time counts only if every bit of the result is right.";
+    body += &section("What the headings mean", checked, &meanings);
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>wgslice bench, {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}\
-         </body>\n</html>\n",
-        report.date
+         <title>wgslice bench, {date}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}\
+         </body>\n</html>\n"
     ))
 }
 
-fn head(report: &Report) -> String {
-    let machine = &report.machine;
-    let processor = machine.processor.as_deref().unwrap_or("unknown processor");
-    let mut head = format!(
-        "<h1>wgslice bench</h1>\n<p>wgslice {}, {}, {} {}, {} ({} threads)</p>\n",
-        report.version,
-        report.date,
-        machine.os,
-        machine.architecture,
-        escaped(processor),
-        machine.threads,
-    );
-    head += "<p>Every result was checked. Rates are bytes read plus bytes written, medians of \
-             repeated runs.</p>\n";
-    for device in &report.devices {
-        #[cfg(feature = "gpu")]
-        if let Some(cold) = device.cold {
-            head += &format!(
-                "<p>{}: first result in this process after {} (adapters {}, device {}, result \
-                 {}).</p>\n",
-                escaped(&device.name),
-                time(cold.total()),
-                time(cold.adapters),
-                time(cold.device),
-                time(cold.first_result),
+fn section(title: &str, note: &str, content: &str) -> String {
+    format!("<section>\n<h2>{title}</h2>\n<p class=\"soft\">{note}</p>\n{content}</section>\n")
+}
+
+/// The number of a row that a bar shows.
+type Number = fn(&Row) -> Option<f64>;
+
+/// A bar for each workload and device, with its number.
+fn bars(report: &Report, value: Number, scale: &Scale, text: fn(f64) -> String) -> String {
+    let named = |(at, device): (usize, &Device)| {
+        let (colour, name) = (at % COLOURS, escaped(&device.short()));
+        format!("<span><i style=\"background: var(--d{colour})\"></i>{name}</span>\n")
+    };
+    let legend: String = report.devices.iter().enumerate().map(named).collect();
+    let steps = scale.labels.len() - 1;
+    let mut html =
+        format!("<p class=\"legend\">\n{legend}</p>\n<div style=\"--steps: {steps}\">\n");
+    let rows = report.devices.first().map_or(0, |device| device.rows.len());
+    for at in 0..rows {
+        let label = escaped(&report.devices[0].rows[at].label);
+        html += &format!("<div class=\"row\"><div>{label}</div><div>\n");
+        for (number, device) in report.devices.iter().enumerate() {
+            let (name, colour) = (escaped(&device.name), number % COLOURS);
+            let (length, text) = match value(&device.rows[at]) {
+                Some(value) => ((scale.at)(value), text(value)),
+                None => (0.0, "not measured".into()),
+            };
+            html += &format!(
+                "<div class=\"track\" title=\"{name}\" style=\"--at: {length:.3}; --colour: var(--d{colour})\">\
+                 <i></i>{text}</div>\n"
             );
         }
-        #[cfg(not(feature = "gpu"))]
-        let _ = device;
+        html += "</div></div>\n";
     }
-    for failed in &report.failures {
-        head += &format!(
-            "<p class=\"error\">{} on {}: {}</p>\n",
-            escaped(&failed.workload),
-            escaped(&failed.device),
-            escaped(&failed.error)
-        );
-    }
-    head
-}
-
-fn crossovers(report: &Report) -> String {
-    let line = |text: String| format!("<p>{}</p>\n", escaped(&text));
-    let mut lines = String::new();
-    for device in &report.devices {
-        let own = report.crossovers_of(device);
-        let items = own.map(|at| format!("<li>{}</li>\n", escaped(at.to_string())));
-        let items: String = items.collect();
-        if !items.is_empty() {
-            lines += &line(format!("{} wins over the CPU", device.name));
-            lines += &format!("<ul>\n{items}</ul>\n");
-        }
-    }
-    if lines.is_empty() {
-        lines = line("There are no two devices to compare.".into());
-    }
-    for stopped in &report.stopped {
-        let (shape, device) = (&stopped.workload, &stopped.device);
-        lines += &line(format!(
-            "{shape} on {device} ended early: {}",
-            stopped.error
-        ));
-    }
-    lines
-}
-
-/// A legend with the name and the colour of each device.
-fn devices(report: &Report) -> String {
-    let named = |(at, device): (usize, &Described)| (device.name.clone(), plots::colour(at));
-    legend(report.devices.iter().enumerate().map(named))
-}
-
-fn legend(entries: impl IntoIterator<Item = (String, RGBColor)>) -> String {
-    let entry = |(name, RGBColor(r, g, b))| {
-        let name: String = escaped(name);
-        format!("<span><i style=\"background: rgb({r}, {g}, {b})\"></i>{name}</span>\n")
+    let label = |(step, label): (usize, &String)| {
+        let left = 100.0 * step as f64 / steps as f64;
+        format!("<span style=\"left: {left:.1}%\">{label}</span>")
     };
-    let entries: String = entries.into_iter().map(entry).collect();
-    format!("<p class=\"legend\">\n{entries}</p>\n")
-}
-
-fn figure(
-    picture: Result<String, Box<dyn std::error::Error>>,
-    legend: &str,
-    caption: &str,
-) -> Result<String, Failure> {
-    let picture =
-        picture.map_err(|error| Failure::usage(format_args!("a plot failed: {error}")))?;
-    Ok(format!(
-        "<figure>\n{legend}{picture}\n<figcaption>{}</figcaption>\n</figure>\n",
-        escaped(caption)
-    ))
-}
-
-/// A table of the medians, with a column for each quantity that at least one of the results has.
-fn table(results: &[&Measured]) -> String {
-    let there = |quantity: &Quantity| results.iter().any(|at| at.seconds.contains_key(quantity));
-    let quantities: Vec<Quantity> = Quantity::ALL.into_iter().filter(there).collect();
-    let mut head = ["workload", "MB", "GB/s", "of copy"]
-        .map(str::to_owned)
-        .to_vec();
-    head.extend(quantities.iter().map(|quantity| quantity.name().to_owned()));
-    head.push("peak memory".into());
-    let mut rows = row("th", &head);
-    for measured in results {
-        let mut cells = vec![
-            measured.label(),
-            format!("{:.3}", measured.bytes as f64 / 1e6),
-            format!("{:.2}", measured.gb_per_second),
-            measured
-                .percent_of_copy
-                .map_or_else(String::new, |percent| format!("{percent:.0}%")),
-        ];
-        let median =
-            |quantity: &Quantity| measured.median(*quantity).map_or_else(String::new, time);
-        cells.extend(quantities.iter().map(median));
-        let memory = measured.peak_memory;
-        let megabytes = |bytes: u64| format!("{:.0} MB", bytes as f64 / 1e6);
-        cells.push(memory.map_or_else(String::new, megabytes));
-        rows += &row("td", &cells);
-    }
-    format!("<div class=\"scroll\"><table>\n{rows}</table></div>\n")
-}
-
-fn meanings() -> String {
-    let rows = Quantity::ALL.map(|quantity| {
-        let (name, meaning) = (quantity.name(), quantity.meaning());
-        format!("<tr><td>{name}</td><td style=\"text-align: left\">{meaning}</td></tr>\n")
-    });
-    format!(
-        "<div class=\"scroll\"><table>\n{}</table></div>\n",
-        rows.concat()
+    let labels: String = scale.labels.iter().enumerate().map(label).collect();
+    html + &format!(
+        "<div class=\"row\"><div></div><div class=\"scale\">{labels}</div></div>\n</div>\n"
     )
 }
 
-fn row(tag: &str, cells: &[String]) -> String {
-    let cell = |cell: &String| format!("<{tag}>{}</{tag}>", escaped(cell));
-    let cells: String = cells.iter().map(cell).collect();
-    format!("<tr>{cells}</tr>\n")
+fn table(device: &Device) -> String {
+    let columns = columns(device.kind);
+    let headings = columns.iter().map(|column| {
+        let (heading, meaning) = (column.heading, column.meaning());
+        format!("<th title=\"{meaning}\">{heading}</th>")
+    });
+    let headings: String = headings.collect();
+    let mut rows = format!("<tr><th>workload</th>{headings}</tr>\n");
+    for row in &device.rows {
+        let cell = |column: &Column| format!("<td>{}</td>", column.cell(row));
+        let cells = match &row.error {
+            Some(error) => format!("<td class=\"error\" colspan=\"9\">{}</td>", escaped(error)),
+            None => columns.iter().map(cell).collect(),
+        };
+        rows += &format!("<tr><th>{}</th>{cells}</tr>\n", escaped(&row.label));
+    }
+    format!("<div class=\"scroll\" tabindex=\"0\"><table>\n{rows}</table></div>\n")
 }
 
 /// Escapes a text for HTML.
-fn escaped(text: impl AsRef<str>) -> String {
-    let mut escaped = String::new();
-    for character in text.as_ref().chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            other => escaped.push(other),
-        }
-    }
-    escaped
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('"', "&quot;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Escapes a text for a URL within an attribute.
+fn in_url(text: &str) -> String {
+    let escaped = ["%", "\"", "#", "&", "<", ">", "'", " "].iter();
+    escaped.fold(text.to_owned(), |text, &part| {
+        text.replace(part, &format!("%{:02X}", part.as_bytes()[0]))
+    })
 }
 
 #[cfg(test)]
@@ -235,5 +174,17 @@ mod tests {
     #[test]
     fn text_is_no_markup() {
         assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
+        assert_eq!(in_url("{\"a\": \"50%\"}"), "{%22a%22:%20%2250%25%22}");
+    }
+
+    #[test]
+    fn scales_begin_and_end_with_round_numbers() {
+        let times = Scale::of_times(&[2e-6, 0.5]);
+        let labels = "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s";
+        assert_eq!(times.labels.join(", "), labels);
+        assert_eq!([1e-6, 1e-3, 1.0].map(&times.at), [0.0, 0.5, 1.0]);
+        assert_eq!(Scale::of_times(&[]).labels, ["1 s", "10 s"]);
+        let shares = Scale::of_percents().at;
+        assert_eq!([0.0, 75.0, 900.0].map(shares), [0.0, 0.5, 1.0]);
     }
 }

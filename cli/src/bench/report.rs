@@ -1,134 +1,314 @@
-//! The results of a run of the benchmark.
+//! The results of a run of the benchmark, and what they say in three lines.
 
 use super::{
-    auto::Choice,
     cpu,
-    devices::Described,
-    measured::{Failed, Measured, Quantity},
-    sweep::Crossover,
+    times::{Measured, Quantity, Sheet, median},
+    workload::Workload,
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    env::consts,
     fs,
     time::{SystemTime, UNIX_EPOCH},
 };
+use wgslice::Plan;
 
-const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
+/// The columns of a terminal, but one.
+pub(crate) const COLUMNS: usize = 79;
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) version: &'static str,
     /// The day on which the run began, in UTC.
     pub(crate) date: String,
-    pub(crate) machine: Machine,
-    pub(crate) devices: Vec<Described>,
-    pub(crate) results: Vec<Measured>,
-    pub(crate) failures: Vec<Failed>,
-    /// The measurements of operations at growing sizes.
-    pub(crate) sweep: Vec<Measured>,
-    /// The failures after which a device was not measured at larger sizes of an operation.
-    pub(crate) stopped: Vec<Failed>,
-    pub(crate) crossovers: Vec<Crossover>,
-    /// The device that the costs choose for each workload, the CPU or hardware. Workloads that fewer than two of these
-    /// ran are left out.
-    pub(crate) choices: Vec<Choice>,
-    /// The meaning of each quantity, by its name.
-    quantities: BTreeMap<&'static str, &'static str>,
+    /// The machine, in one line.
+    pub(crate) machine: String,
+    workloads: Vec<Value>,
+    /// At least one. The CPU is first if it was measured.
+    pub(crate) devices: Vec<Device>,
+    /// How good the choice of `--device auto` would have been. `None` without the CPU and a hardware GPU.
+    auto: Option<Auto>,
+    /// The meaning of each time, by its name.
+    quantities: BTreeMap<Quantity, &'static str>,
+}
+
+/// Returns the seconds that a plan takes from host to host by an estimate: on the CPU, and on the GPU.
+pub(crate) type Costs = Box<dyn Fn(&Plan) -> [f64; 2]>;
+
+/// A device and its row for each workload, in the order of the workloads.
+#[derive(Serialize)]
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// Estimates a plan on a hardware GPU, as `auto` would.
+    #[serde(skip)]
+    pub(crate) costs: Option<Costs>,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "only the CPU"))]
+pub(crate) enum Kind {
+    Cpu,
+    Software,
+    Gpu,
+}
+
+/// A workload on a device: its times, or why there are none.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Row {
+    pub(crate) workload: String,
+    /// The workload's name and description.
+    #[serde(skip)]
+    pub(crate) label: String,
+    pub(crate) error: Option<String>,
+    /// Whether the result was wrong. Otherwise an error ended the measurement.
+    pub(crate) wrong: bool,
+    /// Bytes read plus written, where the device works.
+    pub(crate) gb_per_second: Option<f64>,
+    /// The rate as a percentage of that at which the device copies as many bytes.
+    pub(crate) percent_of_copy: Option<f64>,
+    /// What the costs of the GPU say.
+    pub(crate) estimate: Option<[f64; 2]>,
+    pub(crate) seconds: Sheet,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Machine {
-    pub(crate) os: &'static str,
-    pub(crate) architecture: &'static str,
-    pub(crate) processor: Option<String>,
-    pub(crate) threads: usize,
+struct Auto {
+    /// The workloads for which the faster device would have been chosen.
+    right: usize,
+    of: usize,
+    /// The longest time on the chosen device, divided by that on the faster one.
+    worst: f64,
 }
 
-impl Report {
-    pub(crate) fn new(devices: Vec<Described>) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            date: date(now.map_or(0, |time| time.as_secs() / SECONDS_OF_A_DAY)),
-            machine: Machine {
-                os: std::env::consts::OS,
-                architecture: std::env::consts::ARCH,
-                processor: processor(),
-                threads: cpu::threads(),
-            },
-            devices,
-            results: Vec::new(),
-            failures: Vec::new(),
-            sweep: Vec::new(),
-            stopped: Vec::new(),
-            crossovers: Vec::new(),
-            choices: Vec::new(),
-            quantities: Quantity::ALL
-                .map(|quantity| (quantity.name(), quantity.meaning()))
-                .into(),
+impl Row {
+    pub(crate) fn new(work: &Workload, measured: Measured, estimate: Option<[f64; 2]>) -> Self {
+        let mut row = Self {
+            workload: work.id.clone(),
+            label: format!("{} {}", work.id, work.what),
+            ..Self::default()
+        };
+        match measured {
+            Ok(seconds) => {
+                row.seconds = seconds;
+                row.estimate = estimate;
+                let [own, copy] = [Quantity::Resident, Quantity::Copy].map(|of| row.median(of));
+                row.gb_per_second = own.map(|own| work.bytes() as f64 / own / 1e9);
+                row.percent_of_copy = own.zip(copy).map(|(own, copy)| 100.0 * copy / own);
+            }
+            Err(problem) => {
+                row.error = Some(problem.text);
+                row.wrong = problem.is_wrong;
+            }
+        }
+        row
+    }
+
+    /// The median of a time, in seconds.
+    pub(crate) fn median(&self, of: Quantity) -> Option<f64> {
+        self.seconds.get(&of).map(|times| times.median)
+    }
+}
+
+impl Device {
+    /// The name without what stands in brackets within it, and not too long.
+    pub(crate) fn short(&self) -> String {
+        const SHOWN: usize = 24;
+        let first = self.name.split(" (").next().unwrap_or(&self.name);
+        let first: String = first.chars().take(SHOWN).collect();
+        match self.name.rfind(" (") {
+            Some(last) if self.kind != Kind::Cpu => first + &self.name[last..],
+            _ => first,
         }
     }
 
-    /// Returns the results of a device, without those of the sweep.
-    pub(crate) fn of<'a>(&'a self, device: &'a Described) -> impl Iterator<Item = &'a Measured> {
-        let results = self.results.iter();
-        results.filter(|measured| measured.peer == device.peer)
+    /// Returns the median over the workloads.
+    fn typical(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        median(self.rows.iter().filter_map(of).collect())
+    }
+}
+
+impl Report {
+    pub(crate) fn new(workloads: &[Workload], devices: Vec<Device>) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let described = |work: &Workload| {
+            json!({
+                "id": work.id, "what": work.what, "dtype": work.values.name, "shape": work.shape,
+                "result_shape": work.plan.shape(), "bytes": work.bytes(),
+            })
+        };
+        let processor = processor().unwrap_or_else(|| "unknown processor".into());
+        let (os, arch, threads) = (consts::OS, consts::ARCH, cpu::threads());
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            date: date(now.map_or(0, |time| time.as_secs())),
+            machine: format!("{os} {arch}, {processor}, {threads} threads"),
+            workloads: workloads.iter().map(described).collect(),
+            auto: auto(&devices),
+            devices,
+            quantities: Quantity::ALL.map(|of| (of, of.meaning())).into(),
+        }
     }
 
-    /// Returns the sizes from which a device is faster than the CPU.
-    pub(crate) fn crossovers_of(&self, device: &Described) -> impl Iterator<Item = &Crossover> {
-        let crossovers = self.crossovers.iter();
-        crossovers.filter(|crossover| crossover.peer == device.peer)
+    /// What the run shows, in three lines: how near to a copy, which device is faster, and what `auto` would do.
+    pub(crate) fn verdict(&self) -> [String; 3] {
+        let first = &self.devices[0];
+        let count = self.workloads.len();
+        let share = match first.typical(|row| row.percent_of_copy) {
+            Some(percent) => format!("{percent:.0}% of the speed of a copy"),
+            None => "nothing was measured".into(),
+        };
+        let beside_loops = |row: &Row| {
+            let [own, loops] = [Quantity::Resident, Quantity::Loop].map(|of| row.median(of));
+            Some(loops? / own?)
+        };
+        let loops = match first.typical(beside_loops) {
+            Some(times) => format!(", {times:.1} times that of plain loops"),
+            None => String::new(),
+        };
+        let compared = match &self.devices[..] {
+            [cpu, other, ..] if cpu.kind == Kind::Cpu => {
+                let wins = |of| {
+                    let rows = cpu.rows.iter().zip(&other.rows);
+                    let times = rows.filter_map(|(cpu, own)| cpu.median(of).zip(own.median(of)));
+                    times.filter(|(cpu, own)| own < cpu).count()
+                };
+                let (here, host) = (wins(Quantity::Resident), wins(Quantity::HostToHost));
+                let wins = format!("{here} of {count}, on {host} from host to host");
+                let rest = format!(": beats the CPU on {wins}");
+                let name = other.short();
+                let shown = name.chars().take(COLUMNS - rest.len());
+                shown.collect::<String>() + &rest
+            }
+            _ => "Measured alone: --device all compares the CPU and all adapters".into(),
+        };
+        let auto = match self.auto {
+            Some(Auto { right, of, worst }) => format!(
+                "--device auto takes the faster on {right} of {of}; at worst {worst:.2} times as long"
+            ),
+            None if self.devices.iter().any(|device| device.kind == Kind::Gpu) => {
+                "--device auto was not judged, which needs the CPU and a hardware GPU".into()
+            }
+            None => "--device auto takes the CPU: no hardware GPU was measured".into(),
+        };
+        let first = format!("{}: {share}{loops} (medians of {count})", first.short());
+        [first.chars().take(COLUMNS).collect(), compared, auto]
     }
+}
+
+/// Compares what `auto` would choose between the CPU and the first hardware GPU with what is faster.
+fn auto(devices: &[Device]) -> Option<Auto> {
+    let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
+    let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;
+    let rows = cpu.rows.iter().zip(&gpu.rows).filter_map(|(cpu, gpu)| {
+        let [on_cpu, on_gpu] = [cpu, gpu].map(|row| row.median(Quantity::HostToHost));
+        let ([estimate_cpu, estimate_gpu], on_cpu, on_gpu) = (gpu.estimate?, on_cpu?, on_gpu?);
+        let chosen = [on_cpu, on_gpu][usize::from(estimate_gpu < estimate_cpu)];
+        Some(chosen / on_cpu.min(on_gpu))
+    });
+    let times: Vec<f64> = rows.collect();
+    (!times.is_empty()).then(|| Auto {
+        right: times.iter().filter(|&&times| times <= 1.0).count(),
+        of: times.len(),
+        worst: times.iter().copied().fold(1.0, f64::max),
+    })
 }
 
 /// Returns the name of the processor. `None` if the system has no `/proc/cpuinfo` that names it.
 fn processor() -> Option<String> {
     let info = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
-    line.split_once(": ")
-        .map(|(_, name)| name.trim().to_owned())
+    Some(line.split_once(": ")?.1.trim().to_owned())
 }
 
-/// Formats the date `days` days after 1 January 1970, as in 2026-11-21. The days are counted from 1 March of the year
-/// 0, because a leap day is the last day of a year that begins on 1 March.
-fn date(days: u64) -> String {
-    const DAYS_OF_400_YEARS: u64 = 146_097;
-    const DAYS_BEFORE_1970: u64 = 719_468;
-    let days = days + DAYS_BEFORE_1970;
-    let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = 400 * era + year + later;
-    format!("{year:04}-{month:02}-{day:02}")
+/// Formats the date of a time in seconds since 1970, as in 2026-11-21.
+fn date(seconds: u64) -> String {
+    let (mut year, mut month, mut day) = (1970u64, 1, seconds / (24 * 60 * 60) + 1);
+    loop {
+        let is_leap = match year.is_multiple_of(100) {
+            true => year.is_multiple_of(400),
+            false => year.is_multiple_of(4),
+        };
+        let days = match month {
+            2 => 28 + u64::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        if day <= days {
+            return format!("{year:04}-{month:02}-{day:02}");
+        }
+        day -= days;
+        (year, month) = (year + month / 12, month % 12 + 1);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::{times::Times, workload::built_in};
+
+    /// A device that took these seconds from host to host, and a tenth of them where it works.
+    fn device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
+        let row = |(work, seconds): (&Workload, f64)| {
+            let sheet = [
+                (Quantity::HostToHost, seconds),
+                (Quantity::Resident, seconds / 10.0),
+                (Quantity::Loop, seconds / 5.0),
+                (Quantity::Copy, seconds / 20.0),
+            ];
+            let sheet = sheet.map(|(of, seconds)| (of, Times::new(vec![seconds])));
+            Row::new(work, Ok(sheet.into()), Some([2.0, 3.0]))
+        };
+        let set = built_in().expect("the set");
+        Device {
+            name: name.into(),
+            kind,
+            costs: None,
+            rows: set.iter().zip(seconds).map(row).collect(),
+        }
+    }
+
+    fn verdict(devices: Vec<Device>) -> [String; 3] {
+        let works: Vec<Workload> = built_in().expect("the set").into_iter().take(2).collect();
+        Report::new(&works, devices).verdict()
+    }
+
+    #[test]
+    fn three_lines_say_what_was_measured() {
+        let cpu = || device("CPU (2 threads)", Kind::Cpu, [2.0, 3.0]);
+        let alone = [
+            "CPU: 50% of the speed of a copy, 2.0 times that of plain loops (medians of 2)",
+            "Measured alone: --device all compares the CPU and all adapters",
+            "--device auto takes the CPU: no hardware GPU was measured",
+        ];
+        assert_eq!(verdict(vec![cpu()]), alone);
+        // The costs would choose the CPU, however fast the GPU was.
+        let name = "A GPU of a very long name indeed (of some kind) (discrete GPU, Vulkan)";
+        let compared = [
+            alone[0],
+            "A GPU of a very long nam (disc: beats the CPU on 1 of 2, on 1 from host to host",
+            "--device auto takes the faster on 1 of 2; at worst 2.00 times as long",
+        ];
+        let gpu = device(name, Kind::Gpu, [1.0, 4.0]);
+        assert_eq!(verdict(vec![cpu(), gpu]), compared);
+        // A software adapter is never chosen, however fast it was.
+        let name = "llvmpipe (LLVM 15) (software, Gl)";
+        let software = device(name, Kind::Software, [1.0, 1.0]);
+        let [_, second, third] = verdict(vec![cpu(), software]);
+        assert_eq!(third, alone[2]);
+        let expected = "llvmpipe (software, Gl): beats the CPU on 2 of 2, on 2 from host to host";
+        assert_eq!(second, expected);
+    }
 
     #[test]
     fn days_have_dates() {
-        let rows = [
-            (0, "1970-01-01"),
-            (58, "1970-02-28"),
-            (59, "1970-03-01"),
-            (11_016, "2000-02-29"),
-            (20_778, "2026-11-21"),
-            (20_818, "2026-12-31"),
-            (47_540, "2100-02-28"),
-            (47_541, "2100-03-01"),
-        ];
-        for (days, text) in rows {
-            assert_eq!(date(days), text);
-        }
+        let of = |days: u64| date(days * 24 * 60 * 60 + 5);
+        assert_eq!([0, 59].map(of), ["1970-01-01", "1970-03-01"]);
+        assert_eq!([11_016, 47_541].map(of), ["2000-02-29", "2100-03-01"]);
+        assert_eq!([20_818, 20_819].map(of), ["2026-12-31", "2027-01-01"]);
     }
 }

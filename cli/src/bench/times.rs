@@ -1,182 +1,192 @@
-//! Repeated times of the same work, and their statistics.
+//! What is timed, how it is repeated, and the times.
 
-use serde::{Serialize, Serializer, ser::SerializeStruct};
-use std::time::{Duration, Instant};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+use wgslice::Error;
 
-/// The most untimed runs at the beginning.
-const WARM_UP: usize = 2;
-
-/// How often work is timed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    pub(crate) reps: usize,
-    /// The time after which three timed runs are enough. It counts from the first untimed run.
-    pub(crate) patience: Duration,
+/// What a time is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Quantity {
+    First,
+    Resident,
+    Copy,
+    Loop,
+    HostToHost,
+    Upload,
+    Readback,
 }
 
-impl Effort {
-    /// Demands exactly this many timed runs.
-    pub(crate) fn times(reps: usize) -> Self {
-        let patience = Duration::MAX;
-        Self { reps, patience }
-    }
+impl Quantity {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::First,
+        Self::Resident,
+        Self::Copy,
+        Self::Loop,
+        Self::HostToHost,
+        Self::Upload,
+        Self::Readback,
+    ];
 
-    /// Limits the number of timed runs to at most this many.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn at_most(self, reps: usize) -> Self {
-        Self {
-            reps: self.reps.min(reps),
-            ..self
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::First => "the first run, which on a device compiles the shader",
+            Self::Resident => "data where the device works, into an output that is there already",
+            Self::Copy => "a plain copy of as many bytes on the device; on the CPU the fastest way",
+            Self::Loop => "plain loops that a user would write, on one thread",
+            Self::HostToHost => "from host memory to new host memory",
+            Self::Upload => "data and indices from the host to the device",
+            Self::Readback => "the result from the device to new host memory",
         }
     }
 }
 
-/// The times of the runs in seconds, in the order of the runs. There is at least one.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Times(Vec<f64>);
+/// The times of a workload on a device.
+pub(crate) type Sheet = BTreeMap<Quantity, Times>;
+
+/// What a run returns: a result on the host, or nothing.
+pub(crate) type Output = Box<dyn AsRef<[u8]>>;
+
+/// What a run returns that leaves its result elsewhere.
+pub(crate) fn nothing() -> Output {
+    Box::new([0; 0])
+}
+
+/// Why a workload has no valid measurement.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) text: String,
+    /// Whether the result was wrong. Otherwise an error ended the measurement.
+    pub(crate) is_wrong: bool,
+}
+
+impl Problem {
+    pub(crate) fn wrong(text: impl ToString) -> Self {
+        let (text, is_wrong) = (text.to_string(), true);
+        Self { text, is_wrong }
+    }
+
+    pub(crate) fn other(text: impl ToString) -> Self {
+        let (text, is_wrong) = (text.to_string(), false);
+        Self { text, is_wrong }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::other(error)
+    }
+}
+
+/// The times of a workload on a device, or why there are none.
+pub(crate) type Measured = Result<Sheet, Problem>;
+
+/// The times of the runs in seconds, in the order of the runs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Times {
+    pub(crate) median: f64,
+    pub(crate) times: Vec<f64>,
+}
 
 impl Times {
-    /// Makes the times of one run.
-    #[cfg(all(test, feature = "gpu"))]
-    pub(crate) fn of(seconds: f64) -> Self {
-        Self(vec![seconds])
-    }
-
-    pub(crate) fn each(&self) -> &[f64] {
-        &self.0
-    }
-
-    /// Divides each time by `by`: the time of `by` repetitions becomes that of one.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn divided(self, by: usize) -> Self {
-        Self(self.0.into_iter().map(|time| time / by as f64).collect())
-    }
-
-    pub(crate) fn median(&self) -> f64 {
-        self.quantile(0.5)
-    }
-
-    /// Returns the first and the third quartile. The middle half of all times lies between them.
-    pub(crate) fn quartiles(&self) -> [f64; 2] {
-        [0.25, 0.75].map(|part| self.quantile(part))
-    }
-
-    /// Returns the time below which the fraction `part` of all times lies, interpolated as NumPy does.
-    fn quantile(&self, part: f64) -> f64 {
-        let mut sorted = self.0.clone();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().saturating_sub(1);
-        let below = (0..last).rev().find(|&at| at as f64 <= part * last as f64);
-        let below = below.unwrap_or(0);
-        let [low, high] = [below, (below + 1).min(last)].map(|at| sorted[at]);
-        low + (high - low) * (part * last as f64 - below as f64)
-    }
-
-    fn extremes(&self) -> [f64; 2] {
-        let low = self.0.iter().copied().fold(f64::INFINITY, f64::min);
-        [low, self.0.iter().copied().fold(0.0, f64::max)]
-    }
-}
-
-/// Makes `Times` of a single run.
-impl From<Duration> for Times {
-    fn from(time: Duration) -> Self {
-        Self(vec![time.as_secs_f64()])
-    }
-}
-
-impl Serialize for Times {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ([q1, q3], [min, max]) = (self.quartiles(), self.extremes());
-        let mut times = serializer.serialize_struct("Times", 6)?;
-        times.serialize_field("median", &self.median())?;
-        times.serialize_field("q1", &q1)?;
-        times.serialize_field("q3", &q3)?;
-        times.serialize_field("min", &min)?;
-        times.serialize_field("max", &max)?;
-        times.serialize_field("times", &self.0)?;
-        times.end()
-    }
-}
-
-/// Runs `work` up to twice untimed, then times it up to `effort.reps` times. What a run returns is dropped after the
-/// clock has stopped.
-pub(crate) fn timed<R, E>(
-    effort: Effort,
-    mut work: impl FnMut() -> Result<R, E>,
-) -> Result<Times, E> {
-    let [times] = split(effort, || {
-        let begin = Instant::now();
-        let outcome = work()?;
-        Ok((outcome, [begin.elapsed()]))
-    })?;
-    Ok(times)
-}
-
-/// Repeats work that times its own `N` stages, and collects the times of each stage.
-pub(crate) fn split<R, E, const N: usize>(
-    effort: Effort,
-    mut work: impl FnMut() -> Result<(R, [Duration; N]), E>,
-) -> Result<[Times; N], E> {
-    const ENOUGH: usize = 3;
-    let begin = Instant::now();
-    for _ in 0..WARM_UP.min(effort.reps) {
-        work()?;
-        if begin.elapsed() > effort.patience {
-            break;
+    pub(crate) fn new(times: Vec<f64>) -> Self {
+        Self {
+            median: median(times.clone()).unwrap_or(f64::NAN),
+            times,
         }
     }
-    let mut all = [const { Vec::new() }; N];
-    for done in 0..effort.reps {
-        if done >= ENOUGH && begin.elapsed() > effort.patience {
-            break;
-        }
-        let (outcome, times) = work()?;
-        drop(outcome);
-        for (all, time) in all.iter_mut().zip(times) {
-            all.push(time.as_secs_f64());
+}
+
+/// Returns the median, between the two in the middle if there are two. `None` if there are no numbers.
+pub(crate) fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let upper = *numbers.get(numbers.len() / 2)?;
+    Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
+}
+
+/// Work that is timed.
+pub(crate) type Run<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
+
+/// Runs each of `runs` twice untimed, then times them in turn, `reps` rounds of them all, so that what disturbs the
+/// machine disturbs all alike. `check` sees what the untimed runs and those of the last round return. It is dropped
+/// after the clock has stopped. Short work is repeated before the clock is read again.
+pub(crate) fn in_turn(
+    reps: usize,
+    runs: Vec<(Quantity, Run<'_>)>,
+    mut check: impl FnMut(Quantity, &[u8]) -> Result<(), Problem>,
+) -> Measured {
+    const WARM_UP: usize = 2;
+    /// A time beside which neither a reading of the clock counts, nor what other work has left in caches.
+    const LONG: Duration = Duration::from_millis(1);
+    const MOST: u128 = 1000;
+    let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
+    let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
+    for round in 0..WARM_UP + reps {
+        for (of, run, at_once) in &mut runs {
+            let mut outputs = Vec::with_capacity(*at_once);
+            let begin = Instant::now();
+            for _ in 0..*at_once {
+                outputs.push(run()?);
+            }
+            let time = begin.elapsed();
+            if round < WARM_UP || round + 1 == WARM_UP + reps {
+                let last = outputs.last();
+                check(*of, last.map_or(&[], |output| (**output).as_ref()))?;
+            }
+            let seconds = time.as_secs_f64() / outputs.len() as f64;
+            let mut note = |of| all.entry(of).or_default().push(seconds);
+            match round {
+                0 if *of == Quantity::Resident => note(Quantity::First),
+                0 => {}
+                1 => {
+                    let fit = LONG.as_nanos() / time.as_nanos().max(1);
+                    *at_once = usize::try_from(fit.clamp(1, MOST)).unwrap_or(1);
+                }
+                _ => note(*of),
+            }
         }
     }
-    Ok(all.map(Times))
+    let all = all.into_iter();
+    Ok(all.map(|(of, times)| (of, Times::new(times))).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{cell::RefCell, thread};
 
     #[test]
-    fn quantiles_are_numpys() {
-        let times = Times(vec![4.0, 1.0, 3.0, 2.0]);
-        assert_eq!(times.median(), 2.5);
-        assert_eq!(times.quartiles(), [1.75, 3.25]);
-        assert_eq!(times.extremes(), [1.0, 4.0]);
-        let one = Times(vec![7.0]);
-        assert_eq!((one.median(), one.quartiles()), (7.0, [7.0, 7.0]));
-        let three = Times(vec![1.0, 2.0, 9.0]);
-        assert_eq!((three.median(), three.quartiles()), (2.0, [1.5, 5.5]));
+    fn medians_are_numpys() {
+        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(vec![2.0, 9.0, 1.0]), Some(2.0));
+        assert_eq!(median(vec![]), None);
     }
 
     #[test]
-    fn impatience_ends_after_three() {
-        let effort = Effort {
-            reps: 100,
-            patience: Duration::ZERO,
+    fn work_is_timed_in_turn_and_checked_at_both_ends() {
+        let done = RefCell::new(String::new());
+        let work = |name: char| {
+            let done = &done;
+            Box::new(move || {
+                thread::sleep(Duration::from_millis(2));
+                done.borrow_mut().push(name);
+                Ok(Box::new([7u8]) as Output)
+            })
         };
-        let mut runs = 0;
-        let times = timed(effort, || {
-            runs += 1;
-            Ok::<_, ()>(())
-        });
-        assert_eq!((times.expect("it never fails").each().len(), runs), (3, 4));
-    }
-
-    #[test]
-    fn the_first_error_ends_it() {
-        let mut runs = 0;
-        let outcome = timed(Effort::times(5), || {
-            runs += 1;
-            if runs == 4 { Err(runs) } else { Ok(()) }
-        });
-        assert_eq!(outcome, Err(4));
+        let runs: Vec<(Quantity, Run<'_>)> =
+            vec![(Quantity::Copy, work('c')), (Quantity::Resident, work('r'))];
+        let checked = |_, bytes: &[u8]| {
+            assert_eq!(bytes, [7]);
+            done.borrow_mut().push('!');
+            Ok(())
+        };
+        let sheet = in_turn(3, runs, checked).expect("no problem");
+        assert_eq!(*done.borrow(), "c!r!c!r!crcrc!r!");
+        let counts = [Quantity::First, Quantity::Copy, Quantity::Resident];
+        assert_eq!(counts.map(|of| sheet[&of].times.len()), [1, 3, 3]);
+        assert!(sheet.values().all(|times| times.median >= 2e-3));
     }
 }

@@ -14,13 +14,13 @@ mod strict;
 mod summary;
 
 use crate::{
-    args::{DeviceChoice, Global},
+    args::Global,
     device,
     failure::{Failure, WRONG_RESULT},
-    print, progress,
+    progress,
 };
 use std::{
-    env, fs,
+    fs,
     num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -80,12 +80,12 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
         files.push((path, read(path)?));
     }
     #[cfg(not(feature = "strict"))]
-    let devices = devices(global)?;
+    let devices = device::each(global, "verified")?;
     #[cfg(feature = "strict")]
     let devices = if args.strict {
         strict::devices(global, args.seed)?
     } else {
-        devices(global)?
+        device::each(global, "verified")?
     };
 
     let mut summary = Summary::new(&devices);
@@ -152,24 +152,4 @@ fn read(path: &Path) -> Result<Vec<Case>, Failure> {
         return Err(named(&"there is no case in it"));
     }
     Ok(cases)
-}
-
-fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
-    if device::choice(global, DeviceChoice::All)? != DeviceChoice::All {
-        return Ok(vec![device::open(global)?]);
-    }
-    let adapters = device::all(global)?;
-    if adapters.is_empty() {
-        if device::named(global).is_some() {
-            // No adapter fits, so opening a GPU fails, with an error that lists the adapters.
-            device::gpu(global)?;
-        }
-        if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
-            return Err(Failure::device(
-                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists what there is",
-            ));
-        }
-        print::aside("note: no adapter fits, so only the CPU is verified");
-    }
-    Ok([device::cpu(global)].into_iter().chain(adapters).collect())
 }

@@ -179,46 +179,7 @@ fn text_files_that_are_none() {
         let workloads = wgslice(&["bench", "--workloads", &path, "--device", "cpu"]);
         names_it(&workloads, &[file]);
     }
-    let ran = wgslice(&[
-        "bench",
-        "--only",
-        "W1",
-        "--device",
-        "cpu",
-        "--jsonl",
-        &folder.path("folder"),
-    ]);
-    names_it(&ran, &["cannot append", "folder", "directory"]);
-}
-
-/// The appended lines begin on a line of their own, even if the file does not end with a whole line.
-#[test]
-fn lines_are_appended_behind_what_is_no_line() {
-    let folder = Folder::new();
-    let workloads = crate::bench::small();
-    let workloads = folder.write("workloads.json", workloads.to_string());
-    for before in [&b""[..], b"{\"cut\": ", b"\x00\xff\x00", b"{}\n"] {
-        let path = folder.write("lines.jsonl", before);
-        let args = [
-            "bench",
-            "--workloads",
-            &workloads,
-            "--device",
-            "cpu",
-            "--jsonl",
-            &path,
-        ];
-        wgslice(&args).ok();
-        let after = fs::read(&path).expect("the lines");
-        let rest = after.strip_prefix(before).expect("what was there");
-        let rest = match before.ends_with(b"\n") || before.is_empty() {
-            true => rest,
-            false => rest.strip_prefix(b"\n").expect("the end of the line"),
-        };
-        let rest = str::from_utf8(rest).expect("UTF-8");
-        assert!(rest.lines().count() >= 2, "{rest}");
-        for line in rest.lines() {
-            serde_json::from_str::<serde_json::Value>(line).expect("JSON");
-        }
-    }
+    let html = folder.path("folder");
+    let ran = wgslice(&["bench", "--only", "W1", "--device", "cpu", "--html", &html]);
+    names_it(&ran, &["cannot write", "folder"]);
 }

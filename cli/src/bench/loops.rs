@@ -1,0 +1,194 @@
+//! The plain loops that a user would write for a workload, on one thread. They define the right result, so their
+//! arithmetic of slices and strides is their own, and no code of the library.
+
+use super::{
+    data::Data,
+    workload::{Bounds, Operation},
+};
+
+/// A nested dimension: its size, and the distances between neighbours in the source and in the destination. Distances
+/// may be negative, so sums of them wrap.
+type Dim = [usize; 3];
+
+/// Writes the result of the workload to `dest`.
+pub(crate) fn run(data: &Data<'_>, dest: &mut [u8]) {
+    match data.work.values.dtype.size() {
+        1 => of::<1>(data, dest),
+        2 => of::<2>(data, dest),
+        4 => of::<4>(data, dest),
+        _ => of::<8>(data, dest),
+    }
+}
+
+/// Does the work of [`run`] for elements of `N` bytes.
+fn of<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
+    let from = data.input.as_ref().as_chunks::<N>().0;
+    let to = dest.as_chunks_mut::<N>().0;
+    let shape = &data.work.shape;
+    let strides = strides(shape);
+    match &data.work.operation {
+        Operation::Slice { slices } => {
+            let (at, dims) = sliced(slices, shape);
+            copy(from, to, [at, 0], &dims);
+        }
+        Operation::Update { slices } => {
+            let (at, dims) = sliced(slices, shape);
+            let swapped: Vec<Dim> = dims.iter().map(|&[n, from, to]| [n, to, from]).collect();
+            let value = data.value.as_ref().as_chunks::<N>().0;
+            copy(value, to, [0, at], &swapped);
+        }
+        Operation::Transpose { axes } => {
+            let dims = axes.iter().map(|&axis| (shape[axis], strides[axis]));
+            copy(from, to, [0, 0], &beside_dense(dims.collect()));
+        }
+        Operation::GatherNd { indices } => {
+            let depth = indices[1];
+            let row = shape[depth..].iter().product();
+            if row == 0 {
+                return;
+            }
+            for (tuple, to) in data.indices.chunks(depth).zip(to.chunks_mut(row)) {
+                let place = |at: usize, (index, size): (&i32, &usize)| {
+                    at * size + usize::try_from(*index).unwrap_or_default()
+                };
+                let at = tuple.iter().zip(shape).fold(0, place) * row;
+                to.copy_from_slice(&from[at..][..row]);
+            }
+        }
+        Operation::Crop { size } => {
+            let rest: usize = shape[1 + size.len()..].iter().product();
+            let of_box = size.iter().product::<usize>() * rest;
+            for (item, tuple) in data.indices.chunks(2 * size.len()).enumerate() {
+                let (begins, flips) = tuple.split_at(size.len());
+                let mut at = item * strides[0];
+                let mut dims = Vec::new();
+                for (d, &size) in size.iter().enumerate() {
+                    let (begin, stride) = (usize::try_from(begins[d]).unwrap_or(0), strides[1 + d]);
+                    let is_flipped = flips[d] != 0;
+                    at += begin * stride;
+                    if is_flipped {
+                        at = at.wrapping_add((size.wrapping_sub(1)).wrapping_mul(stride));
+                    }
+                    dims.push((
+                        size,
+                        if is_flipped {
+                            stride.wrapping_neg()
+                        } else {
+                            stride
+                        },
+                    ));
+                }
+                dims.push((rest, 1));
+                copy(from, to, [at, item * of_box], &beside_dense(dims));
+            }
+        }
+    }
+}
+
+/// Row-major strides, in elements.
+fn strides(shape: &[usize]) -> Vec<usize> {
+    let inner = |dim| shape[dim + 1..].iter().product();
+    (0..shape.len()).map(inner).collect()
+}
+
+/// Adds to the sizes and strides in the source those in a dense destination.
+fn beside_dense(dims: Vec<(usize, usize)>) -> Vec<Dim> {
+    let sizes: Vec<usize> = dims.iter().map(|&(size, _)| size).collect();
+    let dims = dims.iter().zip(strides(&sizes));
+    dims.map(|(&(size, from), to)| [size, from, to]).collect()
+}
+
+/// Returns the first position that a slice selects, and its dimensions.
+fn sliced(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
+    let mut at = 0usize;
+    let mut dims = Vec::new();
+    for ((bounds, &size), stride) in slices.iter().zip(shape).zip(strides(shape)) {
+        let (first, step, count) = positions(*bounds, size);
+        at = at.wrapping_add(first.wrapping_mul(stride));
+        dims.push((count, step.wrapping_mul(stride)));
+    }
+    (at, beside_dense(dims))
+}
+
+/// Returns the first position that Python's slice of a dimension selects, the distance to the next, and their number. A
+/// negative bound counts from the end, and every bound is clamped to the dimension.
+fn positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) {
+    let length = i64::try_from(size).unwrap_or(i64::MAX);
+    let step = step.unwrap_or(1);
+    let (low, high) = if step > 0 {
+        (0, length)
+    } else {
+        (-1, length - 1)
+    };
+    let cut = |at: i64| {
+        let at = if at < 0 {
+            at.saturating_add(length)
+        } else {
+            at
+        };
+        at.clamp(low, high)
+    };
+    let first = start.map_or(if step > 0 { low } else { high }, cut);
+    let end = stop.map_or(if step > 0 { high } else { low }, cut);
+    let gap = if step > 0 { end - first } else { first - end };
+    let count = gap
+        .max(0)
+        .unsigned_abs()
+        .div_ceil(step.unsigned_abs().max(1));
+    let [first, step] =
+        [first, step].map(|at| isize::try_from(at).unwrap_or(isize::MAX).cast_unsigned());
+    (first, step, usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// Copies the elements along `dims`; `at` is where the first is in the source, and in the destination.
+fn copy<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], dims: &[Dim]) {
+    // The first position of an empty slice may be outside.
+    if dims.iter().all(|&[size, ..]| size > 0) {
+        walk(from, to, at, dims);
+    }
+}
+
+fn walk<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], dims: &[Dim]) {
+    let [mut at, mut dest] = at;
+    match dims {
+        [] => to[dest] = from[at],
+        &[[size, 1, 1]] => to[dest..][..size].copy_from_slice(&from[at..][..size]),
+        &[[size, step, step_to]] => {
+            for i in 0..size {
+                to[dest.wrapping_add(i.wrapping_mul(step_to))] =
+                    from[at.wrapping_add(i.wrapping_mul(step))];
+            }
+        }
+        [[size, step, step_to], inner @ ..] => {
+            for _ in 0..*size {
+                walk(from, to, [at, dest], inner);
+                (at, dest) = (at.wrapping_add(*step), dest.wrapping_add(*step_to));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_mean_what_they_mean_in_python() {
+        let rows = [
+            ([Some(-3), None, Some(1)], vec![4, 5, 6]),
+            ([None, None, Some(-3)], vec![6, 3, 0]),
+            ([Some(9), Some(-9), Some(-2)], vec![6, 4, 2, 0]),
+            ([Some(5), Some(2), Some(1)], vec![]),
+            ([Some(2), Some(5), Some(-1)], vec![]),
+            ([Some(-9), Some(2), None], vec![0, 1]),
+            ([Some(1), None, Some(i64::MAX)], vec![1]),
+            ([None, None, Some(i64::MIN)], vec![6]),
+        ];
+        for (bounds, expected) in rows {
+            let (first, step, count) = positions(bounds, 7);
+            let at = |i: usize| first.wrapping_add(i.wrapping_mul(step));
+            let found: Vec<usize> = (0..count).map(at).collect();
+            assert_eq!(found, expected, "{bounds:?}");
+        }
+    }
+}
