@@ -77,6 +77,8 @@ pub(crate) enum Operation {
     ScatterNd,
     TensorScatterNd,
     ScatterElements,
+    XlaGather,
+    XlaScatter,
     Concat,
     Stack,
     Pad,
@@ -103,6 +105,8 @@ impl Operation {
             Self::ScatterNd => "scatter_nd",
             Self::TensorScatterNd => "tensor_scatter_nd",
             Self::ScatterElements => "scatter_elements",
+            Self::XlaGather => "xla_gather",
+            Self::XlaScatter => "xla_scatter",
             Self::Concat => "concat",
             Self::Stack => "stack",
             Self::Pad => "pad",
@@ -129,6 +133,7 @@ impl Operation {
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
+/// | by XLA's dimension numbers | [`Plan::xla_gather`], [`Plan::xla_scatter`], [`View::xla_gather`](crate::View::xla_gather) |
 /// | elements of a view, written where a mask is true | [`View::masked_update`](crate::View::masked_update) |
 ///
 /// [`Plan::run_cpu`] runs a plan on the CPU, and [`Plan::run_cpu_bytes`] on bytes. [`Gpu::encode`](crate::Gpu::encode) records a

@@ -81,6 +81,11 @@ impl Report {
                     "{out_of_range} of {tuples} boxes reach outside of x {shape}, the first at {first}: {remedy}"
                 );
             }
+            Operation::XlaGather | Operation::XlaScatter => {
+                return format!(
+                    "{out_of_range} of {tuples} windows reach outside of operand {shape}, the first at {first}: {remedy}"
+                );
+            }
             Operation::ScatterNd | Operation::TensorScatterNd | Operation::ScatterElements => {
                 "shape"
             }

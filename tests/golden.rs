@@ -12,6 +12,7 @@ const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
 const PASTE: &str = include_str!("vectors/paste.jsonl");
+const XLA: &str = include_str!("vectors/xla.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
 fn run(case: &Case) -> Answer {
@@ -259,6 +260,22 @@ fn the_reference_writes_boxes_as_tensorflow_writes_their_elements() {
         .map(|((_, tag), &count)| (&tag[..], count))
         .collect();
     assert_eq!(counts, [("out_of_range", 131), ("success", 269)]);
+}
+
+#[test]
+fn the_reference_gathers_and_scatters_as_xla_does() {
+    let counts = check("xla.jsonl", XLA);
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((op, tag), &count)| (*op, &tag[..], count))
+        .collect();
+    let expected = [
+        ("xla_gather", "out_of_range", 39),
+        ("xla_gather", "success", 211),
+        ("xla_scatter", "out_of_range", 41),
+        ("xla_scatter", "success", 209),
+    ];
+    assert_eq!(counts, expected);
 }
 
 #[test]

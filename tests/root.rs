@@ -50,8 +50,11 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+#[cfg(feature = "half")]
+mod suites_of_others;
 #[cfg(feature = "gpu")]
 mod texture;
 mod threads;
 mod tile;
 mod view;
+mod xla;

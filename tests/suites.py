@@ -29,6 +29,7 @@ ON_DEVICES = [
     "strided_slice_update::",
     "tile::",
     "view::",
+    "xla::",
 ]
 ON_GPUS = [*ON_DEVICES, "browser::", "encode::", "failures::", "gpu::", "prepare::", "texture::"]
 SOME = [

@@ -9,7 +9,8 @@
 use super::{
     combine::{CombineTask, Rule, with_rule},
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    places::Places,
+    odometer::Odometer,
+    places::{NOWHERE, Places},
     threads::{self, Threads},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     plan::Scatter,
     report::Missing,
     text::counted,
-    walk::Walk,
+    walk::{Dim, Walk},
 };
 
 /// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
@@ -34,11 +35,14 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let threads = count(walk, threads);
-    // In `scatter_elements`, the dimensions that number the rows also decide where a row goes.
+    // In `scatter_elements` and XLA's scatter, the dimensions that number the rows also decide where a row goes.
     let (run, numbering) = walk.split_run();
     let policy = effect.options.policy;
+    // The rows of a window share its tuple.
+    let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
+    let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
     let rows = Places::new(walk, policy, indices, numbering, walk.to, |dim| dim.to);
-    let mut places = vec![0; walk.rows()];
+    let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
@@ -48,6 +52,9 @@ pub(super) fn run<I: Index>(
     rows.count(0, &places, &mut missing);
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
+    }
+    if !windows.is_empty() {
+        places = of_windows(&places, windows, walk.unit);
     }
     if effect.fresh {
         dest.fill(0);
@@ -69,6 +76,21 @@ pub(super) fn run<I: Index>(
         }
     });
     missing
+}
+
+/// The places of the rows of windows, given those of the windows.
+fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
+    let rows = windows.iter().map(|dim| dim.size).product();
+    let rows = Odometer::at(windows, |dim| dim.to, 0).take(rows);
+    let rows: Vec<usize> = rows.map(|row| row.wrapping_mul(unit)).collect();
+    let of = |&place: &usize| {
+        let at = move |&row: &usize| match place {
+            NOWHERE => NOWHERE,
+            place => place.wrapping_add(row),
+        };
+        rows.iter().map(at)
+    };
+    places.iter().flat_map(of).collect()
 }
 
 /// How many threads combine the rows. The slices lie scattered in the destination, so each row takes about 4

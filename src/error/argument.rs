@@ -2,7 +2,7 @@
 
 use super::{
     AssemblyError, CropError, Error, GatherError, IndexError, MaskError, ScatterError, SpecError,
-    TextureError, ValueError, ViewError,
+    TextureError, ValueError, ViewError, XlaError,
 };
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
@@ -24,6 +24,7 @@ enum Reason {
     Scatter(#[from] ScatterError),
     Texture(#[from] TextureError),
     Value(#[from] ValueError),
+    Xla(#[from] XlaError),
 }
 
 macro_rules! from {
@@ -36,7 +37,7 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError AssemblyError IndexError GatherError CropError MaskError ScatterError TextureError ValueError }
+from! { SpecError ViewError AssemblyError IndexError GatherError CropError MaskError ScatterError TextureError ValueError XlaError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
@@ -52,6 +53,7 @@ impl ArgumentError {
     /// | masks | `axis`, `broadcast`, `condition`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
     /// | crops and pastes | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
+    /// | XLA's gather and scatter | `dimension_numbers`, `empty_output`, `undefined` |
     /// | textures | `channels`, `channels_of_selection`, `format`, `mip_level`, `multisampled`, `not_on_gl`, `on_cpu`, `texture_shape`, `usage` |
     ///
     /// ```
@@ -157,6 +159,7 @@ impl ArgumentError {
                 ValueError::IndexDType { .. } => "index_dtype",
                 ValueError::UnusedOption { .. } => "unused_option",
             },
+            Reason::Xla(_) => "dimension_numbers",
             Reason::Texture(error) => match error {
                 TextureError::Channels { .. } => "channels",
                 TextureError::ChannelsOfSelection { .. } => "channels_of_selection",

@@ -19,6 +19,7 @@ mod spec;
 mod texture;
 mod value;
 mod view;
+mod xla;
 
 pub use argument::ArgumentError;
 pub(crate) use assembly::AssemblyError;
@@ -34,3 +35,4 @@ pub(crate) use spec::SpecError;
 pub(crate) use texture::TextureError;
 pub(crate) use value::ValueError;
 pub(crate) use view::ViewError;
+pub(crate) use xla::XlaError;

@@ -23,6 +23,8 @@
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
+//! | StableHLO, XLA and `jax.lax`: `gather` and `scatter` with dimension numbers | [`stablehlo`] |
+//! | WebNN: `slice`, `gather`, `gatherND`, `scatterElements`, `pad`, `where`, … | [`webnn`] |
 //! | JAX and `tf.image`: `dynamic_slice`, `dynamic_update_slice`, `crop_to_bounding_box` | [`boxes`] |
 
 pub mod assembly {
@@ -56,6 +58,9 @@ pub mod onnx {
 pub mod pytorch {
     #![doc = include_str!("pytorch.md")]
 }
+pub mod stablehlo {
+    #![doc = include_str!("stablehlo.md")]
+}
 pub mod tensorflow {
     #![doc = include_str!("tensorflow.md")]
 }
@@ -80,4 +85,7 @@ pub mod tour {
 }
 pub mod views {
     #![doc = include_str!("views.md")]
+}
+pub mod webnn {
+    #![doc = include_str!("webnn.md")]
 }

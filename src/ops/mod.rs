@@ -14,6 +14,7 @@
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
+//! | `xla` | XLA's general gather and scatter |
 //! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
@@ -41,6 +42,7 @@ pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
 pub(crate) mod strided_slice_update;
 mod tile;
+pub(crate) mod xla;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 ///
@@ -66,6 +68,7 @@ pub mod options {
             pad::Pad,
             paste::PasteOptions,
             scatter_nd::ScatterOptions,
+            xla::{GatherDims, ScatterDims},
         },
     };
 }

@@ -11,7 +11,7 @@
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
-//! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
+//! | `scatter_elements`, `xla_scatter` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
 //! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
@@ -32,6 +32,7 @@ mod strided_slice_grad;
 mod strided_slice_update;
 mod tile;
 mod view;
+mod xla;
 
 pub use array_index::ArrayIndex;
 pub use concat::Concat;
@@ -48,6 +49,7 @@ pub use strided_slice_grad::StridedSliceGrad;
 pub use strided_slice_update::StridedSliceUpdate;
 pub use tile::Tile;
 pub use view::View;
+pub use xla::{XlaGather, XlaScatter};
 
 use crate::{
     case::{BadLine, Case, Tensor},
@@ -119,7 +121,7 @@ pub(crate) trait Op<'a>: Sized {
 
 macro_rules! operations {
     ($($operation:ident($op:ident) = $name:literal,)*) => {
-        /// An operation. All but `View`, `GatherElements`, `Crop`, `Paste` and `ScatterElements` are TensorFlow's.
+        /// An operation, most of which are TensorFlow's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
         pub enum Operation {
@@ -238,6 +240,8 @@ operations! {
     Paste(Paste) = "paste",
     ScatterNd(ScatterNd) = "scatter_nd",
     ScatterElements(ScatterElements) = "scatter_elements",
+    XlaGather(XlaGather) = "xla_gather",
+    XlaScatter(XlaScatter) = "xla_scatter",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",
     TensorScatterNdAdd(TensorScatterNd) = "tensor_scatter_nd_add",
     TensorScatterNdSub(TensorScatterNd) = "tensor_scatter_nd_sub",

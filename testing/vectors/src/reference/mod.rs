@@ -39,6 +39,7 @@ mod strided_slice_grad;
 mod strided_slice_update;
 mod tile;
 mod transpose;
+mod xla;
 
 pub use array_index::{Entry, array_index};
 pub use broadcast_to::broadcast_to;
@@ -59,6 +60,7 @@ pub use strided_slice_grad::strided_slice_grad;
 pub use strided_slice_update::strided_slice_update;
 pub use tile::{repeat, tile};
 pub use transpose::transpose;
+pub use xla::{Dims as XlaDims, xla_gather, xla_scatter};
 
 use std::{error, fmt, iter};
 
@@ -107,6 +109,7 @@ use std::{error, fmt, iter};
 /// | `crop_box_size` | clamped and circular boxes are no longer than their dimensions |
 /// | `repeats` | an array that boxes are written into has no element twice |
 /// | `empty_params` | rows cannot be taken from params without elements |
+/// | `dimension_numbers` | StableHLO's constraints on dimension numbers, window sizes and the shape of updates |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |
 /// | `updates_shape` | indices have rank 2 or more, each row a slice of updates; in `scatter_elements`, equal shapes |

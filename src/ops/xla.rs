@@ -1,0 +1,719 @@
+//! xla_gather and xla_scatter: XLA's general gather and scatter, with the dimension numbers of StableHLO.
+//!
+//! ```text
+//! operand       a window of it, of one size, begins where each index tuple says
+//! start_indices a tuple along index_vector_dim for each window
+//! result        batch dimensions, which number the windows, and window dimensions, in any order
+//! ```
+//!
+//! A walk says all of this. A dimension of the result that numbers windows has tuples of its own, and goes along a
+//! dimension of the operand if it is a batching dimension. A dimension of windows goes along the operand and shares its
+//! tuples. A window that must lie inside begins at one of `size - window + 1` positions, which is what a coordinate has, so
+//! a window is in range, clamped or dropped as a whole, as in XLA. The same holds of a scatter, with the destination in
+//! place of the source.
+//!
+//! Tuples lie along the last dimension of the indices: if `index_vector_dim` is another, the indices are copied first.
+
+use super::{
+    check_used,
+    index::{NegativeIndex, OutOfRange, Policy},
+    scatter_nd::{Combine, ScatterOptions},
+};
+use crate::{
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
+    TensorView, View,
+    backend::Inputs,
+    error::{ScatterError, XlaError},
+    plan::{Effect, IndexTensor, Operation, Scatter},
+    shape,
+    text::counted,
+    walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
+};
+use std::borrow::Cow;
+
+/// The dimension numbers of StableHLO's `gather`, by StableHLO's names and under its constraints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatherDims {
+    /// The dimensions of the result that go along the operand, in ascending order: one for each dimension that is neither
+    /// collapsed nor a batching dimension.
+    pub offset_dims: Vec<usize>,
+    /// The dimensions of the operand of which windows have one position, and the result none, in ascending order.
+    pub collapsed_slice_dims: Vec<usize>,
+    /// The dimensions of the operand that go along with those in `start_indices_batching_dims`, in ascending order.
+    pub operand_batching_dims: Vec<usize>,
+    /// The dimensions of the indices that go along with those in `operand_batching_dims`.
+    pub start_indices_batching_dims: Vec<usize>,
+    /// The dimension of the operand that each integer of a tuple is a position in.
+    pub start_index_map: Vec<usize>,
+    /// The dimension of the indices that tuples lie along, or their rank if each index is a tuple of one integer.
+    pub index_vector_dim: usize,
+    /// The size of windows in each dimension of the operand.
+    pub slice_sizes: Vec<usize>,
+}
+
+/// The dimension numbers of StableHLO's `scatter`, by StableHLO's names and under its constraints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScatterDims {
+    /// The dimensions of the updates that go along the operand, in ascending order: one for each dimension that is neither
+    /// inserted nor a batching dimension.
+    pub update_window_dims: Vec<usize>,
+    /// The dimensions of the operand of which windows have one position, and the updates none, in ascending order.
+    pub inserted_window_dims: Vec<usize>,
+    /// The dimensions of the operand that go along with those in `scatter_indices_batching_dims`, in ascending order.
+    pub input_batching_dims: Vec<usize>,
+    /// The dimensions of the indices that go along with those in `input_batching_dims`.
+    pub scatter_indices_batching_dims: Vec<usize>,
+    /// The dimension of the operand that each integer of a tuple is a position in.
+    pub scatter_dims_to_operand_dims: Vec<usize>,
+    /// The dimension of the indices that tuples lie along, or their rank if each index is a tuple of one integer.
+    pub index_vector_dim: usize,
+}
+
+impl GatherDims {
+    fn numbers(&self) -> Numbers<'_> {
+        Numbers {
+            names: [
+                "offset_dims",
+                "collapsed_slice_dims",
+                "operand_batching_dims",
+                "start_indices_batching_dims",
+                "start_index_map",
+            ],
+            windows: &self.offset_dims,
+            dropped: &self.collapsed_slice_dims,
+            batching: &self.operand_batching_dims,
+            of_indices: &self.start_indices_batching_dims,
+            map: &self.start_index_map,
+            index_vector_dim: self.index_vector_dim,
+        }
+    }
+
+    /// The order of the dimensions of indices of this rank in which the tuples come last, and the dimension numbers for
+    /// it. `None` if they come last already.
+    fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
+        let numbers = self.numbers();
+        let Some(order) = numbers.order(rank) else {
+            return (None, Cow::Borrowed(self));
+        };
+        let dims = Self {
+            start_indices_batching_dims: numbers.moved(&order),
+            index_vector_dim: rank - 1,
+            ..self.clone()
+        };
+        (Some(order), Cow::Owned(dims))
+    }
+}
+
+impl ScatterDims {
+    fn numbers(&self) -> Numbers<'_> {
+        Numbers {
+            names: [
+                "update_window_dims",
+                "inserted_window_dims",
+                "input_batching_dims",
+                "scatter_indices_batching_dims",
+                "scatter_dims_to_operand_dims",
+            ],
+            windows: &self.update_window_dims,
+            dropped: &self.inserted_window_dims,
+            batching: &self.input_batching_dims,
+            of_indices: &self.scatter_indices_batching_dims,
+            map: &self.scatter_dims_to_operand_dims,
+            index_vector_dim: self.index_vector_dim,
+        }
+    }
+
+    /// The same as [`GatherDims::ordered`].
+    fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
+        let numbers = self.numbers();
+        let Some(order) = numbers.order(rank) else {
+            return (None, Cow::Borrowed(self));
+        };
+        let dims = Self {
+            scatter_indices_batching_dims: numbers.moved(&order),
+            index_vector_dim: rank - 1,
+            ..self.clone()
+        };
+        (Some(order), Cow::Owned(dims))
+    }
+}
+
+/// The dimension numbers of both operations, and the names of the lists among them.
+struct Numbers<'a> {
+    names: [&'static str; 5],
+    /// The dimensions of result or updates that go along the operand.
+    windows: &'a [usize],
+    /// The dimensions of the operand that result or updates lack.
+    dropped: &'a [usize],
+    batching: &'a [usize],
+    of_indices: &'a [usize],
+    map: &'a [usize],
+    index_vector_dim: usize,
+}
+
+/// A dimension of the result of a gather, or of the updates of a scatter.
+enum Axis {
+    /// It goes along this dimension of the operand.
+    Window(usize),
+    /// It numbers so many windows, and may go along a batching dimension of the operand.
+    Tuples(usize, Option<usize>),
+}
+
+impl Numbers<'_> {
+    /// The order of the dimensions of indices of this rank in which the tuples come last. `None` if they do already.
+    fn order(&self, rank: usize) -> Option<Vec<usize>> {
+        let at = self.index_vector_dim;
+        (at + 1 < rank).then(|| (0..rank).filter(|&d| d != at).chain([at]).collect())
+    }
+
+    /// The batching dimensions of indices that were put in this order.
+    fn moved(&self, order: &[usize]) -> Vec<usize> {
+        let place = |d: &usize| order.iter().position(|of| of == d).unwrap_or(*d);
+        self.of_indices.iter().map(place).collect()
+    }
+
+    /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a
+    /// gather, or of the updates of a scatter.
+    fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<Axis>, XlaError> {
+        let rank = indices.len();
+        if self.index_vector_dim > rank || self.index_vector_dim + 1 < rank {
+            return fail(
+                "index_vector_dim",
+                &[self.index_vector_dim],
+                format!(
+                    "a plan for indices of rank {rank} needs tuples along the last dimension or, with {rank}, of one \
+                     integer each: transpose the indices, or call the method of a tensor or a backend, which does"
+                ),
+            );
+        }
+        let (lead, tuple) = indices.split_at(self.index_vector_dim);
+        let depth = tuple.first().copied().unwrap_or(1);
+        let of_operand = ("the operand", operand.len());
+        let of_result = lead.len() + self.windows.len();
+        let [windows, dropped, batching, of_indices, map] = self.names;
+        check_list(
+            windows,
+            self.windows,
+            ("the result or the updates", of_result),
+            true,
+            &[],
+        )?;
+        check_list(dropped, self.dropped, of_operand, true, self.batching)?;
+        check_list(batching, self.batching, of_operand, true, self.map)?;
+        check_list(map, self.map, of_operand, false, &[])?;
+        check_list(
+            of_indices,
+            self.of_indices,
+            ("the indices", lead.len()),
+            false,
+            &[],
+        )?;
+        if self.map.len() != depth {
+            let integers = counted(depth, "integer", "integers");
+            let rule = format!("index tuples have {integers}: it must have an entry for each");
+            return fail(map, self.map, rule);
+        }
+        let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
+        let [mine, theirs]: [Vec<usize>; 2] =
+            [sizes(self.batching, operand), sizes(self.of_indices, lead)];
+        if mine != theirs {
+            let rule = format!(
+                "these have sizes {theirs:?} in the indices, and {mine:?} in the operand: they must be equal"
+            );
+            return fail(of_indices, self.of_indices, rule);
+        }
+        let is_kept = |d: &usize| !self.dropped.contains(d) && !self.batching.contains(d);
+        let kept: Vec<usize> = (0..operand.len()).filter(is_kept).collect();
+        if self.windows.len() != kept.len() {
+            let rule = format!(
+                "the operand has {} dimensions besides {dropped} and {batching}: it must have an entry for each",
+                kept.len()
+            );
+            return fail(windows, self.windows, rule);
+        }
+        let mut tuples = lead.iter().enumerate().map(|(number, &size)| {
+            let at = self.of_indices.iter().position(|&d| d == number);
+            Axis::Tuples(size, at.map(|at| self.batching[at]))
+        });
+        let mut kept = kept.into_iter().map(Axis::Window);
+        let axes = (0..of_result).filter_map(|d| match self.windows.contains(&d) {
+            true => kept.next(),
+            false => tuples.next(),
+        });
+        Ok(axes.collect())
+    }
+
+    /// The positions at which windows of these sizes may begin, in each dimension that tuples have an integer for.
+    fn coordinates(
+        &self,
+        sizes: &[usize],
+        strides: &[isize],
+        windows: &[usize],
+    ) -> Vec<Coordinate> {
+        let begins = self.map.iter().enumerate().map(|(column, &d)| {
+            let positions = sizes[d] - windows[d] + 1;
+            // The only position may be anywhere.
+            let stride = if positions == 1 { 0 } else { strides[d] };
+            Coordinate::indexed(positions, stride, column)
+        });
+        begins.collect()
+    }
+
+    fn indices(&self, shape: &[usize], policy: Policy) -> IndexTensor {
+        IndexTensor::of(shape, self.index_vector_dim, policy)
+    }
+}
+
+fn fail<T>(argument: &'static str, found: &[usize], rule: String) -> Result<T, XlaError> {
+    let found = found.to_vec();
+    Err(XlaError {
+        argument,
+        found,
+        rule,
+    })
+}
+
+/// Checks that a list names different dimensions of an array of this rank, none of which is in `others`.
+fn check_list(
+    name: &'static str,
+    list: &[usize],
+    (array, rank): (&str, usize),
+    ascends: bool,
+    others: &[usize],
+) -> Result<(), XlaError> {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    let differ = sorted.is_sorted_by(|a, b| a < b);
+    let inside = sorted.last().is_none_or(|&last| last < rank);
+    let order = if ascends { ", in ascending order" } else { "" };
+    if differ && inside && (!ascends || sorted == list) && !others.iter().any(|d| list.contains(d))
+    {
+        return Ok(());
+    }
+    let apart = match others {
+        [] => String::new(),
+        others => format!(", none of {others:?}"),
+    };
+    let rule =
+        format!("it must name different dimensions of {array}, of rank {rank}{order}{apart}");
+    fail(name, list, rule)
+}
+
+impl Plan {
+    /// Plans XLA's gather from an operand of this shape. `start_indices` is the shape of the indices, whose tuples lie along
+    /// the last dimension. A window that reaches outside of the operand is shifted inside under [`OutOfRange::Clamp`], as
+    /// in XLA and StableHLO, is zeros under [`OutOfRange::Zero`], as in JAX's mode `fill`, or is an error.
+    ///
+    /// ```
+    /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Indices, Plan};
+    ///
+    /// // Of a row of 5, the windows of 3 that begin at 1 and at 4, which XLA shifts to 2.
+    /// let dims = GatherDims {
+    ///     offset_dims: vec![1],
+    ///     start_index_map: vec![0],
+    ///     index_vector_dim: 1,
+    ///     slice_sizes: vec![3],
+    ///     ..GatherDims::default()
+    /// };
+    /// let plan = Plan::xla_gather(&[5], &[2], &dims, OutOfRange::Clamp, DType::I32)?;
+    /// let mut windows = [0; 6];
+    /// plan.run_cpu(&[0, 1, 2, 3, 4], Some(Indices::I32(&[1, 4])), &mut windows)?;
+    /// assert_eq!(windows, [1, 2, 3, 2, 3, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    pub fn xla_gather(
+        operand: &[usize],
+        start_indices: &[usize],
+        dims: &GatherDims,
+        out_of_range: OutOfRange,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        View::new(operand)?.xla_gather(start_indices, dims, out_of_range, dtype)
+    }
+
+    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices, whose
+    /// tuples lie along the last dimension; the updates are the source of the plan. The elements of the updates take effect
+    /// in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Zero`], as in XLA,
+    /// is shifted inside under [`OutOfRange::Clamp`], as in JAX's mode `clip`, or is an error.
+    ///
+    /// ```
+    /// use wgslice::{options::{Combine, ScatterDims, ScatterOptions}, DType, Indices, Plan};
+    ///
+    /// // Two windows of 3 are added to a row of 5. The third begins at 4, so XLA drops it.
+    /// let dims = ScatterDims {
+    ///     update_window_dims: vec![1],
+    ///     scatter_dims_to_operand_dims: vec![0],
+    ///     index_vector_dim: 1,
+    ///     ..ScatterDims::default()
+    /// };
+    /// let options = ScatterOptions { combine: Some(Combine::Add), ..ScatterOptions::default() };
+    /// let plan = Plan::xla_scatter(&[5], &[3], &[3, 3], &dims, options, DType::I32)?;
+    /// let mut row = [0; 5];
+    /// plan.run_cpu(&[1, 2, 3, 10, 20, 30, 7, 7, 7], Some(Indices::I32(&[0, 2, 4])), &mut row)?;
+    /// assert_eq!(row, [1, 2, 13, 20, 30]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    pub fn xla_scatter(
+        operand: &[usize],
+        scatter_indices: &[usize],
+        updates: &[usize],
+        dims: &ScatterDims,
+        options: ScatterOptions,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let operation = Operation::XlaScatter;
+        check_used(options.axis.is_none(), operation, "axis")?;
+        let counts = options.negative == NegativeIndex::OutOfRange;
+        check_used(counts, operation, "negative")?;
+        let elements = shape::elements(operand)?;
+        shape::elements(scatter_indices)?;
+        shape::elements(updates)?;
+        let numbers = dims.numbers();
+        let axes = numbers.axes(operand, scatter_indices)?;
+        let windows = windows_of(&axes, operand, updates)?;
+        if elements == 0 && !updates.contains(&0) {
+            return Err(ScatterError::EmptyOutput {
+                indices: scatter_indices.to_vec(),
+                updates: updates.to_vec(),
+                shape: operand.to_vec(),
+            }
+            .into());
+        }
+        let options = options.combining(Combine::Update, dtype)?;
+        let strides: Vec<isize> = shape::strides(operand)
+            .iter()
+            .map(|&s| s.cast_signed())
+            .collect();
+        let mut effect = Scatter {
+            slices: elements,
+            fresh: false,
+            dtype,
+            options,
+        };
+        let walk = (!updates.contains(&0)).then(|| {
+            let coordinates = numbers.coordinates(operand, &strides, &windows);
+            let (walk, slice) =
+                scattering(&axes, &strides, updates, coordinates, &effect, &numbers);
+            effect.slices = elements / slice;
+            walk
+        });
+        Ok(Self {
+            operation,
+            shape: operand.to_vec(),
+            dtype,
+            source: updates.to_vec(),
+            walk,
+            effect: Effect::Scatter(effect),
+            indices: Some(numbers.indices(scatter_indices, options.policy)),
+        })
+    }
+}
+
+/// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the operand.
+fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec<usize>, XlaError> {
+    let mut windows = vec![1; operand.len()];
+    let most = axes.iter().map(|axis| match axis {
+        Axis::Window(d) => operand[*d],
+        Axis::Tuples(size, _) => *size,
+    });
+    let most: Vec<usize> = most.collect();
+    let mut fits = axes.len() == updates.len();
+    for (axis, &size) in axes.iter().zip(updates) {
+        fits &= match *axis {
+            Axis::Window(d) => {
+                windows[d] = size;
+                size <= operand[d]
+            }
+            Axis::Tuples(count, _) => size == count,
+        };
+    }
+    match fits {
+        true => Ok(windows),
+        false => fail(
+            "the shape of updates",
+            updates,
+            format!("it must be {most:?}, or smaller along update_window_dims"),
+        ),
+    }
+}
+
+/// The walk of a scatter that is not empty, and the elements of a row of it. All rows are at a multiple of these elements
+/// from each other: the innermost dimensions that neither number tuples nor may begin anywhere, or one element.
+fn scattering(
+    axes: &[Axis],
+    strides: &[isize],
+    updates: &[usize],
+    coordinates: Vec<Coordinate>,
+    effect: &Scatter,
+    numbers: &Numbers<'_>,
+) -> (Walk, usize) {
+    let mut tuple = 1;
+    let dims = axes.iter().zip(updates).zip(shape::strides(updates)).rev();
+    let dims = dims.map(|((axis, &size), from)| {
+        let dim = Dim::shared(size, from.cast_signed());
+        match *axis {
+            Axis::Window(d) => Dim {
+                to: strides[d],
+                ..dim
+            },
+            Axis::Tuples(_, batching) => {
+                let own = tuple;
+                tuple *= size;
+                Dim {
+                    to: batching.map_or(0, |d| strides[d]),
+                    tuple: own,
+                    ..dim
+                }
+            }
+        }
+    });
+    let mut dims: Vec<Dim> = dims.collect();
+    dims.reverse();
+    let moves = |axis: &Axis| match axis {
+        Axis::Tuples(..) => true,
+        Axis::Window(d) => {
+            let column = numbers.map.iter().position(|of| of == d);
+            column.is_some_and(|column| coordinates[column].size > 1)
+        }
+    };
+    let rows = axes.iter().rposition(moves).map_or(0, |last| last + 1);
+    let element = effect.dtype.size();
+    let mut walk = Walk::strided(element, 0, 0, dims.split_off(rows));
+    walk.merge();
+    let mut outer = Walk::strided(element, 0, 0, dims);
+    outer.merge();
+    walk.dims.splice(0..0, outer.dims);
+    walk.columns = coordinates.len();
+    walk.coordinates = coordinates;
+    walk.points = Side::Dest;
+    walk.counts = true;
+    let run = walk.dims[walk.dims.len() - 1];
+    let apart = walk.dims.iter().rev().skip(1).map(|dim| dim.to);
+    let apart = apart.chain(walk.coordinates.iter().map(|c| c.stride));
+    let is_apart = |distance: isize| distance.unsigned_abs().is_multiple_of(run.size);
+    let is_row = run.to == 1 && effect.slices.is_multiple_of(run.size) && { apart }.all(is_apart);
+    let slice = if is_row { run.size } else { 1 };
+    if !is_row {
+        walk.dims.push(Dim::ONE);
+    } else if !effect.options.combine.computes() {
+        let before = walk.dims.len();
+        walk.widen(MAX_UNIT);
+        if walk.dims.len() < before {
+            walk.dims.push(Dim::ONE);
+        }
+    }
+    (walk, slice)
+}
+
+impl View {
+    /// Plans XLA's gather from this view, without copying the view. Arguments and errors are those of [`Plan::xla_gather`].
+    pub fn xla_gather(
+        &self,
+        start_indices: &[usize],
+        dims: &GatherDims,
+        out_of_range: OutOfRange,
+        dtype: DType,
+    ) -> Result<Plan, Error> {
+        shape::elements(start_indices)?;
+        let numbers = dims.numbers();
+        let axes = numbers.axes(&self.shape, start_indices)?;
+        let sizes = &dims.slice_sizes;
+        let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
+        let fits =
+            |d: usize| sizes[d] <= self.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
+        let rank = self.shape.len();
+        let count = |axis: &Axis| match *axis {
+            Axis::Window(d) => sizes[d],
+            Axis::Tuples(size, _) => size,
+        };
+        let has_windows = sizes.len() == rank && (0..rank).all(fits);
+        // Windows without elements have no place in a result with elements.
+        if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
+            let shape = &self.shape;
+            let rule = format!(
+                "it must have an entry for each dimension of the operand {shape:?}, none larger, and 1 in those of {} and {}",
+                numbers.names[1], numbers.names[2]
+            );
+            return Ok(fail("slice_sizes", sizes, rule)?);
+        }
+        let walked = axes.iter().map(|axis| match *axis {
+            Axis::Window(d) => Dim::shared(sizes[d], self.strides[d]),
+            Axis::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| self.strides[d])),
+        });
+        let coordinates = numbers.coordinates(&self.shape, &self.strides, sizes);
+        let policy = Policy {
+            out_of_range,
+            ..Policy::default()
+        };
+        let indices = numbers.indices(start_indices, policy);
+        let coordinates = coordinates.into_iter();
+        Plan::of_gather(
+            Operation::XlaGather,
+            self,
+            walked,
+            coordinates,
+            indices,
+            dtype,
+        )
+    }
+}
+
+impl Backend {
+    /// XLA's gather of host values: see [`Plan::xla_gather`]. Tuples may lie along any dimension. The report counts the
+    /// windows that reach outside.
+    ///
+    /// ```
+    /// use wgslice::{options::{GatherDims, OutOfRange}, Backend};
+    ///
+    /// // jax.numpy.take_along_axis(x, columns, axis=1): rows are a batching dimension.
+    /// let dims = GatherDims {
+    ///     collapsed_slice_dims: vec![1],
+    ///     operand_batching_dims: vec![0],
+    ///     start_indices_batching_dims: vec![0],
+    ///     start_index_map: vec![1],
+    ///     index_vector_dim: 2,
+    ///     slice_sizes: vec![1, 1],
+    ///     ..GatherDims::default()
+    /// };
+    /// let (x, columns) = ((&[1, 2, 3, 4, 5, 6], &[2, 3]), (&[2, 0, 1, 1], &[2, 2]));
+    /// let (taken, _) = Backend::cpu().xla_gather(x, columns, &dims, OutOfRange::Clamp)?;
+    /// assert_eq!(taken.data, [3, 1, 5, 5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::gather_nd`].
+    pub fn xla_gather<'a, T: Element, I: IndexElement>(
+        &self,
+        operand: impl Into<ArrayRef<'a, T>>,
+        start_indices: impl Into<ArrayRef<'a, I>>,
+        dims: &GatherDims,
+        out_of_range: OutOfRange,
+    ) -> Result<(Array<T>, Report), Error> {
+        let (operand, view) = operand.into().memory("operand")?;
+        let indices = start_indices.into();
+        let rank = indices.shape().len();
+        let (order, dims) = dims.ordered(rank);
+        let (tuples, shape) = indices.permuted("start_indices", self, order.as_deref())?;
+        let plan = view.xla_gather(&shape, &dims, out_of_range, T::DTYPE)?;
+        let inputs = Inputs {
+            indices: Some(I::indices(&tuples)),
+            ..Inputs::of(&operand)
+        };
+        self.run(plan, inputs)
+    }
+
+    /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. Tuples may lie along any dimension. The report
+    /// counts the windows that reach outside.
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::scatter_nd`].
+    pub fn xla_scatter<'a, T: Element, I: IndexElement>(
+        &self,
+        operand: impl Into<ArrayRef<'a, T>>,
+        scatter_indices: impl Into<ArrayRef<'a, I>>,
+        updates: impl Into<ArrayRef<'a, T>>,
+        dims: &ScatterDims,
+        options: ScatterOptions,
+    ) -> Result<(Array<T>, Report), Error> {
+        let (operand, shape) = operand.into().row_major("operand", self)?;
+        let indices = scatter_indices.into();
+        let rank = indices.shape().len();
+        let (order, dims) = dims.ordered(rank);
+        let (tuples, tuple_shape) = indices.permuted("scatter_indices", self, order.as_deref())?;
+        let (updates, update_shape) = updates.into().row_major("updates", self)?;
+        let plan = Plan::xla_scatter(
+            &shape,
+            &tuple_shape,
+            &update_shape,
+            &dims,
+            options,
+            T::DTYPE,
+        )?;
+        let inputs = Inputs {
+            source: &updates,
+            indices: Some(I::indices(&tuples)),
+            dest: Some(&operand),
+        };
+        self.run(plan, inputs)
+    }
+}
+
+impl Tensor {
+    /// XLA's gather from this tensor: see [`Plan::xla_gather`]. If `index_vector_dim` is not the last dimension of
+    /// `start_indices`, these are copied first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::gather_nd`].
+    pub fn xla_gather(
+        &self,
+        start_indices: &Self,
+        dims: &GatherDims,
+        out_of_range: OutOfRange,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        self.view().xla_gather(start_indices, dims, out_of_range)
+    }
+
+    /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`]. If `index_vector_dim` is not the last dimension
+    /// of `scatter_indices`, these are copied first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::tensor_scatter_nd`].
+    pub fn xla_scatter(
+        &mut self,
+        scatter_indices: &Self,
+        updates: &Self,
+        dims: &ScatterDims,
+        options: ScatterOptions,
+    ) -> Result<Pending<Report>, Error> {
+        self.check_goes_with("updates", updates)?;
+        let (order, dims) = dims.ordered(scatter_indices.shape().len());
+        let indices = permuted(scatter_indices, order.as_deref())?;
+        let (shape, dtype) = (self.shape(), self.dtype());
+        let plan = Plan::xla_scatter(
+            shape,
+            indices.shape(),
+            updates.shape(),
+            &dims,
+            options,
+            dtype,
+        )?;
+        self.change(&plan, updates, Some(&indices))
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::xla_gather`] from the selection, with the same errors.
+    pub fn xla_gather(
+        &self,
+        start_indices: &Tensor,
+        dims: &GatherDims,
+        out_of_range: OutOfRange,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        let (order, dims) = dims.ordered(start_indices.shape().len());
+        let indices = permuted(start_indices, order.as_deref())?;
+        let (shape, dtype) = (indices.shape(), self.dtype());
+        let plan = self.view().xla_gather(shape, &dims, out_of_range, dtype)?;
+        self.gathered(&plan, &indices)
+    }
+}
+
+/// The indices with their dimensions in this order, if there is one.
+fn permuted<'a>(indices: &'a Tensor, order: Option<&[usize]>) -> Result<Cow<'a, Tensor>, Error> {
+    Ok(match order {
+        Some(order) => Cow::Owned(indices.view().transpose(order)?.to_tensor()?),
+        None => Cow::Borrowed(indices),
+    })
+}

@@ -1,0 +1,439 @@
+//! XLA's general gather and scatter.
+
+use super::*;
+use crate::reference::XlaDims;
+use wgslice::options::{GatherDims, ScatterDims};
+
+/// The names of the lists of a gather and of a scatter, in the order of [`Numbers`].
+const NAMES: [[&str; 5]; 2] = [
+    [
+        "offset_dims",
+        "collapsed_slice_dims",
+        "operand_batching_dims",
+        "start_indices_batching_dims",
+        "start_index_map",
+    ],
+    [
+        "update_window_dims",
+        "inserted_window_dims",
+        "input_batching_dims",
+        "scatter_indices_batching_dims",
+        "scatter_dims_to_operand_dims",
+    ],
+];
+
+/// Dimension numbers: the window dimensions of the result, the dropped and the batching dimensions of the operand, the
+/// batching dimensions of the indices, and the dimension of each integer of a tuple.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    lists: [Vec<usize>; 5],
+    index_vector_dim: usize,
+}
+
+impl Numbers {
+    fn of(case: &Case, names: [&str; 5]) -> Result<Self, BadLine> {
+        let args = case.arguments();
+        let lists = names.map(|name| args.sizes(name));
+        let [window, dropped, batching, of_indices, map] = lists;
+        Ok(Self {
+            lists: [window?, dropped?, batching?, of_indices?, map?],
+            index_vector_dim: args.size("index_vector_dim")?,
+        })
+    }
+
+    fn dims(&self) -> XlaDims<'_> {
+        let [window, dropped, batching, indices_batching, map] = &self.lists;
+        XlaDims {
+            window,
+            dropped,
+            batching,
+            indices_batching,
+            map,
+            index_vector_dim: self.index_vector_dim,
+        }
+    }
+}
+
+/// XLA's gather.
+#[derive(Clone, Debug)]
+pub struct XlaGather<'a> {
+    /// The operand, and the index tuples.
+    pub from: Gathering<'a>,
+    /// The dimension numbers.
+    pub numbers: Numbers,
+    /// The size of windows in each dimension of the operand.
+    pub slice_sizes: Vec<usize>,
+}
+
+impl XlaGather<'_> {
+    /// The dimension numbers as the library takes them.
+    pub fn dims(&self) -> GatherDims {
+        let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
+        GatherDims {
+            offset_dims: window,
+            collapsed_slice_dims: dropped,
+            operand_batching_dims: batching,
+            start_indices_batching_dims: of_indices,
+            start_index_map: map,
+            index_vector_dim: self.numbers.index_vector_dim,
+            slice_sizes: self.slice_sizes.clone(),
+        }
+    }
+
+    /// Returns the reference's result for an operand with these values.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reference.
+    pub fn gathered<T: Clone + Default>(
+        &self,
+        values: &[T],
+        shape: &[usize],
+    ) -> Result<Gathered<T>, ReferenceError> {
+        let (indices, clamp) = (self.from.indices, self.from.indexing.clamp);
+        let sizes = &self.slice_sizes;
+        let dims = self.numbers.dims();
+        reference::xla_gather(
+            values,
+            shape,
+            &indices.data,
+            &indices.shape,
+            dims,
+            sizes,
+            clamp,
+        )
+    }
+}
+
+impl<'a> Op<'a> for XlaGather<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            from: Gathering::of(case)?,
+            numbers: Numbers::of(case, NAMES[0])?,
+            slice_sizes: case.arguments().sizes("slice_sizes")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        self.from
+            .answer(|operand, _, _| self.gathered(&operand.data, &operand.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let (operand, indices) = (self.from.params.on(run)?, run.indices(self.from.indices)?);
+        let (tensor, report) = operand.xla_gather(&indices, &self.dims(), run.policy())?;
+        Ok(Started::new(tensor, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let (source, operand, mut args) = random_params(rng);
+        let drawn = Drawn::of(rng, &operand);
+        drawn.insert(NAMES[0], &mut args);
+        args.insert("slice_sizes".into(), drawn.sizes.into());
+        clamps(rng, &mut args);
+        let tensors = [("params", tensor(rng, &source)), ("indices", drawn.indices)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples()
+    }
+}
+
+/// XLA's scatter into `tensor`.
+#[derive(Clone, Debug)]
+pub struct XlaScatter<'a> {
+    /// The array that is changed.
+    pub tensor: &'a Tensor,
+    /// The windows to combine, and the index tuples.
+    pub rows: Rows<'a>,
+    /// The dimension numbers.
+    pub numbers: Numbers,
+    /// How an update is combined with its element.
+    pub combine: Combine,
+}
+
+impl XlaScatter<'_> {
+    /// The dimension numbers as the library takes them.
+    pub fn dims(&self) -> ScatterDims {
+        let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
+        ScatterDims {
+            update_window_dims: window,
+            inserted_window_dims: dropped,
+            input_batching_dims: batching,
+            scatter_indices_batching_dims: of_indices,
+            scatter_dims_to_operand_dims: map,
+            index_vector_dim: self.numbers.index_vector_dim,
+        }
+    }
+
+    /// Returns what the reference makes of these values.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reference.
+    pub fn scattered<T: Clone>(
+        &self,
+        values: &[T],
+        updates: &[T],
+        combine: impl FnMut(&mut T, &T),
+    ) -> Result<Scattered<T>, ReferenceError> {
+        let (indices, clamp) = (self.rows.indices, self.rows.indexing.clamp);
+        reference::xla_scatter(
+            values,
+            &self.tensor.shape,
+            &indices.data,
+            &indices.shape,
+            updates,
+            &self.rows.updates.shape,
+            self.numbers.dims(),
+            clamp,
+            combine,
+        )
+    }
+}
+
+impl<'a> Op<'a> for XlaScatter<'a> {
+    const SCATTERS: bool = true;
+    const WEIGHT: usize = 3;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("tensor")?,
+            rows: Rows::of(case)?,
+            numbers: Numbers::of(case, NAMES[1])?,
+            combine: case.arguments().combine("combine")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let updates = &self.rows.updates.data;
+        let changed = self.scattered(&self.tensor.data, updates, |old, new| {
+            *old = combine(self.combine, self.rows.float, *old, *new);
+        })?;
+        Ok(scattered(changed, &self.tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let options = run.scatter(self.combine, self.rows.indexing);
+        let mut tensor = run.tensor(self.tensor)?;
+        let [indices, updates] = self.rows.on(run)?;
+        let report = tensor.xla_scatter(&indices, &updates, &self.dims(), options)?;
+        Ok(Started::new(tensor, report))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let operand = shape(rng, 4, 1);
+        let drawn = Drawn::of(rng, &operand);
+        let mut args = Map::new();
+        drawn.insert(NAMES[1], &mut args);
+        clamps(rng, &mut args);
+        let combine = match rng.u8(..12) {
+            0..3 => "add",
+            3 => "sub",
+            4 => "mul",
+            5 => "min",
+            6 => "max",
+            _ => "update",
+        };
+        if combine != "update" {
+            args.insert("combine".into(), combine.into());
+        }
+        let mut result = drawn.result;
+        disturb(rng, &mut result);
+        let mut updates = tensor(rng, &result);
+        // Small values, so that the result of a few updates fits in the smallest elements.
+        let most = if combine == "mul" { 2 } else { 8 };
+        updates.data.iter_mut().for_each(|value| *value %= most);
+        let tensors = [
+            ("tensor", tensor(rng, &operand)),
+            ("indices", drawn.indices),
+            ("updates", updates),
+        ];
+        let case = Case::new(operation, tensors, args);
+        match combine {
+            "mul" => case,
+            _ => sometimes_floats(rng, case),
+        }
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples()
+    }
+
+    /// Whether no element is changed twice.
+    fn is_unique(&self) -> bool {
+        let counts = vec![0; self.tensor.data.len()];
+        let ones = vec![1; self.rows.updates.data.len()];
+        let changed = self.scattered(&counts, &ones, |count, one| *count += one);
+        changed.is_ok_and(|changed| changed.values.iter().all(|&count| count <= 1))
+    }
+
+    fn computes(&self) -> bool {
+        self.combine != Combine::Update
+    }
+
+    fn float(&self) -> Option<DType> {
+        self.rows.float
+    }
+}
+
+fn clamps(rng: &mut Rng, args: &mut Map<String, Value>) {
+    args.remove("negative");
+    if rng.bool() {
+        args.insert("out_of_range".into(), "clamp".into());
+    }
+}
+
+/// Dimension numbers, window sizes and index tuples for an operand, and the shape of the result or the updates.
+struct Drawn {
+    numbers: Numbers,
+    sizes: Vec<usize>,
+    indices: Tensor,
+    result: Vec<usize>,
+}
+
+impl Drawn {
+    fn of(rng: &mut Rng, operand: &[usize]) -> Self {
+        let rank = operand.len();
+        let mut lead = few(rng, 2);
+        let (mut dropped, mut batching, mut map) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sizes = Vec::new();
+        let mut kept = Vec::new();
+        for (d, &size) in operand.iter().enumerate() {
+            let role = rng.u8(..10);
+            if role == 0 {
+                batching.push(d);
+                sizes.push(size.min(1));
+                continue;
+            }
+            if (1..7).contains(&role) {
+                map.push(d);
+            }
+            if (1..5).contains(&role) {
+                dropped.push(d);
+                sizes.push(size.min(1));
+            } else {
+                kept.push(d);
+                sizes.push(match rng.u8(..12) {
+                    0 => 0,
+                    1..6 => size,
+                    _ => rng.usize(..=size.min(6)),
+                });
+            }
+        }
+        rng.shuffle(&mut map);
+        // Batching dimensions of the indices: `places` says between which others each stands.
+        let mut of_indices: Vec<Option<usize>> = vec![None; lead.len()];
+        for (number, &d) in batching.iter().enumerate() {
+            let at = rng.usize(..=lead.len());
+            lead.insert(at, operand[d]);
+            of_indices.insert(at, Some(number));
+        }
+        let few_elements = |sizes: &[usize], lead: &[usize]| {
+            kept.iter()
+                .map(|&d| sizes[d])
+                .chain(lead.iter().copied())
+                .product::<usize>()
+                <= 2 * MOST
+        };
+        while !few_elements(&sizes, &lead) {
+            let at = kept.iter().copied().max_by_key(|&d| sizes[d]);
+            match at.filter(|&d| sizes[d] > 1) {
+                Some(d) => sizes[d] /= 2,
+                None => break,
+            }
+        }
+        let mut data = Vec::new();
+        let is_bad = rng.bool();
+        let tuples: usize = lead.iter().product();
+        for _ in 0..tuples {
+            for &d in &map {
+                let (size, last) = (operand[d] as i64, operand[d] as i64 - sizes[d] as i64);
+                data.push(match rng.u8(..if is_bad { 24 } else { 1 }) {
+                    20 => rng.i64(-2 * size - 1..=2 * size + 1),
+                    21 => last + rng.i64(0..=2),
+                    22 => (1 << 32) + rng.i64(0..=size),
+                    23 => [i64::MIN, i64::MAX, -1, -1 << 32][rng.usize(..4)],
+                    _ => rng.i64(0..=last.max(0)),
+                });
+            }
+        }
+        let implicit = map.len() == 1 && rng.bool();
+        let index_vector_dim = match (implicit, rng.bool()) {
+            (true, _) | (_, false) => lead.len(),
+            _ => rng.usize(..=lead.len()),
+        };
+        let mut indices_batching = vec![0; batching.len()];
+        for (at, number) in of_indices.iter().enumerate() {
+            if let Some(number) = number {
+                let after = !implicit && at >= index_vector_dim;
+                indices_batching[*number] = at + usize::from(after);
+            }
+        }
+        let indices = match implicit {
+            true => Tensor {
+                shape: lead.clone(),
+                data,
+            },
+            false => moved(&data, &lead, map.len(), index_vector_dim),
+        };
+        // Where the window dimensions stand in the result.
+        let mut result = lead.clone();
+        let mut window = Vec::new();
+        let mut places: Vec<usize> = (0..lead.len() + kept.len()).collect();
+        match rng.u8(..3) {
+            0 => rng.shuffle(&mut places),
+            1 => places.rotate_left(lead.len()),
+            _ => {}
+        }
+        places.truncate(kept.len());
+        places.sort_unstable();
+        for (&at, &d) in places.iter().zip(&kept) {
+            result.insert(at, sizes[d]);
+            window.push(at);
+        }
+        let mut lists = [window, dropped, batching, indices_batching, map];
+        if rng.u8(..20) == 0 {
+            let at = rng.usize(..lists.len());
+            match rng.bool() {
+                true => lists[at].push(rng.usize(..=rank)),
+                false => drop(lists[at].pop()),
+            }
+        }
+        Self {
+            numbers: Numbers {
+                lists,
+                index_vector_dim,
+            },
+            sizes,
+            indices,
+            result,
+        }
+    }
+
+    fn insert(&self, names: [&str; 5], args: &mut Map<String, Value>) {
+        for (name, list) in names.into_iter().zip(&self.numbers.lists) {
+            args.insert(name.into(), list.clone().into());
+        }
+        let dim = self.numbers.index_vector_dim;
+        args.insert("index_vector_dim".into(), dim.into());
+    }
+}
+
+/// Tuples of `depth` integers, which lie one after the other in `data`, along dimension `at` of a tensor.
+fn moved(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
+    let mut shape = lead.to_vec();
+    shape.insert(at, depth);
+    let inner: usize = lead[at..].iter().product();
+    let outer: usize = lead[..at].iter().product();
+    let mut moved = Vec::new();
+    for o in 0..outer {
+        for column in 0..depth {
+            moved.extend((0..inner).map(|i| data[(o * inner + i) * depth + column]));
+        }
+    }
+    Tensor { shape, data: moved }
+}

@@ -1,0 +1,274 @@
+//! `xla_gather`, `xla_scatter`: StableHLO's gather and scatter, by the formulas of its specification.
+//!
+//! The constraints that the functions check have the numbers of the specification in comments. As in XLA, and unlike in
+//! StableHLO's interpreter, a scatter drops a window as a whole if any of its elements lies outside.
+
+use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
+use super::{show, zeros};
+use std::collections::BTreeSet;
+
+/// The dimension numbers of both operations. The names are those of the gather, and then of the scatter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dims<'a> {
+    /// `offset_dims`, `update_window_dims`.
+    pub window: &'a [usize],
+    /// `collapsed_slice_dims`, `inserted_window_dims`.
+    pub dropped: &'a [usize],
+    /// `operand_batching_dims`, `input_batching_dims`.
+    pub batching: &'a [usize],
+    /// `start_indices_batching_dims`, `scatter_indices_batching_dims`.
+    pub indices_batching: &'a [usize],
+    /// `start_index_map`, `scatter_dims_to_operand_dims`.
+    pub map: &'a [usize],
+    /// `index_vector_dim`.
+    pub index_vector_dim: usize,
+}
+
+fn is_unique(dims: &[&[usize]]) -> bool {
+    let all = dims.concat();
+    all.iter().collect::<BTreeSet<_>>().len() == all.len()
+}
+
+impl Dims<'_> {
+    /// Checks the constraints that do not name slice sizes or updates.
+    fn check(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
+        let (rank, of_indices, ivd) = (operand.len(), indices.len(), self.index_vector_dim);
+        let below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
+        let depth = if ivd < of_indices {
+            indices.get(ivd).copied()
+        } else {
+            Some(1)
+        };
+        let batch = of_indices - usize::from(ivd < of_indices);
+        let holds = self.window.len() + self.dropped.len() + self.batching.len() == rank // C1
+            && ivd <= of_indices // C2
+            && Some(self.map.len()) == depth // C3
+            && is_unique(&[self.window]) && self.window.is_sorted() // C4
+            && below(self.window, batch + self.window.len()) // C5
+            && is_unique(&[self.dropped, self.batching]) // C6
+            && self.dropped.is_sorted() && below(self.dropped, rank) // C7, C8
+            && self.batching.is_sorted() && below(self.batching, rank) // C10, C11
+            && is_unique(&[self.indices_batching]) // C13
+            && below(self.indices_batching, of_indices) // C14
+            && !self.indices_batching.contains(&ivd) // C15
+            && self.batching.len() == self.indices_batching.len() // C16
+            && is_unique(&[self.map, self.batching]) && below(self.map, rank); // C18, C19
+        let pairs = || self.batching.iter().zip(self.indices_batching);
+        if holds && pairs().all(|(&a, &b)| operand[a] == indices[b])
+        /* C17 */
+        {
+            return Ok(());
+        }
+        let (operand, indices) = (show(operand), show(indices));
+        fail(
+            "dimension_numbers",
+            format!("{self:?} of {operand} by {indices}"),
+        )
+    }
+
+    /// The shape of the indices without the dimension of tuples.
+    fn batch_sizes(&self, indices: &[usize]) -> Vec<usize> {
+        let sizes = indices.iter().enumerate();
+        let kept = sizes.filter(|&(d, _)| d != self.index_vector_dim);
+        kept.map(|(_, &size)| size).collect()
+    }
+
+    /// The dimensions of the result that are not window dimensions.
+    fn batch_dims(&self, rank: usize) -> Vec<usize> {
+        (0..rank).filter(|d| !self.window.contains(d)).collect()
+    }
+
+    /// The sizes `batch` at the batch dimensions, and `window` at the window dimensions.
+    fn combine(&self, batch: &[usize], window: &[usize]) -> Vec<usize> {
+        let rank = batch.len() + window.len();
+        let mut shape = vec![0; rank];
+        for (&d, &size) in self.batch_dims(rank).iter().zip(batch) {
+            shape[d] = size;
+        }
+        for (&d, &size) in self.window.iter().zip(window) {
+            shape[d] = size;
+        }
+        shape
+    }
+
+    /// The numbers for the dimensions of the operand without `dropped` and `batching`, and `other` for these.
+    fn full(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
+        let mut window = window.iter();
+        let number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
+            true => other,
+            false => *window.next().expect("C1"),
+        };
+        (0..rank).map(number).collect()
+    }
+
+    /// For an element of result or updates: the number of its tuple, and the element of the operand that it comes from or
+    /// goes to, or `None` if its window does not lie inside.
+    fn place(
+        &self,
+        element: &[usize],
+        operand: &[usize],
+        (indices, indices_shape): (&[i64], &[usize]),
+        sizes: &[usize],
+        clamp: bool,
+    ) -> (usize, Option<Vec<usize>>) {
+        let batch_index: Vec<usize> = self
+            .batch_dims(element.len())
+            .iter()
+            .map(|&d| element[d])
+            .collect();
+        let start_index = |d_start: usize| {
+            let mut coordinates = batch_index.clone();
+            if self.index_vector_dim < indices_shape.len() {
+                coordinates.insert(self.index_vector_dim, d_start);
+            }
+            i128::from(*at(indices, indices_shape, &coordinates))
+        };
+        let offset_index: Vec<usize> = self.window.iter().map(|&d| element[d]).collect();
+        let full_offset_index = self.full(operand.len(), &offset_index, 0);
+        let mut place = Some(Vec::new());
+        for d_operand in 0..operand.len() {
+            let last = operand[d_operand] as i128 - sizes[d_operand] as i128;
+            let mut full_start_index = 0;
+            if let Some(d_start) = self.map.iter().position(|&d| d == d_operand) {
+                full_start_index = start_index(d_start);
+                if clamp {
+                    full_start_index = full_start_index.clamp(0, last);
+                }
+            }
+            let mut full_batching_index = 0;
+            if let Some(i) = self.batching.iter().position(|&d| d == d_operand) {
+                let d_batching = self.indices_batching[i];
+                let skipped = usize::from(d_batching >= self.index_vector_dim);
+                full_batching_index = batch_index[d_batching - skipped];
+            }
+            let is_inside = (0..=last).contains(&full_start_index);
+            let start = usize::try_from(full_start_index).unwrap_or(0);
+            let position = start + full_batching_index + full_offset_index[d_operand];
+            place = place
+                .filter(|_| is_inside)
+                .map(|place| [place, vec![position]].concat());
+        }
+        let sizes = self.batch_sizes(indices_shape);
+        let tuple = batch_index.iter().zip(&sizes);
+        (tuple.fold(0, |sum, (c, size)| sum * size + c), place)
+    }
+}
+
+/// StableHLO's `gather`. Without `clamp`, a window that does not lie inside is filled with zeros, as in JAX's mode `fill`
+/// with this value, and its tuple is bad.
+///
+/// # Errors
+///
+/// If a constraint is broken, or a window without elements has a place in the result.
+pub fn xla_gather<T: Clone + Default>(
+    operand: &[T],
+    shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    dims: Dims<'_>,
+    slice_sizes: &[usize],
+    clamp: bool,
+) -> Result<Gathered<T>, ReferenceError> {
+    check_length("operand", operand.len(), shape)?;
+    check_length("start_indices", indices.len(), indices_shape)?;
+    dims.check(shape, indices_shape)?;
+    let at_most_one = |d: &usize| slice_sizes[*d] <= 1;
+    let fits = slice_sizes.len() == shape.len() // C20
+        && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
+        && dims.dropped.iter().all(at_most_one) // C9
+        && dims.batching.iter().all(at_most_one); // C12
+    let wrong = || format!("slice_sizes {} of {}", show(slice_sizes), show(shape));
+    if !fits {
+        return fail("dimension_numbers", wrong());
+    }
+    let is_kept = |&d: &usize| !dims.dropped.contains(&d) && !dims.batching.contains(&d);
+    let offset_sizes: Vec<usize> = (0..shape.len())
+        .filter(is_kept)
+        .map(|d| slice_sizes[d])
+        .collect();
+    let result = dims.combine(&dims.batch_sizes(indices_shape), &offset_sizes);
+    if slice_sizes.contains(&0) && !result.contains(&0) {
+        return fail("dimension_numbers", wrong());
+    }
+    let mut values = zeros::<T>(&result)?;
+    let mut bad_rows = BTreeSet::new();
+    for element in coordinates(&result) {
+        let indices = (indices, indices_shape);
+        let (tuple, place) = dims.place(&element, shape, indices, slice_sizes, clamp);
+        match place {
+            Some(place) => {
+                *at_mut(&mut values, &result, &element) = at(operand, shape, &place).clone();
+            }
+            None => drop(bad_rows.insert(tuple)),
+        }
+    }
+    Ok(Gathered {
+        shape: result,
+        values,
+        bad_rows: bad_rows.into_iter().collect(),
+    })
+}
+
+/// StableHLO's `scatter`, whose elements take effect in row-major order of the updates. Without `clamp`, a window that does
+/// not lie inside is dropped, and its tuple is bad.
+///
+/// # Errors
+///
+/// If a constraint is broken, or there are updates for an operand without elements.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "three arrays, each with its shape, as in the functions beside it"
+)]
+pub fn xla_scatter<T: Clone>(
+    operand: &[T],
+    shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    updates: &[T],
+    updates_shape: &[usize],
+    dims: Dims<'_>,
+    clamp: bool,
+    mut combine: impl FnMut(&mut T, &T),
+) -> Result<Scattered<T>, ReferenceError> {
+    check_length("operand", operand.len(), shape)?;
+    check_length("scatter_indices", indices.len(), indices_shape)?;
+    check_length("updates", updates.len(), updates_shape)?;
+    dims.check(shape, indices_shape)?;
+    let batch = dims.batch_sizes(indices_shape);
+    let window: Option<Vec<usize>> = dims
+        .window
+        .iter()
+        .map(|&d| updates_shape.get(d).copied())
+        .collect();
+    let window = window.unwrap_or_default();
+    let wrong = || format!("updates {} of {}", show(updates_shape), show(shape));
+    if window.len() != dims.window.len() || dims.combine(&batch, &window) != updates_shape {
+        return fail("dimension_numbers", wrong());
+    }
+    let sizes = dims.full(shape.len(), &window, 1);
+    let exceeds = |d: &usize| sizes[*d] > shape[*d];
+    let of_windows = |d: &usize| !dims.dropped.contains(d) && !dims.batching.contains(d);
+    if (0..shape.len()).filter(of_windows).any(|d| exceeds(&d)) {
+        return fail("dimension_numbers", wrong());
+    }
+    if operand.is_empty() && !updates.is_empty() {
+        return fail("empty_output", wrong());
+    }
+    let mut values = operand.to_vec();
+    let mut bad_rows = BTreeSet::new();
+    for element in coordinates(updates_shape) {
+        let indices = (indices, indices_shape);
+        let (tuple, place) = dims.place(&element, shape, indices, &sizes, clamp);
+        match place {
+            Some(place) => combine(
+                at_mut(&mut values, shape, &place),
+                at(updates, updates_shape, &element),
+            ),
+            None => drop(bad_rows.insert(tuple)),
+        }
+    }
+    Ok(Scattered {
+        values,
+        bad_rows: bad_rows.into_iter().collect(),
+    })
+}

@@ -1,0 +1,388 @@
+//! Runs test suites of other projects on every device, if the environment variable `WGSLICE_SUITES` names a directory that
+//! has them; `docs/TESTING.md` says of which form. They are not part of this repository.
+
+use crate::harness::devices;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{collections::BTreeMap, env, fs, path::PathBuf};
+use wgslice::{
+    Backend, DType, Error, SliceSpec, Tensor,
+    options::{
+        Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange, PasteOptions,
+        ScatterDims, ScatterOptions,
+    },
+};
+
+fn suite(name: &str) -> Option<String> {
+    let path = PathBuf::from(env::var_os("WGSLICE_SUITES")?).join(name);
+    Some(fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// A case of StableHLO's test data.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    family: String,
+    op: String,
+    #[serde(default)]
+    attrs: Value,
+    inputs: Vec<Array>,
+    expected: Vec<Array>,
+}
+
+#[derive(Deserialize)]
+struct Array {
+    dtype: String,
+    shape: Vec<usize>,
+    hex: String,
+}
+
+impl Array {
+    fn dtype(&self) -> DType {
+        match &self.dtype[..] {
+            "i1" => DType::Bool,
+            "i8" => DType::I8,
+            "i16" => DType::I16,
+            "i32" => DType::I32,
+            "i64" => DType::I64,
+            "ui8" => DType::U8,
+            "ui16" => DType::U16,
+            "ui32" => DType::U32,
+            "ui64" => DType::U64,
+            "bf16" => DType::BF16,
+            "f16" => DType::F16,
+            "f32" => DType::F32,
+            "f64" => DType::F64,
+            "complex<f32>" => DType::Complex64,
+            "complex<f64>" => DType::Complex128,
+            other => panic!("{other}"),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let (pairs, _) = self.hex.as_bytes().as_chunks::<2>();
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+        pairs.iter().map(byte).collect()
+    }
+
+    fn on(&self, backend: &Backend) -> Result<Tensor, Error> {
+        Tensor::from_bytes(backend, self.bytes(), self.dtype(), &self.shape)
+    }
+
+    /// The values of indices of 1, 4 or 8 bytes.
+    fn indices(&self) -> Vec<i64> {
+        let width = self.dtype().size();
+        let value = |bytes: &[u8]| {
+            let fill = if self.dtype().name().starts_with('u') || bytes[width - 1] < 128 {
+                0
+            } else {
+                255
+            };
+            let mut all = [fill; 8];
+            all[..width].copy_from_slice(bytes);
+            i64::from_le_bytes(all)
+        };
+        self.bytes().chunks_exact(width).map(value).collect()
+    }
+}
+
+impl Case {
+    fn list(&self, name: &str) -> Vec<usize> {
+        serde_json::from_value(self.attrs[name].clone()).unwrap()
+    }
+
+    /// The options of boxes of one item, and the begins, which JAX counts from the end if they are negative.
+    fn boxes(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
+        let options = CropOptions {
+            sizes: sizes.to_vec(),
+            out_of_range: OutOfRange::Clamp,
+            ..CropOptions::default()
+        };
+        let begins = begins.indices();
+        let begins = begins.iter().zip(&x.shape);
+        let from_end = |(&begin, &size): (&i64, &usize)| {
+            if begin < 0 {
+                begin + size as i64
+            } else {
+                begin
+            }
+        };
+        (options, begins.map(from_end).collect())
+    }
+
+    /// Runs the case. `None` if it is none that can be expressed, or its attributes are not in the file.
+    fn run(&self, backend: &Backend) -> Option<Result<Tensor, Error>> {
+        let inputs: Result<Vec<Tensor>, Error> =
+            self.inputs.iter().map(|x| x.on(backend)).collect();
+        let inputs = inputs.unwrap();
+        let rank = self.inputs[0].shape.len();
+        let items = |shape: &[usize]| [&[1], shape].concat();
+        Some(match (&self.family[..], &self.op[..]) {
+            ("scatter", _) => self.scatter(inputs),
+            ("gather", "gather") => {
+                let dims = GatherDims {
+                    offset_dims: self.list("offset_dims"),
+                    collapsed_slice_dims: self.list("collapsed_slice_dims"),
+                    operand_batching_dims: self.list("operand_batching_dims"),
+                    start_indices_batching_dims: self.list("start_indices_batching_dims"),
+                    start_index_map: self.list("start_index_map"),
+                    index_vector_dim: usize::try_from(self.attrs["index_vector_dim"].as_u64()?)
+                        .unwrap(),
+                    slice_sizes: self.list("slice_sizes"),
+                };
+                let gathered = inputs[0].xla_gather(&inputs[1], &dims, OutOfRange::Clamp);
+                gathered.map(|(tensor, _)| tensor)
+            }
+            // The permutations and the dimensions that JAX's generator of these cases has.
+            ("transpose", _) => {
+                let order = [&[1, 0][..], &[1, 2, 0]][rank - 2];
+                inputs[0].transpose(order)
+            }
+            ("rev", _) => {
+                let of = |text: &str| text.parse::<SliceSpec>().unwrap().items()[0];
+                let flips = |d| of(if rank == 3 || d == 0 { "::-1" } else { ":" });
+                inputs[0].slice(&SliceSpec::new((0..rank).map(flips).collect::<Vec<_>>()))
+            }
+            ("concatenate", _) => {
+                let grows = |&d: &usize| self.expected[0].shape[d] != self.inputs[0].shape[d];
+                let axis = (0..rank).find(grows).unwrap();
+                Tensor::concat(&inputs.iter().collect::<Vec<_>>(), axis.cast_signed())
+            }
+            ("dynamic_slice", _) => {
+                let [.., x, begins] = &self.inputs[..] else {
+                    panic!("{}", self.name)
+                };
+                let sizes = &self.expected[0].shape;
+                let (options, begins) = self.boxes(x, begins, sizes);
+                let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
+                let x = inputs[inputs.len() - 2].reshape(&items(&x.shape)).unwrap();
+                x.crop(&begins, None, None, &options)
+                    .and_then(|(tensor, _)| tensor.reshape(sizes))
+            }
+            ("dynamic_update_slice", _) => {
+                let [.., x, update, begins] = &self.inputs[..] else {
+                    panic!("{}", self.name)
+                };
+                let (crop, begins) = self.boxes(x, begins, &update.shape);
+                let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
+                let at = inputs.len() - 3;
+                let mut changed = inputs[at].reshape(&items(&x.shape)).unwrap();
+                let patches = inputs[at + 1].reshape(&items(&update.shape)).unwrap();
+                let options = PasteOptions {
+                    crop,
+                    ..PasteOptions::default()
+                };
+                let pasted = changed.paste(&patches, &begins, None, None, &options);
+                pasted.and_then(|_| changed.reshape(&x.shape))
+            }
+            _ => return None,
+        })
+    }
+
+    fn scatter(&self, inputs: Vec<Tensor>) -> Result<Tensor, Error> {
+        let dims = ScatterDims {
+            update_window_dims: self.list("update_window_dims"),
+            inserted_window_dims: self.list("inserted_window_dims"),
+            input_batching_dims: self.list("input_batching_dims"),
+            scatter_indices_batching_dims: self.list("scatter_indices_batching_dims"),
+            scatter_dims_to_operand_dims: self.list("scatter_dims_to_operand_dims"),
+            index_vector_dim: usize::try_from(self.attrs["index_vector_dim"].as_u64().unwrap())
+                .unwrap(),
+        };
+        let options = ScatterOptions {
+            combine: Some(self.combine()),
+            unique: self.attrs["unique_indices"] == true,
+            ..ScatterOptions::default()
+        };
+        let [x, indices, updates] = &inputs[..] else {
+            panic!("{}", self.name)
+        };
+        let mut changed = x.clone();
+        changed.xla_scatter(indices, updates, &dims, options)?;
+        Ok(changed)
+    }
+
+    fn combine(&self) -> Combine {
+        match self.attrs["combine"].as_str() {
+            Some("update") => Combine::Update,
+            Some("add") => Combine::Add,
+            Some("multiply") => Combine::Mul,
+            Some("minimum") => Combine::Min,
+            Some("maximum") => Combine::Max,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_cases_of_stablehlo_hold_on_every_device() {
+    let Some(text) = suite("stablehlo.jsonl") else {
+        return;
+    };
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for line in text.lines() {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let key = format!(
+            "{} {}",
+            case.family,
+            case.attrs["combine"].as_str().unwrap_or_default()
+        );
+        for device in devices() {
+            let what = format!("{} on {}", case.name, device.name);
+            let count = counts.entry(key.clone()).or_default();
+            match case.run(&device.backend) {
+                None => count[2] += 1,
+                Some(Err(Error::DTypeOnDevice { .. } | Error::DeviceLimit { .. }))
+                    if !device.backend.is_cpu() =>
+                {
+                    count[1] += 1;
+                }
+                Some(result) => {
+                    let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    let expected = &case.expected[0];
+                    assert_eq!(result.shape(), expected.shape, "{what}");
+                    assert_eq!(result.bytes().unwrap(), expected.bytes(), "{what}");
+                    count[0] += 1;
+                }
+            }
+        }
+    }
+    for (family, [passed, refused, left]) in &counts {
+        println!("{family}: {passed} passed, {refused} refused by a GPU, {left} not expressed");
+    }
+    let passed: usize = counts.values().map(|count| count[0]).sum();
+    assert!(passed > 1123, "{passed}");
+}
+
+/// A graph of WebNN's conformance tests, in the form of JSON.
+#[derive(Deserialize)]
+struct Graph {
+    inputs: BTreeMap<String, Operand>,
+    operators: Vec<Value>,
+    #[serde(rename = "expectedOutputs")]
+    outputs: BTreeMap<String, Operand>,
+}
+
+#[derive(Deserialize)]
+struct Operand {
+    data: Vec<Value>,
+    descriptor: Descriptor,
+}
+
+#[derive(Deserialize)]
+struct Descriptor {
+    shape: Vec<usize>,
+    #[serde(rename = "dataType")]
+    dtype: String,
+}
+
+impl Operand {
+    fn dtype(&self) -> DType {
+        let named = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == self.descriptor.dtype);
+        named.unwrap_or_else(|| panic!("{}", self.descriptor.dtype))
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let bytes = |value: &Value| {
+            let number = value.as_f64().unwrap();
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the files have numbers of these types"
+            )]
+            match self.dtype() {
+                DType::F32 => (number as f32).to_le_bytes().to_vec(),
+                DType::F16 => half::f16::from_f64(number).to_le_bytes().to_vec(),
+                DType::I32 | DType::U32 => (number as i64).to_le_bytes()[..4].to_vec(),
+                DType::I64 => (number as i64).to_le_bytes().to_vec(),
+                other => panic!("{other}"),
+            }
+        };
+        self.data.iter().flat_map(bytes).collect()
+    }
+
+    fn on(&self, backend: &Backend) -> Result<Tensor, Error> {
+        Tensor::from_bytes(backend, self.bytes(), self.dtype(), &self.descriptor.shape)
+    }
+}
+
+impl Graph {
+    fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
+        let [operator] = &self.operators[..] else {
+            panic!("a graph of one operator")
+        };
+        let argument = |name: &str| {
+            let all = operator["arguments"].as_array().unwrap().iter();
+            all.filter_map(|argument| argument.get(name))
+                .next()
+                .cloned()
+                .unwrap_or_default()
+        };
+        let tensor = |name: &str| self.inputs[argument(name).as_str().unwrap()].on(backend);
+        let list =
+            |value: &Value| -> Option<Vec<i64>> { serde_json::from_value(value.clone()).ok() };
+        let (x, options) = (tensor("input")?, argument("options"));
+        match operator["name"].as_str() {
+            Some("slice") => {
+                let [starts, sizes] =
+                    ["starts", "sizes"].map(|name| list(&argument(name)).unwrap());
+                let ends: Vec<i64> = starts
+                    .iter()
+                    .zip(&sizes)
+                    .map(|(start, size)| start + size)
+                    .collect();
+                let strides = list(&options["strides"]);
+                x.slice(&SliceSpec::onnx(
+                    x.shape(),
+                    &starts,
+                    &ends,
+                    None,
+                    strides.as_deref(),
+                )?)
+            }
+            Some("gather") => {
+                let options = GatherOptions {
+                    axis: options["axis"]
+                        .as_i64()
+                        .or(Some(0))
+                        .map(|axis| axis.try_into().unwrap()),
+                    out_of_range: OutOfRange::Clamp,
+                    negative: NegativeIndex::Wrap,
+                    ..GatherOptions::default()
+                };
+                Ok(x.gather(&tensor("indices")?, options)?.0)
+            }
+            Some("transpose") => {
+                let rank = x.shape().len();
+                let order = serde_json::from_value(options["permutation"].clone());
+                x.transpose(&order.unwrap_or_else(|_| (0..rank).rev().collect::<Vec<usize>>()))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_conformance_tests_of_webnn_hold_on_every_device() {
+    for (name, count) in [("slice", 19), ("gather", 42), ("transpose", 18)] {
+        let Some(text) = suite(&format!("wpt-{name}.json")) else {
+            return;
+        };
+        let mut file: Value = serde_json::from_str(&text).unwrap();
+        let tests = file["tests"].as_array_mut().unwrap();
+        assert_eq!(tests.len(), count, "{name}");
+        for test in tests {
+            let graph: Graph = serde_json::from_value(test["graph"].take()).unwrap();
+            for device in devices() {
+                let what = format!("{} on {}", test["name"], device.name);
+                let result = graph
+                    .run(&device.backend)
+                    .unwrap_or_else(|error| panic!("{what}: {error}"));
+                let expected = graph.outputs.values().next().unwrap();
+                assert_eq!(result.shape(), expected.descriptor.shape, "{what}");
+                assert_eq!(result.bytes().unwrap(), expected.bytes(), "{what}");
+            }
+        }
+    }
+}

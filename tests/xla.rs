@@ -1,0 +1,331 @@
+//! Edge cases of `xla_gather` and `xla_scatter`. Golden vectors of XLA and random cases run on every device too.
+
+use crate::harness::{devices, kind, refused};
+use wgslice::{
+    Backend, DType, Error, Indices, Plan, Tensor, View,
+    options::{
+        Combine, GatherDims, GatherOptions, NegativeIndex, OutOfRange, ScatterDims, ScatterOptions,
+    },
+    slice,
+};
+
+/// Windows of two rows of a matrix, in which tuples are single numbers.
+fn of_rows() -> GatherDims {
+    GatherDims {
+        offset_dims: vec![1, 2],
+        start_index_map: vec![0],
+        index_vector_dim: 1,
+        slice_sizes: vec![2, 3],
+        ..GatherDims::default()
+    }
+}
+
+fn into_rows() -> ScatterDims {
+    ScatterDims {
+        update_window_dims: vec![1, 2],
+        scatter_dims_to_operand_dims: vec![0],
+        index_vector_dim: 1,
+        ..ScatterDims::default()
+    }
+}
+
+fn error(dims: &GatherDims, indices: &[usize]) -> String {
+    let planned = Plan::xla_gather(&[4, 3], indices, dims, OutOfRange::Clamp, DType::F32);
+    let error = planned.unwrap_err();
+    assert_eq!(kind(&error), "dimension_numbers", "{error}");
+    error.to_string()
+}
+
+#[test]
+fn numbers_that_contradict_each_other_are_errors() {
+    let of = |change: fn(&mut GatherDims)| {
+        let mut dims = of_rows();
+        change(&mut dims);
+        error(&dims, &[5])
+    };
+    for (change, text) in [
+        (
+            (|dims| dims.offset_dims = vec![2, 1]) as fn(&mut GatherDims),
+            "offset_dims is [2, 1], but it must name different dimensions of the result or the updates, of rank 3, in \
+             ascending order",
+        ),
+        (
+            |dims| dims.offset_dims = vec![1],
+            "offset_dims is [1], but the operand has 2 dimensions besides collapsed_slice_dims and \
+             operand_batching_dims: it must have an entry for each",
+        ),
+        (
+            |dims| dims.collapsed_slice_dims = vec![2],
+            "collapsed_slice_dims is [2], but it must name different dimensions of the operand, of rank 2, in ascending \
+             order",
+        ),
+        (
+            |dims| dims.start_index_map = vec![0, 1],
+            "start_index_map is [0, 1], but index tuples have 1 integer: it must have an entry for each",
+        ),
+        (
+            |dims| dims.operand_batching_dims = vec![0],
+            "operand_batching_dims is [0], but it must name different dimensions of the operand, of rank 2, in \
+             ascending order, none of [0]",
+        ),
+        (
+            |dims| dims.start_indices_batching_dims = vec![1],
+            "start_indices_batching_dims is [1], but it must name different dimensions of the indices, of rank 1",
+        ),
+        (
+            |dims| dims.slice_sizes = vec![5, 3],
+            "slice_sizes is [5, 3], but it must have an entry for each dimension of the operand [4, 3], none larger, and \
+             1 in those of collapsed_slice_dims and operand_batching_dims",
+        ),
+        (
+            |dims| dims.index_vector_dim = 2,
+            "index_vector_dim is [2], but a plan for indices of rank 1 needs tuples along the last dimension or, with 1, \
+             of one integer each: transpose the indices, or call the method of a tensor or a backend, which does",
+        ),
+    ] {
+        assert_eq!(of(change), text);
+    }
+    let planned = |updates: &[usize], options| {
+        Plan::xla_scatter(&[4, 3], &[5], updates, &into_rows(), options, DType::F32).unwrap_err()
+    };
+    let options = ScatterOptions::default();
+    assert_eq!(
+        planned(&[5, 5, 3], options).to_string(),
+        "the shape of updates is [5, 5, 3], but it must be [5, 4, 3], or smaller along update_window_dims"
+    );
+    let wraps = ScatterOptions {
+        negative: NegativeIndex::Wrap,
+        ..options
+    };
+    let along = ScatterOptions {
+        axis: Some(0),
+        ..options
+    };
+    for options in [wraps, along] {
+        assert_eq!(kind(&planned(&[5, 2, 3], options)), "unused_option");
+    }
+}
+
+/// Tuples along the first dimension, on host values and on tensors, from a view.
+#[test]
+fn tuples_may_lie_along_any_dimension() {
+    let dims = GatherDims {
+        offset_dims: vec![0],
+        collapsed_slice_dims: vec![0],
+        operand_batching_dims: vec![2],
+        start_indices_batching_dims: vec![1],
+        start_index_map: vec![0, 1],
+        index_vector_dim: 0,
+        slice_sizes: vec![1, 2, 1],
+    };
+    let values: Vec<i32> = (0..24).collect();
+    // For each of the two last positions, the row and the begin of two columns of it.
+    let starts = (&[2, 0, 1, 5], &[2, 2]);
+    let from = |row: i32, column: i32, batch: i32| row * 8 + column * 2 + batch;
+    // Position 0: row 2, column 1. Position 1: row 0, column 5, which is shifted to 2.
+    let expected = [from(2, 1, 0), from(0, 2, 1), from(2, 2, 0), from(0, 3, 1)];
+    for device in devices() {
+        let backend = &device.backend;
+        let x = (&values, &[3, 4, 2]);
+        let (array, report) = backend
+            .xla_gather(x, starts, &dims, OutOfRange::Clamp)
+            .unwrap();
+        assert_eq!((array.shape, array.data), (vec![2, 2], expected.to_vec()));
+        assert_eq!((report.tuples, report.out_of_range), (2, 0));
+        let (x, starts) = (backend.upload(x).unwrap(), backend.upload(starts).unwrap());
+        let (gathered, _) = x.xla_gather(&starts, &dims, OutOfRange::Zero).unwrap();
+        let bad = [expected[0], 0, expected[2], 0];
+        assert_eq!(gathered.to_vec::<i32>().unwrap(), bad, "{}", device.name);
+        let flipped = x.view().slice(&slice![..; -1]).unwrap();
+        let (gathered, _) = flipped
+            .xla_gather(&starts, &dims, OutOfRange::Clamp)
+            .unwrap();
+        let flipped = [from(0, 1, 0), from(2, 2, 1), from(0, 2, 0), from(2, 3, 1)];
+        assert_eq!(
+            gathered.to_vec::<i32>().unwrap(),
+            flipped,
+            "{}",
+            device.name
+        );
+    }
+}
+
+/// Windows that overlap are combined in row-major order of the updates, whole windows are dropped, and a window that does
+/// not fit is an error that changes nothing.
+#[test]
+fn windows_are_dropped_whole() {
+    let dims = into_rows();
+    let updates: Vec<i32> = (1..=18).collect();
+    for device in devices() {
+        let backend = &device.backend;
+        let x = backend.upload((&[0; 12], &[4, 3])).unwrap();
+        let begins = backend.upload((&[1, 3, 2], &[3])).unwrap();
+        let updates = backend.upload((&updates, &[3, 2, 3])).unwrap();
+        let scattered = |combine, out_of_range| {
+            let mut changed = x.clone();
+            let options = ScatterOptions {
+                combine: Some(combine),
+                out_of_range,
+                ..ScatterOptions::default()
+            };
+            let report = changed.xla_scatter(&begins, &updates, &dims, options);
+            let report = report.and_then(|report| report.wait());
+            (report, changed.to_vec::<i32>().unwrap())
+        };
+        let (report, values) = scattered(Combine::Update, OutOfRange::Zero);
+        assert_eq!(
+            values,
+            [0, 0, 0, 1, 2, 3, 13, 14, 15, 16, 17, 18],
+            "{}",
+            device.name
+        );
+        let report = report.unwrap();
+        assert_eq!((report.tuples, report.out_of_range), (3, 1));
+        let first = report.first.unwrap();
+        assert_eq!(
+            (first.tuple, first.position, first.index),
+            (1, vec![1], vec![3])
+        );
+        let (_, values) = scattered(Combine::Add, OutOfRange::Clamp);
+        assert_eq!(
+            values,
+            [0, 0, 0, 1, 2, 3, 24, 27, 30, 26, 28, 30],
+            "{}",
+            device.name
+        );
+        let (report, values) = scattered(Combine::Max, OutOfRange::Error);
+        assert_eq!(values, [0; 12], "{}", device.name);
+        let (message, _) = refused(report);
+        assert_eq!(
+            message,
+            "1 of 3 windows reach outside of operand [4,3], the first at indices[1] = [3]: correct them, or choose \
+             OutOfRange::Zero or OutOfRange::Clamp"
+        );
+    }
+}
+
+#[test]
+fn elements_that_a_device_does_not_combine_are_an_error_there() {
+    for device in devices() {
+        let backend = &device.backend;
+        let mut x = backend.upload((&[2u8; 4], &[4])).unwrap();
+        let begins = backend.upload((&[1], &[1])).unwrap();
+        let updates = backend.upload((&[3u8, 4], &[1, 2])).unwrap();
+        let dims = ScatterDims {
+            update_window_dims: vec![1],
+            scatter_dims_to_operand_dims: vec![0],
+            index_vector_dim: 1,
+            ..ScatterDims::default()
+        };
+        let options = ScatterOptions {
+            combine: Some(Combine::Mul),
+            ..ScatterOptions::default()
+        };
+        match x.xla_scatter(&begins, &updates, &dims, options) {
+            Ok(_) => assert_eq!(x.to_vec::<u8>().unwrap(), [2, 6, 8, 2], "{}", device.name),
+            Err(Error::DTypeOnDevice { .. }) => assert!(!backend.is_cpu()),
+            Err(other) => panic!("{}: {other}", device.name),
+        }
+    }
+}
+
+/// A gather can be cut into parts, and written into a view of a larger array.
+#[test]
+fn parts_and_views_of_results() {
+    let plan = Plan::xla_gather(&[9, 3], &[4], &of_rows(), OutOfRange::Clamp, DType::I32).unwrap();
+    let values: Vec<i32> = (0..27).collect();
+    let begins = [7, 0, 9, 3];
+    let mut whole = [0; 24];
+    plan.run_cpu(&values, Some(Indices::I32(&begins)), &mut whole)
+        .unwrap();
+    assert_eq!(whole[..6], [21, 22, 23, 24, 25, 26]);
+    assert_eq!(whole[12..18], whole[..6]);
+    let ranges = [1..4, 1..2, 0..3];
+    assert_eq!(
+        plan.part_of_indices(&ranges).unwrap().as_slice(),
+        &ranges[..1]
+    );
+    let part = plan
+        .part(&ranges, Some(Indices::I32(&begins[1..])))
+        .unwrap();
+    let rows = part.source[0].clone();
+    assert_eq!(part.source, [1..9, 0..3]);
+    let mut dest = [0; 9];
+    let source = &values[rows.start * 3..rows.end * 3];
+    part.plan
+        .run_cpu(source, Some(Indices::I64(&part.indices)), &mut dest)
+        .unwrap();
+    assert_eq!(dest, [3, 4, 5, 24, 25, 26, 12, 13, 14]);
+
+    let place = View::new(&[4, 2, 6])
+        .unwrap()
+        .slice(&slice![.., .., 3..])
+        .unwrap();
+    let placed = plan.into_view(&place).unwrap();
+    for device in devices() {
+        let backend = &device.backend;
+        let mut larger = backend.upload((&[-1; 48], &[4, 2, 6])).unwrap();
+        let x = backend.upload((&values, &[9, 3])).unwrap();
+        let begins = backend.upload((&begins, &[4])).unwrap();
+        larger.run_in_place(&placed, &x, Some(&begins)).unwrap();
+        let half = |half: usize| {
+            let half = slice![.., .., half as i64 * 3..half as i64 * 3 + 3];
+            larger.slice(&half).unwrap().to_vec::<i32>().unwrap()
+        };
+        assert_eq!(half(0), [-1; 24], "{}", device.name);
+        assert_eq!(half(1), whole, "{}", device.name);
+    }
+}
+
+/// Rows by numbers are the plan of an ordinary gather, in all but the name and the order of the checks.
+#[test]
+fn rows_are_an_ordinary_gather() {
+    let dims = GatherDims {
+        offset_dims: vec![1, 2],
+        collapsed_slice_dims: vec![0],
+        start_index_map: vec![0],
+        index_vector_dim: 1,
+        slice_sizes: vec![1, 3, 8],
+        ..GatherDims::default()
+    };
+    let mine = Plan::xla_gather(&[9, 3, 8], &[5], &dims, OutOfRange::Clamp, DType::F16).unwrap();
+    let clamps = GatherOptions {
+        out_of_range: OutOfRange::Clamp,
+        ..GatherOptions::default()
+    };
+    let theirs = Plan::gather(&[9, 3, 8], &[5], clamps, DType::F16).unwrap();
+    assert_eq!(
+        mine.explain(),
+        theirs.explain().replace("gather", "xla_gather")
+    );
+}
+
+/// Nothing is gathered from, and nothing scattered by, arrays without elements.
+#[test]
+fn empty_arrays() {
+    let backend = Backend::cpu();
+    let empty = Tensor::from_bytes(&backend, vec![], DType::F32, &[0, 3]).unwrap();
+    let none = Tensor::from_bytes(&backend, vec![], DType::I32, &[0]).unwrap();
+    let dims = GatherDims {
+        slice_sizes: vec![0, 3],
+        ..of_rows()
+    };
+    let (gathered, report) = empty.xla_gather(&none, &dims, OutOfRange::Error).unwrap();
+    assert_eq!(
+        (gathered.shape(), report.wait().unwrap().tuples),
+        (&[0, 0, 3][..], 0)
+    );
+    let dims = ScatterDims {
+        update_window_dims: vec![1],
+        inserted_window_dims: vec![0],
+        ..into_rows()
+    };
+    let options = ScatterOptions::default();
+    let updates =
+        |count| Plan::xla_scatter(&[0, 3], &[count], &[count, 3], &dims, options, DType::F32);
+    assert_eq!(
+        updates(0).unwrap().to_string(),
+        "xla_scatter [0,3] -> [0,3]: empty"
+    );
+    assert_eq!(kind(&updates(2).unwrap_err()), "empty_output");
+}
