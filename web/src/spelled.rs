@@ -67,31 +67,3 @@ fn rust_item(item: &SliceItem) -> String {
         SliceItem::NewAxis => "NewAxis".into(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::rust;
-    use wgslice::{
-        SliceSpec, slice,
-        spec::{Ellipsis, NewAxis},
-    };
-
-    /// Compares a slice with `slice!`, and with the words between its brackets.
-    macro_rules! same {
-        ($python:literal, $($rust:tt)*) => {
-            let spec: SliceSpec = $python.parse().unwrap();
-            assert_eq!(spec, slice![$($rust)*]);
-            let words = |text: &str| text.replace(char::is_whitespace, "");
-            assert_eq!(words(&rust(&spec)), words(stringify!($($rust)*)));
-        };
-    }
-
-    #[test]
-    fn slices_are_spelled_as_the_macro_reads_them() {
-        same!("32:288:2, 400:100:-2", 32..288; 2, 400..100; -2);
-        same!("::-1, -3:, :-7", ..; -1, -3.., ..-7);
-        same!("..., None, 0", Ellipsis, NewAxis, 0);
-        same!("5000000000:9:3", 5000000000i64..9; 3);
-        same!("",);
-    }
-}

@@ -88,7 +88,7 @@ export class Browser {
     await page.goto(`${this.origin}/${query}`, { waitUntil: 'load' });
     const opened = new Page(page, problems, this.downloads);
     await page.waitForFunction(() => document.body.dataset.ready || !document.getElementById('stopped').hidden);
-    const tab = await page.$eval('[role=tabpanel]:not([hidden])', ({ id }) => id);
+    const tab = await page.$eval('main > [role=tabpanel]:not([hidden])', ({ id }) => id);
     if (tab !== 'verify') await opened.until(tab, {});
     return opened;
   }
@@ -115,7 +115,12 @@ export class Page {
       const is = shows && Object.entries(state).every(([name, value]) => shows[name] === value);
       return (dataset.state === 'done' && is) || !document.getElementById('stopped').hidden;
     };
-    await this.page.waitForFunction(done, { timeout: 60_000, polling: 30 }, tab, state);
+    try {
+      await this.page.waitForFunction(done, { timeout: 60_000, polling: 30 }, tab, state);
+    } catch {
+      const shown = await this.page.$eval(`#${tab}`, ({ dataset }) => `${dataset.state}: ${dataset.shows}`);
+      throw new Error(`${tab} never showed ${JSON.stringify(state)}, but is ${shown}; ${await this.text('error')} ${this.problems.join('; ')}`);
+    }
     await this.running();
   }
 
@@ -154,7 +159,7 @@ export class Page {
 
   // Clicks on an example of the open tab.
   example(name) {
-    return this.page.$$eval('[role=tabpanel]:not([hidden]) .chips button', (chips, name) => {
+    return this.page.$$eval('main > [role=tabpanel]:not([hidden]) .chips button', (chips, name) => {
       chips.find((chip) => chip.textContent.startsWith(name)).click();
     }, name);
   }

@@ -103,6 +103,21 @@ export async function leads(checks, browser) {
       return ran.length ? `${ran.join(', ')} gave the same` : 'copied';
     });
   }
+  await checks.that('leads: slices in Rust', async () => {
+    const spellings = {
+      '::-1, -3:, :-7': 'slice![..; -1, -3.., ..-7]',
+      '..., None, 0': 'slice![Ellipsis, NewAxis, 0]',
+      '5_000_000_000:9:3': 'slice![5000000000i64..9; 3]',
+      '[1:2, ::, tf.newaxis]': 'slice![1..2, .., NewAxis]',
+      '': 'slice![]',
+    };
+    await page.show('slice');
+    for (const [spec, rust] of Object.entries(spellings)) {
+      await page.type({ spec, order: '' });
+      await page.until('slice', { spec });
+      same((await snippet(page, 'rust')).match(/slice!\[.*\]/)[0], rust, spec);
+    }
+  });
   await checks.that('leads: links, and a preview', async () => {
     const links = await page.page.$$eval('nav a', (links) => links.map(({ href }) => href));
     same(links.length >= 1 && links.every((link) => /^https:\/\/\S+$/.test(link)), true, links.join(' '));

@@ -46,7 +46,7 @@ const programs = ({ state: { how }, left }) => {
     list: `let y = backend.boolean_mask(${x}, (&mask, &[${height}, ${width}]), 0)?;`,
   };
   return {
-    rust: `use wgslice::{Backend${how === 'flip' ? ', slice' : ''}};\n\nlet backend = Backend::auto(); // mask: [bool; ${height * width}]\n${rust[how]}`,
+    rust: `use wgslice::${how === 'flip' ? '{Backend, slice}' : 'Backend'};\n\nlet backend = Backend::auto(); // mask: [bool; ${height * width}]\n${rust[how]}`,
     numpy: { keep: `y = np.where(${m}, x, 0)`, flip: `y = np.where(${m}, x[:, ::-1], x)`, list: 'y = x[mask]' }[how],
     tensorflow: { keep: `y = tf.where(${m}, x, 0)`, flip: `y = tf.where(${m}, x[:, ::-1], x)`, list: 'y = tf.boolean_mask(x, mask)' }[how],
     command: {
@@ -59,7 +59,7 @@ const programs = ({ state: { how }, left }) => {
 
 export const mask = new Operation({
   name: 'mask',
-  defaults: { strokes: '64:96,224 150,226', radius: '24', erase: false, how: 'keep' },
+  defaults: { strokes: '80:100,224 140,226', radius: '24', erase: false, how: 'keep' },
   run: (x, state) => x.masked(maskOf(state), state.how),
   look({ state, left, shown, read }) {
     const flat = maskOf(state);

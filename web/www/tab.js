@@ -19,6 +19,10 @@ const [PAUSE, FEWEST] = [180, 3];
 // A panic of the library. What a person types never causes one.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
+// Messages of the library name its options, which people choose here in other words.
+const CHOICES = { Zero: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
+const inWordsOfThePage = (message) => message.replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name);
+
 export class Operation {
   // `about` has
   //   name, defaults        the panel's id, and the state at the beginning
@@ -108,7 +112,7 @@ export class Operation {
       if (!source.live) this.#time(turn, state);
     } catch (error) {
       if (isFault(error)) throw error;
-      pair.error(error.message);
+      pair.error(inWordsOfThePage(error.message));
     }
     panel.querySelector('[aria-invalid]')?.setAttribute('aria-invalid', String(!$('error').hidden));
     Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
