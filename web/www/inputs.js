@@ -13,7 +13,7 @@ async function open(file) {
   stopCamera();
   try {
     await source.open(file);
-    $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine'].join('; ');
+    $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine.'].join('; ');
     $('source-note').classList.remove('bad');
   } catch (error) {
     $('source-note').textContent = `${file.name || 'What was pasted'} is no picture or .npy file that can be read: ${error.message}`;
@@ -83,7 +83,7 @@ export function connectCamera(update, label) {
       $('source-note').classList.add('bad');
       return;
     }
-    $('source-note').textContent = 'The camera; its pictures stay on this machine';
+    $('source-note').textContent = 'The camera; its pictures stay on this machine.';
     $('source-note').classList.remove('bad');
     $('camera').setAttribute('aria-pressed', 'true');
     source.live = true;

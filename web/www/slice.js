@@ -74,7 +74,7 @@ export const slice = new Operation({
   name: 'slice',
   defaults: { spec: EXAMPLES[0][1], order: '' },
   run: (x, { spec, order }) => x.slice(spec, order),
-  look({ state, left, input }) {
+  look({ state, left, input, shown }) {
     const selection = input.selection(state.spec, state.order);
     const { offset, strides } = selection;
     const { box, ...lit } = selected(selection, left);
@@ -83,7 +83,7 @@ export const slice = new Operation({
     return {
       label: `x[${state.spec}]`,
       marks: { lit, boxes: box ? [box] : [], texts: left.texts },
-      onResult: {},
+      onResult: { texts: shown.texts },
       origin(index) {
         const from = origin(index, { offset, strides }, left);
         const { row, column } = pixelOf(from, left);

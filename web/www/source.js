@@ -12,6 +12,11 @@ function within(longest, width, height) {
   return [width, height].map((side) => Math.max(1, Math.round(side * scale)));
 }
 
+function opaque(rgba) {
+  for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 255) return false;
+  return true;
+}
+
 class Source extends EventTarget {
   // What to show of it: `image` (or null if no canvas can show it), `shape`, `dtype`, `range`, `width`, `channels`.
   shown = null;
@@ -88,8 +93,7 @@ class Source extends EventTarget {
     // Rust takes a Uint8Array; this one has the same memory.
     const bytes = new Uint8Array(image.data.buffer);
     const make = (device) => PageArray.picture(device, bytes, width, height);
-    const opaque = bytes.every((value, at) => at % 4 < 3 || value === 255);
-    const channels = opaque ? 3 : 4;
+    const channels = opaque(bytes) ? 3 : 4;
     return { make, note, shown: { image, shape: [height, width, channels], dtype: 'uint8', range: [0, 255], width, height, channels } };
   }
 
@@ -107,10 +111,12 @@ class Source extends EventTarget {
 export function shownAs(read, range) {
   const { shape, dtype, width, height, channels, fits } = read;
   const image = fits ? new ImageData(read.rgba(...range), width, height) : null;
-  return { image, shape: [...shape], dtype, range, width, height, channels, texts: read.texts(FEW) };
+  // Where a pixel is one value.
+  const texts = channels === 1 && width * height <= FEW ? read.texts(FEW) : null;
+  return { image, shape: [...shape], dtype, range, width, height, channels, texts };
 }
 
-// The most values that are written into cells.
+// The most values of an array that are written into its pixels.
 const FEW = 512;
 
 export const source = new Source();

@@ -12,6 +12,8 @@ const $ = (id) => document.getElementById(id);
 
 // The most values that are shown as text.
 const MANY = 600;
+// Of a picture, only so few are shown as text beside it.
+const FEW = 48;
 // Calls are timed until they took this many milliseconds together, or are so many.
 const [ENOUGH, CALLS] = [40, 100];
 const [PAUSE, FEWEST] = [180, 3];
@@ -99,7 +101,7 @@ export class Operation {
       const range = read.dtype === left.dtype ? left.range : read.range();
       const shown = shownAs(read, about.range?.(read, state) ?? range);
       const seen = { state, left, input, outcome, read, shown };
-      const few = shown.texts.length <= 48 && shown.channels > 1;
+      const few = shown.channels > 1 && shown.shape.reduce((product, size) => product * size, 1) <= FEW;
       const look = about.look(seen);
       const numbers = (!shown.image && !look.sheet) || few ? read.numbers(MANY) : null;
       pair.show({ left, shown, numbers, ...look });
