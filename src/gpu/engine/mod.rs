@@ -35,6 +35,8 @@ mod formula_tests;
 #[cfg(test)]
 mod kernel_tests;
 mod launch;
+#[cfg(test)]
+mod operator_tests;
 mod pipeline;
 pub(super) mod program;
 pub(super) mod record;

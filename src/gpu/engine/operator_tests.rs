@@ -1,0 +1,154 @@
+//! A test that expressions of shaders have the parentheses that WGSL demands. naga, which reads shaders everywhere but in
+//! browsers, does not ask for them; Tint, Chromium's compiler, refuses a shader without.
+
+use super::program::UniformSpace;
+use super::shader_tests::programs;
+
+/// The operators that WGSL's grammar does not let stand beside all others without parentheses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operator {
+    /// `&&`.
+    And,
+    /// `||`.
+    Or,
+    /// `&`, `|` or `^`, which stand beside themselves only.
+    Bits(char),
+    /// `<<` or `>>`, whose operands have no operator.
+    Shift,
+    /// `+`, `-`, `*`, `/` or `%`.
+    Arithmetic,
+    /// `==`, `!=`, `<`, `>`, `<=` or `>=`.
+    Comparison,
+}
+
+impl Operator {
+    fn stands_beside(self, other: Self) -> bool {
+        use Operator::{And, Arithmetic, Bits, Comparison, Or, Shift};
+        match (self, other) {
+            (And, Or) | (Or, And) => false,
+            (Bits(a), Bits(b)) => a == b,
+            (Bits(_), _) | (_, Bits(_)) => false,
+            (Shift, Shift | Arithmetic) | (Arithmetic, Shift) => false,
+            (And | Or | Shift | Arithmetic | Comparison, _) => true,
+        }
+    }
+}
+
+/// The words and signs of a text, without comments and without the parameters of types, such as `<u32>`.
+fn tokens(text: &str) -> Vec<String> {
+    let text: String = text
+        .lines()
+        .map(|line| format!("{}\n", line.split("//").next().unwrap_or_default()))
+        .collect();
+    let mut tokens: Vec<String> = Vec::new();
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let length = if is_word(first) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else {
+            let twos = ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->"];
+            if twos.iter().any(|two| rest.starts_with(two)) {
+                2
+            } else {
+                1
+            }
+        };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        if is_word(first) && rest.starts_with('<') && takes_types(token) {
+            let mut depth = 0;
+            let end = rest.find(|c| {
+                depth += i32::from(c == '<') - i32::from(c == '>');
+                depth == 0
+            });
+            rest = &rest[end.expect("parameters of a type end") + 1..];
+        }
+        if !first.is_whitespace() {
+            tokens.push(token.to_owned());
+        }
+    }
+    tokens
+}
+
+fn takes_types(word: &str) -> bool {
+    [
+        "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
+    ]
+    .contains(&word)
+}
+
+/// The operators that stand beside one another in the text, of each pair that must not.
+fn faults(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    // The operators of the expression that is open at each depth of brackets.
+    let mut open: Vec<Vec<Operator>> = vec![Vec::new()];
+    let mut before = String::new();
+    let mut read: Vec<String> = Vec::new();
+    for token in tokens(text) {
+        let ends_operand = before.ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
+            && !["return", "if", "else", "while", "case"].contains(&&before[..]);
+        let operator = match &token[..] {
+            "&&" => Some(Operator::And),
+            "||" => Some(Operator::Or),
+            "<<" | ">>" => Some(Operator::Shift),
+            "==" | "!=" | "<" | ">" | "<=" | ">=" => Some(Operator::Comparison),
+            // Otherwise a sign of one operand: an address, a negative number.
+            "&" | "|" | "^" if ends_operand => token.chars().next().map(Operator::Bits),
+            "+" | "-" | "*" | "/" | "%" if ends_operand => Some(Operator::Arithmetic),
+            _ => None,
+        };
+        read.push(token.clone());
+        if let Some(operator) = operator {
+            let own = open.last_mut().expect("brackets match");
+            if let Some(other) = own.iter().find(|other| !operator.stands_beside(**other)) {
+                let line = read[read.len().saturating_sub(12)..].join(" ");
+                faults.push(format!("{other:?} beside {operator:?}: {line}"));
+            }
+            own.push(operator);
+        }
+        match &token[..] {
+            "(" | "[" | "{" => open.push(Vec::new()),
+            ")" | "]" | "}" => drop(open.pop()),
+            _ => {}
+        }
+        // What a bracket holds, a sign of assignment or of a list separates expressions.
+        if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
+            open.last_mut().expect("brackets match").clear();
+        }
+        before = token;
+    }
+    faults
+}
+
+#[test]
+fn expressions_have_the_parentheses_that_browsers_demand() {
+    for program in programs() {
+        let found = faults(&program.text(UniformSpace::Uniform));
+        assert!(found.is_empty(), "{program}: {found:#?}");
+    }
+}
+
+#[test]
+fn missing_parentheses_are_found() {
+    for fault in [
+        "let a = b || c && d;",
+        "if a && (b) || c { }",
+        "let a = b & c == d;",
+        "let a = b | c & d;",
+        "let a = b << c + 1u;",
+        "let a = array<u32, 2>(1u, b + c >> d);",
+        "return a[b & c * d];",
+    ] {
+        assert_eq!(faults(fault).len(), 1, "{fault}: {:?}", tokens(fault));
+    }
+    for right in [
+        "let a = b || (c && d); let e = f && g;",
+        "let a = (b & c) == d || f(&x, &y);",
+        "var<private> a: array<vec4<u32>, 4>; fn f(a: u32) -> bool { return a << b < c; }",
+        "let a = b & c & d; a[b + 1u] = -c * d; // b & c + d",
+        "for (var i = 0u; i < 4u && j > 2u; i += 1u) { a += b | c; }",
+    ] {
+        assert!(faults(right).is_empty(), "{right}: {:?}", faults(right));
+    }
+}
