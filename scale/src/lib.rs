@@ -1,4 +1,4 @@
-//! Slices arrays and tables larger than one machine, with TensorFlow's semantics, on DataFusion and Ballista.
+//! Slices arrays and tables larger than one machine, with TensorFlow's semantics.
 //!
 //! Two kinds of data outgrow one machine, and each half of this crate is for one of them:
 //!
@@ -8,23 +8,27 @@
 //! - **A table** with a tensor in each row. In SQL, scalar functions slice and gather columns of tensors. All tensors
 //!   of a column have one shape, which is part of the column's type.
 //!
-//! Jobs and SQL both run as queries: in this process by DataFusion, or unchanged on a Ballista cluster.
+//! A job runs on threads of this process, or, with the feature `cluster`, as a query on a Ballista cluster, whose tasks
+//! are the same function. SQL, the feature `sql`, runs in this process by DataFusion, or unchanged on such a cluster.
 //!
-//! | module | content |
-//! |---|---|
-//! | [`engine`] | runs queries in this process or on a cluster; starts schedulers and executors |
-//! | [`functions`] | the functions for SQL, one file each |
-//! | [`tensor`] | columns of tensors: their types, their values |
-//! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files |
-//! | [`job`] | makes a result from a source: the list of tasks, one task, a whole run, its explanation; writes `.npy` files |
-//! | [`partial`] | the names of files that are not complete yet |
+//! | module | content | feature |
+//! |---|---|---|
+//! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files | |
+//! | [`job`] | makes a result from a source: one task, a whole run, its explanation; writes `.npy` files | |
+//! | [`partial`] | the names of files that are not complete yet | |
+//! | `engine` | runs queries in this process or on a cluster; starts schedulers and executors | `sql` |
+//! | `functions` | the functions for SQL, one file each | `sql` |
+//! | `tensor` | columns of tensors: their types, their values | `sql` |
 //!
 //! The command is in `src/main.rs` and `src/commands/`, one file for each subcommand.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "sql")]
 pub mod engine;
+#[cfg(feature = "sql")]
 pub mod functions;
 pub mod job;
 pub mod partial;
+#[cfg(feature = "sql")]
 pub mod tensor;
 pub mod zarr;

@@ -20,6 +20,15 @@ impl Random {
         let count = u64::try_from(high - low).unwrap() + 1;
         low + i64::try_from((self.next() >> 16) % count).unwrap()
     }
+
+    /// Returns the numbers below `count` in any order.
+    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            order.swap(last, self.within(0, last as i64) as usize);
+        }
+        order
+    }
 }
 
 /// A slice in Python's notation, and in TensorFlow's vectors and masks.

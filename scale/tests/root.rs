@@ -2,13 +2,18 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "sql")]
 mod functions;
 mod gather;
+mod index;
+mod metadata;
 #[cfg(feature = "object-stores")]
 mod objects;
 mod random;
 mod slice;
+#[cfg(feature = "sql")]
 mod sql;
+#[cfg(feature = "sql")]
 mod tables;
 #[cfg(any(feature = "cluster", feature = "object-stores"))]
 mod wait;

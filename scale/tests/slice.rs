@@ -14,12 +14,13 @@ use std::{
 };
 use wgslice::DType;
 use wgslice_scale::{
-    job::{Form, How, Job, Record, State, compute, faults, to_npy},
+    job::{Form, How, Job, Operation, Record, State, compute, faults, to_npy},
     zarr::{Codec, Error, Source, Target},
 };
+use wgslice_vectors::reference;
 
 /// Compares 100 slices of stores of all kinds, with results of random forms, on all devices, with the reference. A
-/// fifth of the slices begin where chunks begin.
+/// fifth of the slices begin where chunks begin. Of a third, the dimensions are put in another order.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
@@ -36,10 +37,24 @@ fn random_slices_are_the_references() {
         } else {
             Slice::of(&mut random, &source.shape)
         };
-        let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
-        let (shape, elements) = spec.naive(&source.elements, &source.shape);
         let numbers: Vec<usize> = (0..source.elements.len()).collect();
-        let (_, sources) = spec.naive(&numbers, &source.shape);
+        let (mut shape, mut sources) = spec.naive(&numbers, &source.shape);
+        let axes = (case % 3 == 0).then(|| random.order(shape.len()));
+        let what = format!(
+            "case {case}: {kind:?} {:?}[{}], axes {axes:?}",
+            source.shape, spec.text
+        );
+        if let Some(axes) = &axes {
+            (shape, sources) = reference::transpose(&sources, &shape, axes).unwrap();
+        }
+        let elements: Vec<_> = sources
+            .iter()
+            .map(|&number| &source.elements[number][..])
+            .collect();
+        let operation = || Operation::Slice {
+            spec: spec.text.clone(),
+            axes: axes.clone(),
+        };
         let mut form = form(&mut random, &shape);
         if is_aligned {
             form = Form {
@@ -48,7 +63,7 @@ fn random_slices_are_the_references() {
             };
         }
         let result = folder.path().join("b.zarr");
-        let job = Job::new(slice(&spec.text), &source.path, &result, &form).expect(&what);
+        let job = Job::new(operation(), &source.path, &result, &form).expect(&what);
         let threads = 1 + case % 2;
         let explained = open(&job, HOW).1.explain().unwrap();
         let summary = run(&job, How { threads, ..HOW }).expect(&what);
@@ -56,7 +71,7 @@ fn random_slices_are_the_references() {
 
         for &device in &devices[1..] {
             let other = folder.path().join("c.zarr");
-            let job = Job::new(slice(&spec.text), &source.path, &other, &form).expect(&what);
+            let job = Job::new(operation(), &source.path, &other, &form).expect(&what);
             run(&job, How { device, ..HOW }).expect(&what);
             assert!(files(&other) == files(&result), "{device:?}: {what}");
         }
@@ -350,8 +365,6 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
     }
 }
 
-/// DataFusion, which reads the list of tasks beside the result, would take some of these names for patterns, and others
-/// for encoded ones.
 #[test]
 fn a_result_may_have_any_name() {
     let folder = tempfile::tempdir().unwrap();

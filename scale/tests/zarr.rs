@@ -5,13 +5,11 @@ use crate::random::Random;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use wgslice::gpu::AdapterOptions;
 use wgslice_scale::{
-    engine::Engine,
     job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
     zarr::{Codec, Error, Source},
 };
@@ -278,11 +276,13 @@ pub(crate) const HOW: How = How {
     cache: 0,
 };
 
-/// Returns the CPU, and a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine must have one.
+/// Returns the CPU, and with the feature `gpu` a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine
+/// must have one.
+#[cfg(feature = "gpu")]
 pub(crate) fn devices() -> Vec<DeviceChoice> {
-    match wgslice::Backend::open_gpu(&AdapterOptions::default()) {
+    match wgslice::Backend::open_gpu(&wgslice::gpu::AdapterOptions::default()) {
         Ok(_) => vec![DeviceChoice::Cpu, DeviceChoice::Gpu],
-        Err(error) if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") => {
+        Err(error) if std::env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") => {
             panic!("WGSLICE_REQUIRE_GPU=1: {error}")
         }
         Err(error) => {
@@ -290,6 +290,11 @@ pub(crate) fn devices() -> Vec<DeviceChoice> {
             vec![DeviceChoice::Cpu]
         }
     }
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn devices() -> Vec<DeviceChoice> {
+    vec![DeviceChoice::Cpu]
 }
 
 /// Begins or continues a job that is not complete, and opens its arrays.
@@ -304,18 +309,14 @@ pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
 /// Runs a job that is not complete, on two threads.
 pub(crate) fn run(job: &Job, how: How) -> Result<Summary, Error> {
     let (record, prepared) = open(job, how);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .build()
-        .unwrap();
-    let engine = Engine::embedded(2).unwrap();
     let missing = record.missing(&prepared)?;
-    runtime.block_on(job::run(&engine, record, &prepared, &missing, 3))
+    job::run(record, &prepared, &missing, 2, 3)
 }
 
 pub(crate) fn slice(spec: &str) -> Operation {
     Operation::Slice {
         spec: spec.to_owned(),
+        axes: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options that the commands that make a Zarr array share, and their work.
 
-use super::{On, cores, engine, print, runtime};
+use super::{On, cores, print, without};
 use crate::failure::Failure;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,8 +16,9 @@ use std::{
     thread,
     time::Duration,
 };
+#[cfg(feature = "cluster")]
+use wgslice_scale::engine::message;
 use wgslice_scale::{
-    engine::message,
     job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
     zarr::{self, Error},
 };
@@ -213,6 +214,12 @@ pub(crate) fn make(
     overwrite: bool,
     json: bool,
 ) -> Result<(), Failure> {
+    if on.cluster.is_some() && cfg!(not(feature = "cluster")) {
+        return Err(without("cluster"));
+    }
+    if how.device == DeviceChoice::Gpu && cfg!(not(feature = "gpu")) {
+        return Err(without("gpu"));
+    }
     let prepared = Prepared::new(Record::unwritten(job.clone(), how))?;
     let (needed, shards) = (prepared.task_bytes(), prepared.shards());
     if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
@@ -254,27 +261,13 @@ pub(crate) fn make(
         how.threads = (threads / missing.len().max(1)).max(1);
     }
     let prepared = prepared.begun(&record, how)?;
-    let on = On {
-        cluster: on.cluster.clone(),
-        threads: Some(threads),
-        // There are more partitions than threads, so that no thread waits long for the last partition.
-        partitions: on
-            .partitions
-            .or(on.cluster.is_none().then_some(threads.saturating_mul(4))),
-        memory: None,
-        wait: on.wait,
+    let summary = if on.cluster.is_some() {
+        on_cluster(on, record, &prepared, &missing)?
+    } else {
+        let parts = on.partitions.unwrap_or(threads.saturating_mul(4));
+        let _bar = Bar::start(&prepared, missing.len() as u64);
+        job::run(record, &prepared, &missing, threads, parts)?
     };
-    let summary = runtime(threads)?.block_on(async {
-        let engine = engine(&on).await?;
-        let files = engine.context().copied_config().target_partitions();
-        let bar = Bar::start(&prepared, missing.len() as u64, on.cluster.is_none());
-        let summary = tokio::select! {
-            summary = job::run(&engine, record, &prepared, &missing, files) => summary.map_err(Failure::from),
-            error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
-        };
-        drop(bar);
-        summary
-    })?;
     if summary.out_of_range > 0 {
         // If standard error cannot be written to, the result is complete all the same.
         let _ = writeln!(
@@ -284,6 +277,33 @@ pub(crate) fn make(
         );
     }
     show(&summary, json)
+}
+
+/// Computes the missing shards on a cluster.
+#[cfg(feature = "cluster")]
+fn on_cluster(
+    on: &On,
+    record: Record,
+    prepared: &Prepared,
+    missing: &[u64],
+) -> Result<Summary, Failure> {
+    let on = On {
+        memory: None,
+        ..on.clone()
+    };
+    super::runtime(cores())?.block_on(async {
+        let engine = super::engine(&on).await?;
+        let files = engine.context().copied_config().target_partitions();
+        tokio::select! {
+            summary = job::run_on(&engine, record, prepared, missing, files) => Ok(summary?),
+            error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
+        }
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn on_cluster(_: &On, _: Record, _: &Prepared, _: &[u64]) -> Result<Summary, Failure> {
+    Err(without("cluster"))
 }
 
 /// Prints a summary or an explanation.
@@ -299,21 +319,18 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A progress bar that counts the finished tasks, drawn by a thread of its own. It is hidden if standard error is not a
-/// terminal, or if the tasks run on a cluster.
+/// A progress bar that counts the finished tasks of this process, drawn by a thread of its own. It is hidden if standard
+/// error is not a terminal.
 struct Bar {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Bar {
-    fn start(prepared: &Arc<Prepared>, tasks: u64, shown: bool) -> Self {
-        let stop = Arc::new(AtomicBool::new(!shown));
+    fn start(prepared: &Arc<Prepared>, tasks: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
         let (stopped, prepared) = (stop.clone(), prepared.clone());
         let thread = thread::spawn(move || {
-            if stopped.load(Ordering::Relaxed) {
-                return;
-            }
             let bar = ProgressBar::new(tasks);
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}") {
                 bar.set_style(style);

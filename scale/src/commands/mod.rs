@@ -5,20 +5,24 @@ mod convert;
 mod executor;
 mod gather;
 mod gather_nd;
+mod index;
 mod job;
 #[cfg(feature = "cluster")]
 mod scheduler;
 mod slice;
+#[cfg(feature = "sql")]
 mod sql;
 
 use crate::failure::Failure;
 use bytesize::ByteSize;
 use clap::{ArgAction, Parser, Subcommand, value_parser};
+#[cfg(feature = "sql")]
+use std::time::Duration;
 use std::{
+    ffi::{OsStr, OsString},
     fmt::Display,
     io::{ErrorKind, Write, stdout},
     thread,
-    time::Duration,
 };
 #[cfg(unix)]
 use tokio::signal::unix;
@@ -26,6 +30,7 @@ use tokio::{
     runtime::{Builder, Runtime},
     signal::ctrl_c,
 };
+#[cfg(feature = "sql")]
 use wgslice_scale::engine::Engine;
 
 const EXIT_CODES: &str = "\
@@ -34,8 +39,8 @@ Exit codes:
   1  the work failed
   2  wrong usage";
 
-/// Slices and gathers Zarr stores and tables of tensors that are larger than a machine, with
-/// TensorFlow's exact semantics.
+/// Slices and gathers Zarr stores, and with the feature sql tables of tensors, that are larger than
+/// a machine, with TensorFlow's exact semantics.
 #[derive(Debug, Parser)]
 #[command(name = "wgslice-scale", version, max_term_width = 90, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -47,11 +52,11 @@ pub(crate) struct Args {
 }
 
 /// Where a command's work runs.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where it runs")]
 pub(crate) struct On {
     /// Run on the cluster with this scheduler, as in df://host:50050 [default: in this process]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", hide = cfg!(not(feature = "cluster")))]
     pub(crate) cluster: Option<String>,
     /// Use N threads in this process [default: one for each core]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "cluster")]
@@ -63,11 +68,13 @@ pub(crate) struct On {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
     /// Give up when the cluster has had no executor for N seconds
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 60, hide = cfg!(not(feature = "cluster")), value_parser = value_parser!(u64).range(1..))]
     pub(crate) wait: u64,
 }
 
 impl On {
+    /// How long to wait for a cluster without executors.
+    #[cfg(feature = "sql")]
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_secs(self.wait)
     }
@@ -81,28 +88,54 @@ pub(crate) const PARTITIONS: usize = 64;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Slice(slice::Slice),
+    Index(index::Index),
     Gather(gather::Gather),
     GatherNd(gather_nd::GatherNd),
     Convert(convert::Convert),
+    #[cfg(feature = "sql")]
     Sql(sql::Sql),
     #[cfg(feature = "cluster")]
     Scheduler(scheduler::Scheduler),
     #[cfg(feature = "cluster")]
     Executor(executor::Executor),
+    /// What this command was built without, and what it does not have
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
 }
 
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Slice(args) => slice::run(&args),
+        Command::Index(args) => index::run(&args),
         Command::Gather(args) => gather::run(&args),
         Command::GatherNd(args) => gather_nd::run(&args),
         Command::Convert(args) => convert::run(&args),
+        #[cfg(feature = "sql")]
         Command::Sql(args) => sql::run(&args),
         #[cfg(feature = "cluster")]
         Command::Scheduler(args) => scheduler::run(args),
         #[cfg(feature = "cluster")]
         Command::Executor(args) => executor::run(args),
+        Command::Other(args) => Err(other(&args[0])),
     }
+}
+
+/// Returns the error for a subcommand that is not here.
+fn other(name: &OsStr) -> Failure {
+    match name.to_str() {
+        Some("sql") => without("sql"),
+        Some("scheduler" | "executor") => without("cluster"),
+        _ => Failure::usage(format_args!(
+            "there is no subcommand {name:?}: wgslice-scale --help lists them"
+        )),
+    }
+}
+
+/// Returns the error for what needs a feature that this command was built without.
+pub(crate) fn without(feature: &str) -> Failure {
+    Failure::usage(format_args!(
+        "this command was built without the feature {feature:?}: build it with --features {feature}"
+    ))
 }
 
 /// The number of cores of this machine.
@@ -110,7 +143,7 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Starts the runtime on which an engine runs, with this many threads.
+/// Starts a runtime for futures, such as those of an engine, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     // The size of a thread's stack in bytes. It is large because the engines walk plans, which are trees, by recursion.
     const STACK: usize = 16 << 20;
@@ -123,6 +156,7 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
 }
 
 /// Makes an engine in this process, or on the cluster that `on` names.
+#[cfg(feature = "sql")]
 pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
     let threads = on.threads.unwrap_or_else(cores);
     match &on.cluster {
@@ -139,9 +173,7 @@ pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
             })
         }
         #[cfg(not(feature = "cluster"))]
-        Some(_) => Err(Failure::usage(
-            "this command was built without the feature \"cluster\"",
-        )),
+        Some(_) => Err(without("cluster")),
     }
 }
 

@@ -14,6 +14,7 @@ use wgslice_scale::job::Operation;
 Examples:
   wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr
   wgslice-scale slice a.zarr '0, ..., ::-1' -o b.zarr --shard 512,512 --chunk 64,64 --codec blosc
+  wgslice-scale slice a.zarr ':, ::2, ::2' --transpose 2,0,1 -o b.zarr
   wgslice-scale slice a.zarr '..., None' -o b.zarr --explain
   wgslice-scale slice s3://bucket/a.zarr '::10' -o s3://bucket/b.zarr --threads 16
   wgslice-scale slice a.zarr '::10' -o b.zarr --cluster df://host:50050")]
@@ -24,11 +25,17 @@ pub(crate) struct Slice {
     /// The slice in Python's notation: what stands in the brackets of x[…]
     #[arg(allow_hyphen_values = true)]
     spec: String,
+    /// Put the dimensions of the slice in this order, as in 2,0,1: NumPy's transpose
+    #[arg(long, value_name = "AXES", value_delimiter = ',')]
+    transpose: Option<Vec<usize>>,
     #[command(flatten)]
     to: To,
 }
 
 pub(crate) fn run(args: &Slice) -> Result<(), Failure> {
-    let spec = args.spec.clone();
-    job::run(Operation::Slice { spec }, &args.input, &args.to)
+    let operation = Operation::Slice {
+        spec: args.spec.clone(),
+        axes: args.transpose.clone(),
+    };
+    job::run(operation, &args.input, &args.to)
 }

@@ -1,4 +1,4 @@
-//! Runs queries: in this process, or on a Ballista cluster.
+//! Runs queries: in this process by DataFusion, or on a Ballista cluster.
 //!
 //! | module | content |
 //! |---|---|

@@ -10,7 +10,7 @@
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
-//! | `zarr_shard(job, shard)` | computes a shard of a job on arrays in stores; the commands for these use it |
+//! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
@@ -41,6 +41,7 @@ mod options;
 mod scatter_nd;
 mod shapes;
 mod strided_slice;
+#[cfg(feature = "cluster")]
 pub mod zarr_shard;
 
 use crate::tensor::{Layout, TensorType};
@@ -77,6 +78,7 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(TensorShape)),
         udf(Function::new(TensorReshape)),
         udf(Function::new(TensorToArrow)),
+        #[cfg(feature = "cluster")]
         udf(zarr_shard::ZarrShard::default()),
     ]
 }

@@ -2,10 +2,8 @@
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use wgslice::{
-    Backend, DType, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherOptions,
-};
+use std::sync::OnceLock;
+use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, options::GatherOptions, spec::IndexSpec};
 
 /// Where chunks are sliced and gathered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +11,7 @@ use wgslice::{
 pub enum DeviceChoice {
     /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that a job
     /// slices or gathers in this process, the time to open it included, else the CPU. The job keeps this choice for all
-    /// its later chunks in this process.
+    /// its later chunks in this process. Without the feature `gpu`, the CPU.
     #[default]
     Auto,
     /// The CPU.
@@ -46,25 +44,37 @@ impl<'a> Device<'a> {
             DeviceChoice::Cpu => Ok(&self.cpu),
             DeviceChoice::Gpu => gpu(),
             DeviceChoice::Auto => {
-                let options = AdapterOptions::default();
-                let auto = self
-                    .auto
-                    .get_or_init(|| Backend::auto_for_plan(plan, &options));
+                let auto = self.auto.get_or_init(|| auto(plan));
                 Ok(if auto.is_cpu() { &self.cpu } else { auto })
             }
         }
     }
 
+    /// Slices a chunk by `spec`, and puts the dimensions in this order.
     pub(super) fn slice(
         &self,
         chunk: Chunk,
         dtype: DType,
         shape: &[usize],
-        spec: &SliceSpec,
+        (spec, order): (&SliceSpec, &[usize]),
     ) -> Result<Tensor, Error> {
-        let backend = self.backend(&Plan::slice(shape, spec, dtype)?)?;
+        let view = wgslice::View::new(shape)?.slice(spec)?.transpose(order)?;
+        let backend = self.backend(&view.plan(dtype))?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
-        Ok(chunk.slice(spec)?)
+        Ok(chunk.view().slice(spec)?.transpose(order)?.to_tensor()?)
+    }
+
+    /// Selects all combinations of positions of a chunk by `spec`, and puts the dimensions in this order.
+    pub(super) fn index(
+        &self,
+        chunk: Chunk,
+        dtype: DType,
+        shape: &[usize],
+        (spec, order): (&IndexSpec, &[usize]),
+    ) -> Result<Tensor, Error> {
+        let backend = self.backend(&wgslice::View::new(shape)?.plan(dtype))?;
+        let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
+        Ok(chunk.index(spec)?.view().transpose(order)?.to_tensor()?)
     }
 
     /// Gathers the rows that tuples select from a box of a chunk. `spec` selects the box. `leading` lists the chunk's
@@ -88,8 +98,27 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Returns the GPU of this process. If it cannot be opened, the next call tries again, since an executor runs for long.
+#[cfg(feature = "gpu")]
+fn auto(plan: &Plan) -> Backend {
+    Backend::auto_for_plan(plan, &wgslice::gpu::AdapterOptions::default())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn auto(_: &Plan) -> Backend {
+    Backend::cpu()
+}
+
+#[cfg(not(feature = "gpu"))]
 fn gpu() -> Result<&'static Backend, Error> {
+    Err(Error::usage(
+        "chunks run on the CPU here, because the feature \"gpu\" was left out of the build",
+    ))
+}
+
+/// Returns the GPU of this process. If it cannot be opened, the next call tries again, since an executor runs for long.
+#[cfg(feature = "gpu")]
+fn gpu() -> Result<&'static Backend, Error> {
+    use std::sync::{Mutex, PoisonError};
     static GPU: OnceLock<Backend> = OnceLock::new();
     static OPENING: Mutex<()> = Mutex::new(());
     if let Some(gpu) = GPU.get() {
@@ -99,11 +128,11 @@ fn gpu() -> Result<&'static Backend, Error> {
     if let Some(gpu) = GPU.get() {
         return Ok(gpu);
     }
-    let gpu = Backend::open_gpu(&AdapterOptions::default())?;
+    let gpu = Backend::open_gpu(&wgslice::gpu::AdapterOptions::default())?;
     Ok(GPU.get_or_init(|| gpu))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 mod tests {
     use super::*;
 

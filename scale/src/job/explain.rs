@@ -99,8 +99,8 @@ fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
         for first in (0..size).step_by(shard) {
             let mut result: Vec<_> = target.shape().iter().map(|_| 0..1).collect();
             result[dim] = first..(first + shard).min(size);
-            for segment in walk.segments(&result, chunk) {
-                *readers.entry(segment.chunk).or_default() += 1;
+            for part in walk.parts(&result, chunk) {
+                *readers.entry(part.segment.chunk).or_default() += 1;
             }
         }
         counts.distinct *= readers.len() as u64;

@@ -116,7 +116,7 @@ impl Gather {
     }
 
     /// The dimensions of `params` in which a tuple has a position: the batch dimensions and the named ones.
-    fn located(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn located(&self) -> impl Iterator<Item = usize> {
         (0..self.batch).chain(self.named.clone())
     }
 

@@ -7,20 +7,24 @@
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
 //! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
+//! | `expression` | lists of positions among the entries of a slice |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | faults on purpose, for tests |
 //! | `layout` | the shards and chunks of a result if the user does not give their shapes |
 //! | `record` | the files beside an unfinished result |
-//! | `tasks` | the list of tasks |
 //! | `explain` | what a job will read and write |
-//! | `run` | a whole job |
+//! | `run` | a whole job on threads of this process |
+//! | `cluster`, `tasks` | a whole job on a cluster; the lists of tasks that its executors read |
 //! | `to_npy` | converts an array to an `.npy` file, without tasks |
 
+#[cfg(feature = "cluster")]
+mod cluster;
 pub(crate) mod copy;
 mod device;
 mod explain;
+mod expression;
 pub mod faults;
 mod gather;
 mod indices;
@@ -32,11 +36,14 @@ mod record;
 mod run;
 mod shard;
 mod slice;
+#[cfg(feature = "cluster")]
 mod tasks;
 mod tiles;
 mod to_npy;
 mod walk;
 
+#[cfg(feature = "cluster")]
+pub use cluster::run_on;
 pub use device::DeviceChoice;
 pub use explain::Explanation;
 pub use indices::Fingerprint;
@@ -46,3 +53,11 @@ pub use record::{Record, State};
 pub use run::{Summary, run};
 pub use shard::{Outcome, compute};
 pub use to_npy::to_npy;
+
+/// Deals shards in `parts` lists, or in fewer if there are fewer shards, but in at least one. Neighbouring shards are in
+/// one list, so that the cache still has the chunks that a task shares with the task before it.
+fn lists(shards: &[u64], parts: usize) -> impl Iterator<Item = &[u64]> {
+    let parts = parts.clamp(1, shards.len().max(1));
+    let end = move |part: usize| part * shards.len() / parts;
+    (0..parts).map(move |part| &shards[end(part)..end(part + 1)])
+}

@@ -14,6 +14,20 @@ pub enum Operation {
     Slice {
         /// The slice in Python's notation, as in `::2, 100:0:-3`.
         spec: String,
+        /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        axes: Option<Vec<usize>>,
+    },
+    /// All combinations of positions, which are those of slices and of arrays.
+    Index {
+        /// A slice of which entries may be lists, as in `[0, 5], ::2`.
+        spec: String,
+        /// Whether all combinations are meant even where NumPy would let arrays walk together.
+        #[serde(default)]
+        outer: bool,
+        /// As in a slice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        axes: Option<Vec<usize>>,
     },
     /// The slices of the source that indices select along one dimension.
     Gather {
@@ -61,7 +75,7 @@ impl Operation {
                 indices_fingerprint,
                 ..
             } => Some((indices, indices_fingerprint)),
-            Self::Slice { .. } | Self::Convert => None,
+            Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,
         }
     }
 
@@ -78,7 +92,7 @@ impl Operation {
                 indices_fingerprint,
                 ..
             } => Some((indices, indices_fingerprint)),
-            Self::Slice { .. } | Self::Convert => None,
+            Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,
         }
     }
 }

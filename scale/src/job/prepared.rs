@@ -1,10 +1,15 @@
 //! A job with its arrays opened.
 
 use super::{
-    Fingerprint, How, Job, Operation, Order, Record, gather::Gather, indices::IndexArray, layout,
-    order, slice::Slice,
+    Fingerprint, How, Job, Operation, Order, Record,
+    expression::{self, Expression},
+    gather::Gather,
+    indices::IndexArray,
+    layout, order,
+    slice::Slice,
 };
 use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
+use serde_json::Map;
 use std::{
     collections::VecDeque,
     ops::Range,
@@ -14,7 +19,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use wgslice::{Backend, DType, Plan, SliceSpec, options};
+use wgslice::{Backend, DType, Plan, SliceSpec, options, spec::IndexSpec};
 
 /// How the shards of a job are made.
 #[derive(Debug)]
@@ -37,14 +42,11 @@ impl Kind {
         let (shape, dtype) = (source.shape(), source.dtype());
         let rank = shape.len();
         let (gather, result) = match operation {
-            Operation::Slice { spec } => {
-                let spec: SliceSpec = spec
-                    .parse()
-                    .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
-                let plan = Plan::slice(shape, &spec, dtype).map_err(refused)?;
-                let slice = Slice::new(&plan, &source)?;
-                let result = plan.shape().to_vec();
-                return Ok((Self::Slice(source, slice), result));
+            Operation::Slice { spec, axes } => {
+                return Self::select(source, &IndexSpec::from(&slice_spec(spec)?), axes.as_ref());
+            }
+            Operation::Index { spec, outer, axes } => {
+                return Self::select(source, &expression::parse(spec, *outer)?, axes.as_ref());
             }
             Operation::Gather {
                 indices,
@@ -100,6 +102,20 @@ impl Kind {
         Ok((Self::Gather(source, Box::new(gather)), result))
     }
 
+    fn select(
+        source: Box<Source>,
+        spec: &IndexSpec,
+        axes: Option<&Vec<usize>>,
+    ) -> Result<(Self, Vec<usize>), Error> {
+        let mut selected = Expression::new(spec, source.shape())?;
+        if let Some(axes) = axes {
+            selected.transpose(axes)?;
+        }
+        let result = selected.shape();
+        let slice = Slice::new(selected, &source)?;
+        Ok((Self::Slice(source, slice), result))
+    }
+
     fn source(&self) -> Option<&Source> {
         match self {
             Self::Slice(source, _) | Self::Gather(source, _) => Some(source),
@@ -126,6 +142,36 @@ impl Kind {
             Self::Slice(source, _) | Self::Gather(source, _) => source.dtype(),
             Self::Convert(file) => file.dtype(),
         }
+    }
+
+    /// Returns the name of each dimension of the result, which is that of the source's dimension that it walks along. A
+    /// dimension that indices add has the name of the dimension that they name, if both are one.
+    fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
+        let mut names = vec![None; rank];
+        match self {
+            Self::Slice(source, slice) => {
+                let walks = slice.walks().iter().zip(source.dimension_names());
+                for (walk, name) in walks {
+                    if let Some(dim) = walk.dim {
+                        names[dim] = name;
+                    }
+                }
+            }
+            Self::Gather(source, gather) => {
+                let of_source = source.dimension_names();
+                let located: Vec<usize> = gather.located().collect();
+                let tuples = gather.numbering();
+                let along = tuples.iter().zip(&located);
+                let is_one = gather.named().len() == 1 && tuples.len() == located.len();
+                let along = along.filter(|_| is_one);
+                let pairs = gather.kept().iter().map(|&(from, dim)| (dim, from));
+                for (dim, from) in pairs.chain(along.map(|(&dim, &from)| (dim, from))) {
+                    names[dim].clone_from(&of_source[from]);
+                }
+            }
+            Self::Convert(_) => {}
+        }
+        names
     }
 
     /// Returns, for each dimension of the result, a size of chunks that suits the source's chunks. All are `None` for
@@ -197,13 +243,13 @@ impl Job {
             *indices = apart(indices, &to, "indices")?;
         }
         let result = to.into_name();
-        if let Operation::Slice { spec } = &mut operation {
-            // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are
-            // equal.
-            let parsed: SliceSpec = spec
-                .parse()
-                .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
-            *spec = parsed.to_string();
+        // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are equal.
+        match &mut operation {
+            Operation::Slice { spec, .. } => *spec = slice_spec(spec)?.to_string(),
+            Operation::Index { spec, outer, .. } => {
+                *spec = expression::parse(spec, *outer)?.to_string();
+            }
+            _ => {}
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let fingerprint = kind.fingerprint()?;
@@ -221,13 +267,16 @@ impl Job {
         };
         let layout = Layout {
             dtype: kind.dtype(),
+            names: kind.dimension_names(shape.len()),
             shape,
             shard,
             chunk,
             codec: codec.unwrap_or(Codec::Zstd),
             fill,
         };
-        let metadata = layout.metadata(&order::attributes(&operation, &source, &fingerprint));
+        let mut attributes = kind.source().map_or_else(Map::new, Source::attributes);
+        attributes.extend(order::attributes(&operation, &source, &fingerprint));
+        let metadata = layout.metadata(&attributes);
         Ok(Self {
             operation,
             source,
@@ -236,6 +285,11 @@ impl Job {
             metadata,
         })
     }
+}
+
+fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
+    text.parse()
+        .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))
 }
 
 /// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that lies in the result

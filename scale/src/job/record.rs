@@ -4,7 +4,7 @@
 //! OUT.zarr/
 //!   .wgslice/job.json     the job
 //!   .wgslice/new-ID/      files until they are complete; then they move to their places (not in object stores)
-//!   .wgslice/tasks-…/     the lists of tasks of a run
+//!   .wgslice/tasks-…/     the lists of tasks of a run on a cluster
 //!   c/0/0 …               the shards that are done
 //!   zarr.json             written last: without it, readers find no array
 //! ```
@@ -12,7 +12,9 @@
 //! When the result is complete, `.wgslice` is removed. A late task of an earlier job cannot write into a later job's
 //! result: [`Place`] says how this is prevented.
 
-use super::{How, Job, Order, Prepared, order::ATTRIBUTE, tasks};
+#[cfg(feature = "cluster")]
+use super::tasks;
+use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
 use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Place, Unread, coordinates, place};
 use serde_json::Value;
 use std::{
@@ -153,10 +155,11 @@ impl Record {
 
     /// Writes the numbers of `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
     /// folder's path or URL.
+    #[cfg(feature = "cluster")]
     pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
         let folder = format!("{JOB_FOLDER}/tasks-{}-{}", self.id, process::id());
         remove(&*self.place, &folder)?;
-        for (name, list) in tasks::lists(shards, files)? {
+        for (name, list) in tasks::files(shards, files)? {
             let key = format!("{folder}/{name}");
             let written = self.place.write_note(&key, &list);
             written.map_err(|error| failed("write", &*self.place, &key, &error))?;

@@ -1,16 +1,17 @@
-//! Runs a whole job.
+//! Runs a whole job on threads of this process.
+//!
+//! Its threads are not rayon's. While a task waits there for the chunks that rayon decodes, its thread may begin another
+//! task, which would wait for memory that the first one holds.
 
-use super::{Explanation, Order, Outcome, Prepared, Record};
-use crate::{
-    engine::{Engine, message},
-    functions::zarr_shard,
-    zarr::Error,
-};
-use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
-use futures::{FutureExt, StreamExt, future::BoxFuture};
+use super::{Explanation, Outcome, Prepared, Record, compute, lists};
+use crate::zarr::Error;
 use serde::Serialize;
-use std::{fmt, time::Instant};
-use url::Url;
+use std::{
+    fmt, panic,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Instant,
+};
 
 /// What a run has read, computed and written, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -36,7 +37,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    fn add(&mut self, outcome: &Outcome) {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
         if outcome.computed {
             self.computed += 1;
         }
@@ -65,90 +66,90 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. The tasks of
-/// this process share `prepared` if it is from [`Prepared::of`] or [`Prepared::begun`]. `files` is the most lists of
-/// tasks to write. About four for each task that runs at a time are best.
+/// Computes the missing shards on up to `threads` threads, and finishes the result. `missing` is from
+/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are dealt in `parts` lists of neighbours:
+/// about four for each thread are best, so that no thread waits long for the last one.
 ///
 /// # Errors
 ///
-/// The error of a task, or of the engine. Finished shards stay, so that the next run only computes the others.
-pub fn run<'a>(
-    engine: &'a Engine,
-    record: Record,
-    prepared: &'a Prepared,
-    missing: &'a [u64],
-    files: usize,
-) -> BoxFuture<'a, Result<Summary, Error>> {
-    compute(engine, record, prepared, missing, files).boxed()
-}
-
-async fn compute(
-    engine: &Engine,
+/// The first error of a task. Finished shards stay, so that the next run only computes the others.
+pub fn run(
     record: Record,
     prepared: &Prepared,
     missing: &[u64],
-    files: usize,
+    threads: usize,
+    parts: usize,
 ) -> Result<Summary, Error> {
-    let began = Instant::now();
-    let mut summary = Summary {
-        shards: prepared.shards(),
-        ..Summary::default()
+    let begun = Begun::new(prepared, missing);
+    let lists: Vec<_> = lists(missing, parts).collect();
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut outcomes = Vec::new();
+        while let Some(list) = lists.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for &shard in *list {
+                if failed.load(Ordering::Relaxed) {
+                    return Ok(outcomes);
+                }
+                let outcome = compute(prepared, shard);
+                outcomes.push(outcome.inspect_err(|_| failed.store(true, Ordering::Relaxed))?);
+            }
+        }
+        Ok(outcomes)
     };
-    summary.stood = summary.shards - missing.len() as u64;
-    if !missing.is_empty() {
-        let folder = record.write_tasks(missing, files)?;
-        let outcomes = query(engine, prepared.order(), &folder, &mut summary).await;
-        let answered = outcomes.map_err(|error| explained(&error))?;
-        if answered != missing.len() {
-            return Err(Error::data(format_args!(
-                "the engine has answered for {answered} of {} tasks: run the command again, which computes the \
-                 missing ones",
-                missing.len()
-            )));
+    let results: Vec<Result<Vec<Outcome>, Error>> = thread::scope(|scope| {
+        let others = (1..threads.min(missing.len())).map(|_| scope.spawn(work));
+        let others: Vec<_> = others.collect();
+        let own = work();
+        let others = others.into_iter().map(|other| {
+            other
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        });
+        [own].into_iter().chain(others).collect()
+    });
+    let mut outcomes = Vec::with_capacity(missing.len());
+    for result in results {
+        outcomes.extend(result?);
+    }
+    begun.finish(record, prepared, &outcomes)
+}
+
+/// A run that has begun.
+pub(super) struct Begun {
+    start: Instant,
+    summary: Summary,
+}
+
+impl Begun {
+    pub(super) fn new(prepared: &Prepared, missing: &[u64]) -> Self {
+        let shards = prepared.shards();
+        let summary = Summary {
+            shards,
+            stood: shards - missing.len() as u64,
+            ..Summary::default()
+        };
+        Self {
+            start: Instant::now(),
+            summary,
         }
+    }
+
+    /// Finishes the result, whose missing shards have had these outcomes.
+    pub(super) fn finish(
+        self,
+        record: Record,
+        prepared: &Prepared,
+        outcomes: &[Outcome],
+    ) -> Result<Summary, Error> {
+        let Self { start, mut summary } = self;
+        for outcome in outcomes {
+            summary.add(outcome);
+        }
+        // Another process may have computed some of them in the meantime.
         summary.stood = summary.shards - summary.computed;
-    }
-    record.finish(&prepared.order().job)?;
-    summary.seconds = began.elapsed().as_secs_f64();
-    Ok(summary)
-}
-
-/// Runs the tasks, and adds their outcomes to `summary`. Returns the number of tasks that have answered.
-async fn query(
-    engine: &Engine,
-    order: &Order,
-    folder: &str,
-    summary: &mut Summary,
-) -> Result<usize, DataFusionError> {
-    let text = serde_json::to_string(order);
-    let text = text.map_err(|error| DataFusionError::External(error.into()))?;
-    let text = text.replace('\'', "''");
-    let context = engine.context();
-    // DataFusion takes a path with `[`, `*` or `?` for a pattern, but not a URL. What is a URL already is no path.
-    let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
-    context
-        .register_parquet("tasks", folder, ParquetReadOptions::default())
-        .await?;
-    let query = format!("SELECT zarr_shard('{text}', shard) AS outcome FROM tasks");
-    let mut outcomes = context.sql(&query).await?.execute_stream().await?;
-    let mut answered = 0;
-    while let Some(batch) = outcomes.next().await {
-        for outcome in zarr_shard::outcomes(batch?.column(0))? {
-            summary.add(&outcome);
-            answered += 1;
-        }
-    }
-    Ok(answered)
-}
-
-/// Returns the error of a task, without the text that the engine puts around it.
-fn explained(error: &DataFusionError) -> Error {
-    match error.find_root() {
-        DataFusionError::Execution(_) => Error::data(message(error)),
-        DataFusionError::IoError(error) => {
-            Error::Io(std::io::Error::new(error.kind(), error.to_string()))
-        }
-        other => Error::data(other),
+        record.finish(&prepared.order().job)?;
+        summary.seconds = start.elapsed().as_secs_f64();
+        Ok(summary)
     }
 }
 

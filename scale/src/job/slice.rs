@@ -2,42 +2,59 @@
 
 use super::{
     device::Device,
+    expression::Expression,
     tiles::{Side, Tiles},
-    walk::{self, Segment, Walk},
+    walk::{self, Part, Run, Segment, Walk},
 };
 use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
-use std::ops::Range;
-use wgslice::{Plan, SliceSpec, spec::SliceItem};
+use std::{collections::HashMap, ops::Range};
+use wgslice::{
+    SliceSpec,
+    spec::{IndexItem, IndexSpec, SliceItem},
+};
 
 /// A slice that is made chunk by chunk: a chunk of the source is read, and its elements are copied to their places in
 /// the result. A task reads only chunks that have elements of its shard, and decodes one at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<Walk>,
+    /// The dimensions of the source in the order in which the result has them, those that it has not first.
+    order: Vec<usize>,
 }
 
 impl Slice {
-    pub(super) fn new(plan: &Plan, source: &Source) -> Result<Self, Error> {
-        let walks = walk::of_slice(plan, source.shape().len())?;
-        Ok(Self { walks })
+    pub(super) fn new(expression: Expression, source: &Source) -> Result<Self, Error> {
+        let walks = walk::of(expression, source.shape().len())?;
+        let mut order: Vec<usize> = (0..walks.len()).collect();
+        order.sort_by_key(|&from| walks[from].dim);
+        Ok(Self { walks, order })
     }
 
     pub(super) fn walks(&self) -> &[Walk] {
         &self.walks
     }
 
-    /// Returns the number of shards that need the chunk in which `segments` lie. `result` is the box of one of these
-    /// shards.
+    /// Whether the result has the dimensions of the source in another order.
+    fn is_turned(&self) -> bool {
+        let dims = self.walks.iter().filter_map(|walk| walk.dim);
+        !dims.is_sorted()
+    }
+
+    /// Returns the number of shards that need the chunk in which `parts` lie. `result` is the box of one of these
+    /// shards. `listed` are the numbers of [`Walk::readers_of_list`] in each dimension.
     fn readers(
         &self,
-        segments: &[Segment],
-        source: &Source,
-        target: &Target,
+        parts: &[&Part],
+        (source, target): (&Source, &Target),
         result: &[Range<usize>],
+        listed: &[HashMap<usize, usize>],
     ) -> usize {
-        let walks = self.walks.iter().zip(segments).zip(source.chunk());
-        let readers = walks.filter_map(|((walk, segment), &chunk)| {
-            let dim = walk.dim?;
+        let dims = self.walks.iter().zip(parts).zip(source.chunk()).zip(listed);
+        let readers = dims.filter_map(|(((walk, part), &chunk), listed)| {
+            let (dim, segment) = (walk.dim?, &part.segment);
+            if part.listed.is_some() {
+                return listed.get(&segment.chunk).copied();
+            }
             let sizes = (target.shape()[dim], target.shard()[dim]);
             Some(walk.readers(segment, result[dim].start, chunk, sizes))
         });
@@ -57,38 +74,31 @@ impl Slice {
     ) -> Result<u64, Error> {
         let (target, cache) = to;
         let chunk_strides = strides(source.chunk());
-        let walks = self.walks.iter().zip(source.chunk());
-        let segments: Vec<_> = walks
-            .map(|(walk, &chunk)| walk.segments(result, chunk))
+        let walks = || self.walks.iter().zip(source.chunk());
+        let parts: Vec<_> = walks()
+            .map(|(walk, &chunk)| walk.parts(result, chunk))
             .collect();
-        let sides = |segments: &[Segment], strides: &[usize]| -> Vec<Side> {
-            let one = Side {
-                from: 0,
-                first: 0,
-                size: 1,
-            };
-            let mut sides = vec![one; result.len()];
-            for ((walk, segment), &from) in self.walks.iter().zip(segments).zip(strides) {
-                if let Some(dim) = walk.dim {
-                    sides[dim] = Side {
-                        from,
-                        first: segment.first,
-                        size: segment.count,
-                    };
-                }
-            }
-            sides
-        };
+        let listed: Vec<_> = walks()
+            .map(|(walk, &chunk)| {
+                let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
+                walk.readers_of_list(chunk, shard)
+            })
+            .collect();
+        let is_turned = self.is_turned();
         let same_codecs = target.stores_like(source);
         let mut copied = 0;
-        walk::product(&segments, |segments| {
-            let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
-            let users = self.readers(segments, source, target, result);
+        let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
+        walk::product(&lists, |parts| {
+            let at: Vec<usize> = parts.iter().map(|part| part.segment.chunk).collect();
+            let users = self.readers(parts, (source, target), result, &listed);
+            let is_listed = parts.iter().any(|part| part.listed.is_some());
+            let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
             let mut sizes = segments.iter().zip(source.chunk());
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
-            if is_whole || is_box(segments) {
-                let sides = sides(segments, &chunk_strides);
+            if !is_turned && !is_listed && (is_whole || is_box(&segments)) {
+                let runs: Vec<Run> = parts.iter().flat_map(|part| part.runs()).collect();
+                let sides = self.sides(&runs, &chunk_strides, result.len());
                 let from = segments.iter().zip(&chunk_strides);
                 let from = from.map(|(segment, stride)| segment.begin * stride).sum();
                 let tile = tiles.whole(&sides).filter(|_| is_whole && same_codecs);
@@ -107,12 +117,51 @@ impl Slice {
                 return Ok(());
             }
             let chunk = reader.shared(cache, &at, users)?;
-            let spec: SliceSpec = segments.iter().map(item).collect();
-            let sliced = device.slice(chunk, source.dtype(), source.chunk(), &spec)?;
-            let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
-            tiles.copy((&sliced.bytes()?, 0), &sides(segments, &strides(&counts)))
+            let (dtype, shape) = (source.dtype(), source.chunk());
+            let selected = if is_listed {
+                let items: Vec<IndexItem> = parts.iter().map(|part| entry(part)).collect();
+                let spec = IndexSpec::new(items).outer();
+                device.index(chunk, dtype, shape, (&spec, &self.order))?
+            } else {
+                let spec: SliceSpec = segments.iter().map(item).collect();
+                device.slice(chunk, dtype, shape, (&spec, &self.order))?
+            };
+            let counts = self.order.iter().map(|&from| segments[from].count);
+            let counts: Vec<usize> = counts.collect();
+            let mut apart = vec![0; counts.len()];
+            for (&from, stride) in self.order.iter().zip(strides(&counts)) {
+                apart[from] = stride;
+            }
+            let bytes = selected.bytes()?;
+            let runs: Vec<Vec<Run>> = parts.iter().map(|part| part.runs()).collect();
+            walk::product(&runs, |runs| {
+                let from = runs.iter().zip(&apart);
+                let from = from.map(|(run, stride)| run.number * stride).sum();
+                tiles.copy((&bytes, from), &self.sides(runs, &apart, result.len()))
+            })
         })?;
         Ok(copied)
+    }
+
+    /// Describes a box of a result of `rank` dimensions. `runs` has the part of the box in each dimension of the source,
+    /// and `apart` the distances between neighbours in the array that is read.
+    fn sides(&self, runs: &[Run], apart: &[usize], rank: usize) -> Vec<Side> {
+        let one = Side {
+            from: 0,
+            first: 0,
+            size: 1,
+        };
+        let mut sides = vec![one; rank];
+        for ((walk, run), &from) in self.walks.iter().zip(runs).zip(apart) {
+            if let Some(dim) = walk.dim {
+                sides[dim] = Side {
+                    from,
+                    first: run.first,
+                    size: run.count,
+                };
+            }
+        }
+        sides
     }
 }
 
@@ -135,5 +184,16 @@ fn item(segment: &Segment) -> SliceItem {
         // The end is left out if it is -1, which would count from the chunk's end.
         end: (end >= 0).then_some(end as i64),
         stride: segment.step as i64,
+    }
+}
+
+/// Writes what is read in one dimension of a chunk as an entry of an expression.
+fn entry(part: &Part) -> IndexItem {
+    match &part.listed {
+        Some(listed) => {
+            let positions = listed.positions.iter().map(|&at| at as i64);
+            positions.collect::<Vec<i64>>().into()
+        }
+        None => item(&part.segment).into(),
     }
 }

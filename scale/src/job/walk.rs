@@ -1,11 +1,12 @@
 //! Computes how the result of a slice walks along the source, and which chunks it meets.
 
+use super::expression::Expression;
 use crate::zarr::Error;
-use std::ops::Range;
-use wgslice::Plan;
+use std::{collections::HashMap, ops::Range};
+use wgslice::DType;
 
 /// How the result walks along one dimension of the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     /// The position of the result's first element in this dimension of the source.
     base: usize,
@@ -13,6 +14,8 @@ pub(super) struct Walk {
     step: isize,
     /// The dimension of the result that walks along this dimension. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
+    /// The positions, if an array lists them; `base` and `step` have no meaning then.
+    list: Option<Vec<usize>>,
 }
 
 impl Walk {
@@ -22,6 +25,7 @@ impl Walk {
             base: 0,
             step: 1,
             dim: Some(dim),
+            list: None,
         }
     }
 
@@ -53,8 +57,57 @@ impl Walk {
         last / shard - first / shard + 1
     }
 
+    /// Returns, for each chunk that a box of the result meets in this dimension, what it reads there.
+    pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
+        let (Some(list), Some(dim)) = (&self.list, self.dim) else {
+            let segments = self.segments(result, chunk).into_iter();
+            let part = |segment| Part {
+                segment,
+                listed: None,
+            };
+            return segments.map(part).collect();
+        };
+        let range = &result[dim];
+        let mut parts: Vec<Part> = Vec::new();
+        let mut numbers = HashMap::new();
+        for (place, &at) in list[range.clone()].iter().enumerate() {
+            let (number, begin) = (at / chunk, at % chunk);
+            let part = *numbers.entry(number).or_insert_with(|| {
+                parts.push(Part {
+                    segment: Segment {
+                        chunk: number,
+                        begin,
+                        step: 1,
+                        count: 0,
+                        first: place,
+                    },
+                    listed: Some(Listed::default()),
+                });
+                parts.len() - 1
+            });
+            let Part { segment, listed } = &mut parts[part];
+            let listed = listed.get_or_insert_default();
+            listed.add(begin, place, segment.count);
+            segment.count += 1;
+        }
+        parts
+    }
+
+    /// For walks along a list, the number of shards that meet each chunk. `shard` is the size of a shard.
+    pub(super) fn readers_of_list(&self, chunk: usize, shard: usize) -> HashMap<usize, usize> {
+        let mut readers = HashMap::new();
+        for positions in self.list.as_deref().unwrap_or_default().chunks(shard) {
+            let mut met: Vec<usize> = positions.iter().map(|at| at / chunk).collect();
+            met.sort_unstable();
+            met.dedup();
+            met.into_iter()
+                .for_each(|chunk| *readers.entry(chunk).or_default() += 1);
+        }
+        readers
+    }
+
     /// Returns a segment for each chunk that a box of the result meets in this dimension, in the result's order.
-    /// `chunk` is the size of a chunk in this dimension.
+    /// `chunk` is the size of a chunk in this dimension. Not for walks along a list.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
@@ -106,15 +159,70 @@ pub(super) struct Segment {
     pub(super) first: usize,
 }
 
-/// Returns how the result of a slice walks along each dimension of a source of `rank` dimensions. Returns no walks if
-/// the result has no elements.
+/// What a box of the result reads in one chunk, in one dimension.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// All positions, or the chunk and the number of those that are listed.
+    pub(super) segment: Segment,
+    pub(super) listed: Option<Listed>,
+}
+
+/// Positions of a list in one chunk.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// The positions within the chunk, in the order of the result.
+    pub(super) positions: Vec<usize>,
+    /// Runs of positions that lie one after another in the result too: the number of the first among `positions`, its
+    /// place within the box of the result, and how many there are.
+    pub(super) runs: Vec<Run>,
+}
+
+/// Positions that are contiguous among those read in a chunk and in the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) number: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+impl Listed {
+    fn add(&mut self, position: usize, place: usize, number: usize) {
+        self.positions.push(position);
+        match self.runs.last_mut() {
+            Some(run) if run.first + run.count == place => run.count += 1,
+            _ => self.runs.push(Run {
+                number,
+                first: place,
+                count: 1,
+            }),
+        }
+    }
+}
+
+impl Part {
+    pub(super) fn runs(&self) -> Vec<Run> {
+        match &self.listed {
+            Some(listed) => listed.runs.clone(),
+            None => vec![Run {
+                number: 0,
+                first: self.segment.first,
+                count: self.segment.count,
+            }],
+        }
+    }
+}
+
+/// Returns how the result of an expression walks along each dimension of its source, which has `rank` dimensions.
+/// Returns no walks if the result has no elements.
 ///
 /// Each dimension of the result walks along at most one dimension of the source. So it is enough to compare the source
 /// positions of the result's first element and of its neighbour in each dimension.
-pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
-    if plan.shape().contains(&0) {
+pub(super) fn of(expression: Expression, rank: usize) -> Result<Vec<Walk>, Error> {
+    if expression.shape().contains(&0) {
         return Ok(Vec::new());
     }
+    // The type of the elements changes no position.
+    let plan = expression.view.plan(DType::U8);
     let mut element: Vec<_> = plan.shape().iter().map(|_| 0..1).collect();
     let position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
         let part = plan.part(element, None)?;
@@ -127,6 +235,7 @@ pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
             base,
             step: 1,
             dim: None,
+            list: None,
         })
         .collect();
     debug_assert_eq!(walks.len(), rank);
@@ -145,6 +254,12 @@ pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
             walk.step = next.wrapping_sub(walk.base).cast_signed();
             walk.dim = Some(dim);
         }
+    }
+    for array in expression.arrays {
+        walks[array.from] = Walk {
+            list: Some(array.positions),
+            ..Walk::whole(array.dim)
+        };
     }
     Ok(walks)
 }

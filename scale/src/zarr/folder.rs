@@ -133,6 +133,7 @@ impl Place for Folder {
         })
     }
 
+    #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()> {
         let path = self.path(key);
         if let Some(folder) = path.parent() {

@@ -7,6 +7,7 @@ use super::{
     open::open,
     product,
 };
+use serde_json::{Map, Value};
 use std::{
     borrow::Cow,
     fmt::Display,
@@ -24,6 +25,9 @@ use zarrs::{
     storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
 };
 
+/// The attribute in which an array of Zarr V2 has the names of its dimensions.
+const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
+
 /// An array in a store, which is read chunk by chunk.
 ///
 /// A chunk is the smallest part that can be decoded on its own: a chunk of the grid, or a chunk within a shard.
@@ -40,7 +44,7 @@ pub struct Source {
     inner: Option<CodecChain>,
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
-    stored: Option<Vec<serde_json::Value>>,
+    stored: Option<Vec<Value>>,
     fill: Vec<u8>,
     fingerprint: u32,
 }
@@ -121,6 +125,25 @@ impl Source {
     /// The folder or the URL of the array.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The attributes of the array, but for its dimension names.
+    pub fn attributes(&self) -> Map<String, Value> {
+        let mut attributes = self.array.attributes().clone();
+        attributes.remove(DIMENSIONS_V2);
+        attributes
+    }
+
+    /// The name of each dimension that has one. Zarr V2 has them in an attribute, as xarray writes it.
+    pub fn dimension_names(&self) -> Vec<Option<String>> {
+        let rank = self.shape.len();
+        let attribute = || {
+            let names = self.array.attributes().get(DIMENSIONS_V2)?;
+            serde_json::from_value(names.clone()).ok()
+        };
+        let names = self.array.dimension_names().clone().or_else(attribute);
+        let names = names.filter(|names: &Vec<_>| names.len() == rank);
+        names.unwrap_or_else(|| vec![None; rank])
     }
 
     /// The type of the elements.

@@ -53,6 +53,7 @@ pub(crate) trait Place: Debug + Send + Sync {
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
 
     /// Writes a value that is only read during this run. An error may leave a part of it.
+    #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
     /// For each key, whether the job has written its value.

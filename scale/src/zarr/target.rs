@@ -24,6 +24,8 @@ pub struct Layout {
     pub codec: Codec,
     /// The value of missing elements, as Zarr's JSON has it.
     pub fill: Value,
+    /// The name of each dimension that has one.
+    pub names: Vec<Option<String>>,
 }
 
 impl Layout {
@@ -38,7 +40,7 @@ impl Layout {
                 "index_codecs": index_codecs(), "index_location": "end"
             }})]
         };
-        json!({
+        let mut metadata = json!({
             "zarr_format": 3,
             "node_type": "array",
             "shape": self.shape,
@@ -48,7 +50,11 @@ impl Layout {
             "fill_value": self.fill,
             "codecs": codecs,
             "attributes": attributes,
-        })
+        });
+        if self.names.iter().any(Option::is_some) {
+            metadata["dimension_names"] = json!(self.names);
+        }
+        metadata
     }
 }
 

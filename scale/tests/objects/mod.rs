@@ -1,5 +1,7 @@
 //! Arrays in a bucket: jobs read them and write them as they do arrays in folders, with the same results.
 
+#[cfg(feature = "sql")]
+mod queries;
 mod results;
 pub(crate) mod server;
 mod sources;

@@ -1,4 +1,4 @@
-//! Jobs and queries on sources in a bucket.
+//! Jobs on sources in a bucket.
 
 use super::{
     Place, content, said,
@@ -8,11 +8,9 @@ use super::{
 use crate::{
     gather::save,
     random::{Random, Slice},
-    tables::{batch, tensors, write},
     zarr::{Kind, Known, read},
 };
-use datafusion::arrow::array::{ArrayRef, Float32Array, Int64Array};
-use std::{fs, net::TcpListener, sync::Arc};
+use std::{fs, net::TcpListener};
 
 const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
 
@@ -143,36 +141,6 @@ fn arrays_come_by_http_and_go_to_npy_files_too() {
         "{said:?}"
     );
     assert!(said.errors.contains(&http), "{said:?}");
-}
-
-#[test]
-fn queries_find_tables_in_a_bucket() {
-    let place = Place::new();
-    let table = place.key("t.parquet").display().to_string();
-    let query = "SELECT column1 AS n FROM (VALUES (1), (20), (300))";
-    let said = place.run(&["sql", query, "-o", &table]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let query = format!("SELECT sum(n) AS total FROM '{}'", url("t.parquet"));
-    let said = place.run(&["sql", &query, "--json"]);
-    assert!(said.code == 0 && said.output.contains("321"), "{said:?}");
-    let query = "SELECT n FROM 's3://other/t.parquet'";
-    let said = place.run(&["sql", query]);
-    let named = said.errors.contains("/other?") && said.errors.contains("NoSuchBucket");
-    assert!(said.code == 2 && named, "{said:?}");
-
-    let indices = (0..10).map(|row| if row == 7 { 9 } else { 1 });
-    let columns: [(&str, ArrayRef); 2] = [
-        (
-            "v",
-            tensors(Arc::new(Float32Array::from(vec![0.5; 20])), &[2], 10, &[]),
-        ),
-        ("i", Arc::new(Int64Array::from_iter_values(indices))),
-    ];
-    write(&place.key("v.parquet"), &batch(&columns));
-    let query = format!("SELECT gather(v, i) FROM '{}'", url("v.parquet"));
-    let said = place.run(&["sql", &query]);
-    let named = said.errors.contains("in row 7 of s3://bucket/v.parquet, ");
-    assert!(said.code == 1 && named, "{said:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod client;
 mod requests;
 
+#[cfg(feature = "sql")]
 pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
@@ -140,6 +141,7 @@ impl Place for Objects {
         ))
     }
 
+    #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()> {
         let outcome = self.put(key, value, PutMode::Overwrite, None)?;
         outcome.map_err(|error| failure(&error))

@@ -1,0 +1,41 @@
+//! `wgslice-scale index`.
+
+use super::job::{self, To};
+use crate::failure::Failure;
+use std::path::PathBuf;
+use wgslice_scale::job::Operation;
+
+/// Select by lists of positions and masks of dimensions, as Zarr's oindex
+///
+/// EXPR is a slice in which a dimension may have a list of positions or of True and False. Chunks
+/// without selected positions are not read. For indices in a file, see gather.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale index a.zarr '[0, 5, 7], ...' -o b.zarr
+  wgslice-scale index a.zarr '::2, [3, 1, -1], [True, False, True]' --outer -o b.zarr")]
+pub(crate) struct Index {
+    /// The folder or URL of the Zarr array to select from
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// What stands in the brackets of x[…]
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    spec: String,
+    /// Select all combinations of the positions of several lists, and not one after the other as NumPy
+    #[arg(long)]
+    outer: bool,
+    /// Put the dimensions of the selection in this order, as in 2,0,1: NumPy's transpose
+    #[arg(long, value_name = "AXES", value_delimiter = ',')]
+    transpose: Option<Vec<usize>>,
+    #[command(flatten)]
+    to: To,
+}
+
+pub(crate) fn run(args: &Index) -> Result<(), Failure> {
+    let operation = Operation::Index {
+        spec: args.spec.clone(),
+        outer: args.outer,
+        axes: args.transpose.clone(),
+    };
+    job::run(operation, &args.input, &args.to)
+}

@@ -1,0 +1,86 @@
+//! Runs a whole job on a cluster, as a query: each task is a call of [`zarr_shard`].
+
+use super::{Order, Outcome, Prepared, Record, Summary, run::Begun};
+use crate::{
+    engine::{Engine, message},
+    functions::zarr_shard,
+    zarr::Error,
+};
+use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
+use futures::{FutureExt, StreamExt, future::BoxFuture};
+use url::Url;
+
+/// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. `files` is
+/// the most lists of tasks to write. About four for each task that runs at a time are best.
+///
+/// # Errors
+///
+/// The error of a task, or of the engine. Finished shards stay, so that the next run only computes the others.
+pub fn run_on<'a>(
+    engine: &'a Engine,
+    record: Record,
+    prepared: &'a Prepared,
+    missing: &'a [u64],
+    files: usize,
+) -> BoxFuture<'a, Result<Summary, Error>> {
+    compute(engine, record, prepared, missing, files).boxed()
+}
+
+async fn compute(
+    engine: &Engine,
+    record: Record,
+    prepared: &Prepared,
+    missing: &[u64],
+    files: usize,
+) -> Result<Summary, Error> {
+    let begun = Begun::new(prepared, missing);
+    let mut outcomes = Vec::new();
+    if !missing.is_empty() {
+        let folder = record.write_tasks(missing, files)?;
+        let answered = query(engine, prepared.order(), &folder).await;
+        outcomes = answered.map_err(|error| explained(&error))?;
+        if outcomes.len() != missing.len() {
+            return Err(Error::data(format_args!(
+                "the engine has answered for {} of {} tasks: run the command again, which computes the missing ones",
+                outcomes.len(),
+                missing.len()
+            )));
+        }
+    }
+    begun.finish(record, prepared, &outcomes)
+}
+
+/// Runs the tasks, and returns their outcomes.
+async fn query(
+    engine: &Engine,
+    order: &Order,
+    folder: &str,
+) -> Result<Vec<Outcome>, DataFusionError> {
+    let text = serde_json::to_string(order);
+    let text = text.map_err(|error| DataFusionError::External(error.into()))?;
+    let text = text.replace('\'', "''");
+    let context = engine.context();
+    // DataFusion takes a path with `[`, `*` or `?` for a pattern, but not a URL. What is a URL already is no path.
+    let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
+    context
+        .register_parquet("tasks", folder, ParquetReadOptions::default())
+        .await?;
+    let query = format!("SELECT zarr_shard('{text}', shard) AS outcome FROM tasks");
+    let mut batches = context.sql(&query).await?.execute_stream().await?;
+    let mut outcomes = Vec::new();
+    while let Some(batch) = batches.next().await {
+        outcomes.extend(zarr_shard::outcomes(batch?.column(0))?);
+    }
+    Ok(outcomes)
+}
+
+/// Returns the error of a task, without the text that the engine puts around it.
+fn explained(error: &DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::Execution(_) => Error::data(message(error)),
+        DataFusionError::IoError(error) => {
+            Error::Io(std::io::Error::new(error.kind(), error.to_string()))
+        }
+        other => Error::data(other),
+    }
+}

@@ -1,0 +1,166 @@
+//! Index expressions of slices and of arrays of positions, which select all combinations, as Zarr's `oindex`.
+
+use crate::zarr::Error;
+use wgslice::{
+    SliceSpec, View,
+    spec::{IndexItem, IndexSpec, SliceItem},
+};
+
+/// An expression on a source.
+#[derive(Debug)]
+pub(super) struct Expression {
+    /// The slices among the entries. A dimension that an array indexes stays whole.
+    pub(super) view: View,
+    pub(super) arrays: Vec<Array>,
+}
+
+/// The positions that an array selects.
+#[derive(Debug)]
+pub(super) struct Array {
+    /// The dimension of the source.
+    pub(super) from: usize,
+    /// The dimension of the result.
+    pub(super) dim: usize,
+    /// Positions in the source.
+    pub(super) positions: Vec<usize>,
+}
+
+/// Reads an expression. If it means something else to NumPy, which lets arrays and single indices walk together,
+/// `outer` must say that all combinations are meant.
+///
+/// # Errors
+///
+/// [`Error::Usage`].
+pub(super) fn parse(text: &str, outer: bool) -> Result<IndexSpec, Error> {
+    let spec: IndexSpec = text
+        .parse()
+        .map_err(|error: wgslice::Error| Error::usage(format_args!("EXPR: {error}")))?;
+    let count = |is: fn(&IndexItem) -> bool| spec.items().iter().filter(|&item| is(item)).count();
+    let arrays = count(|item| !matches!(item, IndexItem::Slice(_)));
+    let single = count(|item| matches!(item, IndexItem::Slice(SliceItem::Index { .. })));
+    if !outer && arrays > 0 && arrays + single > 1 {
+        return Err(Error::usage(
+            "EXPR has several arrays, or arrays and single indices. NumPy lets them walk together, which gather-nd does \
+             here; for all combinations of positions, as Zarr's oindex, give --outer",
+        ));
+    }
+    Ok(spec)
+}
+
+impl Expression {
+    /// Applies an expression to a source of this shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for an expression that does not fit the shape.
+    pub(super) fn new(spec: &IndexSpec, shape: &[usize]) -> Result<Self, Error> {
+        let whole = SliceItem::Range {
+            begin: None,
+            end: None,
+            stride: 1,
+        };
+        let slices = spec.items().iter().map(|item| match item {
+            IndexItem::Slice(item) => *item,
+            _ => whole,
+        });
+        let slices: Vec<SliceItem> = slices.collect();
+        let takes = |item: &SliceItem| !matches!(item, SliceItem::NewAxis | SliceItem::Ellipsis);
+        let taken = slices.iter().filter(|item| takes(item)).count();
+        let view = SliceSpec::new(slices).view(shape);
+        let view = view.map_err(Error::usage)?;
+        let mut arrays = Vec::new();
+        let (mut from, mut dim) = (0, 0);
+        for (number, item) in spec.items().iter().enumerate() {
+            match item {
+                IndexItem::Slice(SliceItem::Index { .. }) => from += 1,
+                IndexItem::Slice(SliceItem::NewAxis) => dim += 1,
+                IndexItem::Slice(SliceItem::Ellipsis) => {
+                    from += shape.len() - taken;
+                    dim += shape.len() - taken;
+                }
+                item => {
+                    if let Some(positions) = positions(item, number, shape[from])? {
+                        arrays.push(Array {
+                            from,
+                            dim,
+                            positions,
+                        });
+                    }
+                    from += 1;
+                    dim += 1;
+                }
+            }
+        }
+        Ok(Self { view, arrays })
+    }
+
+    /// Puts the dimensions of the result in this order, as `numpy.transpose` does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] unless `axes` names each dimension once.
+    pub(super) fn transpose(&mut self, axes: &[usize]) -> Result<(), Error> {
+        let turned = self.view.transpose(axes);
+        self.view = turned.map_err(|error| Error::usage(format_args!("--transpose: {error}")))?;
+        for array in &mut self.arrays {
+            let dim = axes.iter().position(|&axis| axis == array.dim);
+            array.dim = dim.expect("the axes name each dimension");
+        }
+        Ok(())
+    }
+
+    /// The shape of the result.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        let mut shape = self.view.shape().to_vec();
+        for array in &self.arrays {
+            shape[array.dim] = array.positions.len();
+        }
+        shape
+    }
+}
+
+/// The positions that entry `number` selects in a dimension of `size` positions. `None` if it is a slice.
+fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<usize>>, Error> {
+    let (IndexItem::Positions { shape, .. } | IndexItem::Mask { shape, .. }) = item else {
+        return Ok(None);
+    };
+    if shape.len() != 1 {
+        return Err(Error::usage(format_args!(
+            "EXPR: entry {number} is an array of shape {shape:?}, but here an array has one dimension: the positions \
+             along its dimension of the source"
+        )));
+    }
+    match item {
+        IndexItem::Mask { values, .. } if values.len() == size => {
+            let chosen = values.iter().enumerate().filter(|(_, chosen)| **chosen);
+            Ok(Some(chosen.map(|(position, _)| position).collect()))
+        }
+        IndexItem::Mask { values, .. } => Err(Error::usage(format_args!(
+            "EXPR: the mask of entry {number} has {} values, but its dimension has {size} positions",
+            values.len()
+        ))),
+        IndexItem::Positions { values, .. } => {
+            let position = |&value: &i64| {
+                // A dimension has fewer than 2^63 positions.
+                let counted = if value < 0 {
+                    value + size as i64
+                } else {
+                    value
+                };
+                let position = usize::try_from(counted).ok().filter(|&at| at < size);
+                position.ok_or_else(|| {
+                    Error::usage(format_args!(
+                        "EXPR: {value} in entry {number} is no position of a dimension of {size}: positions are below \
+                         {size}, and from -{size} on count from the end"
+                    ))
+                })
+            };
+            values
+                .iter()
+                .map(position)
+                .collect::<Result<_, _>>()
+                .map(Some)
+        }
+        IndexItem::Slice(_) => Ok(None),
+    }
+}

@@ -1,0 +1,187 @@
+//! Selections by lists of positions are those of a naive loop over all combinations.
+
+use crate::{
+    random::Random,
+    zarr::{HOW, Kind, Known, devices, files, form, open, read, run},
+};
+use wgslice_scale::{
+    job::{How, Job, Operation},
+    zarr::Error,
+};
+use wgslice_vectors::reference;
+
+/// An entry of an expression, and the positions that it selects. `None` for an index, whose dimension goes.
+struct Entry {
+    text: String,
+    positions: Vec<usize>,
+    stays: bool,
+}
+
+fn entry(random: &mut Random, size: usize) -> Entry {
+    let most = size as i64 - 1;
+    let kind = random.within(0, 9);
+    if kind == 0 {
+        let at = random.within(0, most) as usize;
+        return Entry {
+            text: at.to_string(),
+            positions: vec![at],
+            stays: false,
+        };
+    }
+    let (text, positions) = match kind {
+        1 | 2 => (":".to_owned(), (0..size).collect()),
+        3 => ("::-2".to_owned(), (0..size).rev().step_by(2).collect()),
+        4 => {
+            let chosen: Vec<bool> = (0..size).map(|_| random.within(0, 1) == 0).collect();
+            let text: Vec<_> = chosen
+                .iter()
+                .map(|&chosen| if chosen { "True" } else { "False" })
+                .collect();
+            let positions = (0..size).filter(|&at| chosen[at]).collect();
+            (format!("[{}]", text.join(", ")), positions)
+        }
+        _ => {
+            let count = random.within(0, 8) as usize;
+            let positions: Vec<_> = (0..count)
+                .map(|_| random.within(0, most) as usize)
+                .collect();
+            let counted = positions.iter().map(|&at| {
+                let at = at as i64;
+                // From the end, for half of them.
+                if random.within(0, 1) == 0 {
+                    at
+                } else {
+                    at - size as i64
+                }
+            });
+            let text: Vec<_> = counted.map(|at| at.to_string()).collect();
+            (format!("[{}]", text.join(", ")), positions)
+        }
+    };
+    Entry {
+        text,
+        positions,
+        stays: true,
+    }
+}
+
+/// The numbers of the selected elements.
+fn naive(shape: &[usize], entries: &[Entry]) -> Vec<usize> {
+    let mut numbers = vec![0];
+    for (&size, entry) in shape.iter().zip(entries) {
+        let next = numbers.iter().flat_map(|number| {
+            let positions = entry.positions.iter();
+            positions.map(move |position| number * size + position)
+        });
+        numbers = next.collect();
+    }
+    numbers
+}
+
+#[test]
+fn random_expressions_select_all_combinations() {
+    let mut random = Random::new(23);
+    let devices = devices();
+    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+    for case in 0..80 {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = kinds[case % 4];
+        let source = Known::random(&mut random, &folder.path().join("a.zarr"), kind);
+        if source.shape.contains(&0) {
+            continue;
+        }
+        let entries: Vec<_> = source
+            .shape
+            .iter()
+            .map(|&size| entry(&mut random, size))
+            .collect();
+        let mut numbers = naive(&source.shape, &entries);
+        let stay = entries.iter().filter(|entry| entry.stays);
+        let mut shape: Vec<usize> = stay.map(|entry| entry.positions.len()).collect();
+        let axes = (case % 3 == 0).then(|| random.order(shape.len()));
+        if let Some(axes) = &axes {
+            (shape, numbers) = reference::transpose(&numbers, &shape, axes).unwrap();
+        }
+        let text: Vec<_> = entries.iter().map(|entry| &entry.text[..]).collect();
+        let text = text.join(", ");
+        let what = format!("case {case}: {kind:?} {:?}[{text}], {axes:?}", source.shape);
+        let operation = || Operation::Index {
+            spec: text.clone(),
+            outer: true,
+            axes: axes.clone(),
+        };
+        let form = form(&mut random, &shape);
+        let result = folder.path().join("b.zarr");
+        let job = Job::new(operation(), &source.path, &result, &form).expect(&what);
+        let explained = open(&job, HOW).1.explain().unwrap();
+        let how = How {
+            cache: if case % 2 == 0 { 0 } else { 1 << 20 },
+            ..HOW
+        };
+        let summary = run(&job, how).expect(&what);
+        let elements = numbers.iter().map(|&number| &source.elements[number][..]);
+        let elements: Vec<_> = elements.collect();
+        assert_eq!(read(&result), (shape, elements.concat()), "{what}");
+        if how.cache == 0 {
+            assert_eq!(explained.reads, summary.chunks_read, "{what}");
+        }
+        for &device in &devices[1..] {
+            let other = folder.path().join("c.zarr");
+            let job = Job::new(operation(), &source.path, &other, &form).expect(&what);
+            run(&job, How { device, ..HOW }).expect(&what);
+            assert!(files(&other) == files(&result), "{device:?}: {what}");
+        }
+    }
+}
+
+#[test]
+fn what_numpy_reads_otherwise_or_refuses_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
+    let open = |spec: &str, outer, axes: Option<Vec<usize>>| {
+        let operation = Operation::Index {
+            spec: spec.to_owned(),
+            outer,
+            axes,
+        };
+        let result = folder.path().join("b.zarr");
+        match Job::new(operation, &source.path, &result, &Default::default()) {
+            Ok(_) => String::new(),
+            Err(Error::Usage(problem)) => problem,
+            Err(other) => panic!("{spec}: {other}"),
+        }
+    };
+    for spec in [
+        "[0, 2], ...",
+        "[3, 0], :",
+        "..., [1]",
+        "None, [True, False, True, False]",
+    ] {
+        assert_eq!(open(spec, false, None), "", "{spec}");
+    }
+    for spec in ["[0, 1], [2, 3]", "0, [2, 3]"] {
+        let problem = open(spec, false, None);
+        assert!(problem.contains("--outer"), "{spec}: {problem}");
+        assert_eq!(open(spec, true, None), "", "{spec}");
+    }
+    for (spec, axes, part) in [
+        (
+            "[4], :",
+            None,
+            "4 in entry 0 is no position of a dimension of 4",
+        ),
+        (":, [-7]", None, "-7 in entry 1"),
+        ("[[0, 1]], :", None, "shape [1, 2]"),
+        (
+            "[True, False], :",
+            None,
+            "2 values, but its dimension has 4",
+        ),
+        ("[0], :, :", None, "3"),
+        ("[0, :", None, "EXPR"),
+        ("[0], :", Some(vec![0, 0]), "--transpose"),
+    ] {
+        let problem = open(spec, true, axes);
+        assert!(problem.contains(part), "{spec}: {problem}");
+    }
+}
