@@ -98,12 +98,11 @@ impl TensorFunction for GatherNd {
     }
 }
 
+/// [`Plan::gather`] or [`Plan::gather_nd`].
+type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
+
 /// The type of a gather's result.
-fn gathered(
-    call: &Call,
-    options: GatherOptions,
-    plan: fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>,
-) -> Result<TensorType> {
+fn gathered(call: &Call, options: GatherOptions, plan: Planned) -> Result<TensorType> {
     let (params, indices) = call.two();
     indices.check_integers("indices")?;
     let plan = plan(params.shape(), indices.shape(), options, params.dtype());
