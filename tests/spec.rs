@@ -33,7 +33,7 @@ fn text_and_rust_agree() {
         ("None:None:2", slice![..; 2]),
         ("..., None", slice![Ellipsis, NewAxis]),
         (
-            "Ellipsis, np.newaxis, tf.newaxis",
+            "Ellipsis, np.newaxis, newaxis",
             slice![Ellipsis, NewAxis, NewAxis],
         ),
         ("1_000:+2", slice![1000..2]),

@@ -28,7 +28,7 @@ pub(crate) struct Job<'a> {
     indices: Option<&'a Source>,
     /// Whether the plan's first dimension, of size 1, is none of the result.
     only: bool,
-    /// What the warning says happened to out-of-range tuples. Empty if there are no indices.
+    /// What the warning says of out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
     /// Whether elements are combined, rather than moved.
     combines: bool,
@@ -290,10 +290,9 @@ impl Job<'_> {
                 shape,
                 ..
             } = report;
-            let (became, shape) = (self.bad, crate::report::shape(shape));
+            let (bad, shape) = (self.bad, crate::report::shape(self.result_shape(shape)));
             print::aside(format_args!(
-                "warning: {out_of_range} of {tuples} index tuples are out of range and {became}, \
-                 the first at {first} of params {shape}"
+                "warning: {out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
             ));
         }
     }

@@ -1,9 +1,24 @@
-//! Small arrays that are written on the command line: `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`.
+//! What is written on the command line: small arrays, as in `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`, and slices.
 
 use crate::{failure::Failure, files::Array};
 use half::{bf16, f16};
-use std::ffi::OsStr;
-use wgslice::DType;
+use std::{ffi::OsStr, str::FromStr};
+use wgslice::{DType, Error};
+
+/// Parses a slice or an index expression: the content of the brackets of `x[…]`, or all of it.
+pub(crate) fn expression<T: FromStr<Err = Error>>(
+    text: &str,
+    argument: &str,
+) -> Result<T, Failure> {
+    let text = text.trim();
+    let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let is_named = rest.len() < text.len() && !text.starts_with(|c: char| c.is_ascii_digit());
+    let content = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let content = content.filter(|_| is_named).unwrap_or(text);
+    content.parse().map_err(Failure::refused(argument))
+}
 
 /// The values of an array, before they have a type.
 #[derive(Debug, PartialEq)]

@@ -176,6 +176,12 @@ fn refused(mut error: clap::Error) -> ExitCode {
             ContextValue::StyledStrs(vec![hint.into()]),
         );
     }
+    // The last one is the most similar.
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let names = names.iter().rev().cloned().collect();
+        let kind = ContextKind::SuggestedSubcommand;
+        error.insert(kind, ContextValue::Strings(names));
+    }
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
     // Messages that need no clipping are printed by clap, which adds colours.

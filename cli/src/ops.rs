@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     files::{Array, Source},
     job::{self, Job, Tensors, upload},
+    literal,
 };
 use clap::{Subcommand, ValueEnum};
 use wgslice::{
@@ -100,6 +101,9 @@ Examples:
     ///
     /// IN, BEGINS and the other files are .npy, .png or FILE.safetensors#TENSOR. The first dimension of
     /// IN numbers the items. BEGINS has a row for each box and a column for each number of --size.
+    #[command(override_usage = "\
+wgslice crop [OPTIONS] --size <N,M,...> <IN> <BEGINS>
+       wgslice crop [OPTIONS] --size <N,M,...> --at <N,M,...> <IN>")]
     #[command(after_help = "\
 Examples:
   wgslice crop photo.png --at 50,200 --size 100,100 -o face.png
@@ -527,7 +531,7 @@ impl Operation {
     pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
         Ok(match self {
             Self::Index { x, spec, outer } => {
-                let spec: IndexSpec = spec.parse().map_err(Failure::refused("EXPRESSION"))?;
+                let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
                 let spec = if *outer { spec.outer() } else { spec };
                 let planned = spec.clone();
                 Job::new(
@@ -620,8 +624,10 @@ impl Operation {
                         )
                     }
                 };
-                job.combining(arrays.combines(into.is_none()))
-                    .by(&arrays.indices, "were dropped")
+                job.combining(arrays.combines(into.is_none())).by(
+                    &arrays.indices,
+                    "index tuples are out of range and were dropped",
+                )
             }
             Self::ScatterElements {
                 data,
@@ -635,7 +641,10 @@ impl Operation {
                     move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
                 )
                 .combining(arrays.combines(false))
-                .by(&arrays.indices, "were dropped")
+                .by(
+                    &arrays.indices,
+                    "index tuples are out of range and were dropped",
+                )
             }
             Self::Nonzero { mask } => {
                 let count = Mask::read(mask)?.count();
@@ -678,7 +687,7 @@ impl Operation {
                 )
             }
             Self::SliceUpdate { input, spec, value } => {
-                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
+                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
                 let planned = spec.clone();
                 Job::new(
                     [input, value],
@@ -691,7 +700,7 @@ impl Operation {
                 )
             }
             Self::Grad { dy, spec, shape } => {
-                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
+                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
                 let planned = spec.clone();
                 Job::new(
                     [dy],
@@ -799,7 +808,10 @@ impl Gathered {
             move |s| plan(&s[0], &s.indices, options, s.dtype),
             move |t| gather(&t[0], t.indices(), options),
         )
-        .by(&self.indices, "became zeros")
+        .by(
+            &self.indices,
+            "index tuples are out of range and became zeros",
+        )
     }
 }
 
@@ -882,7 +894,7 @@ fn crop<'a>(
             }
         },
     );
-    Ok(job.by(begins, "became zeros where they lie outside"))
+    Ok(job.by(begins, "boxes reach outside and are zeros there"))
 }
 
 /// Writes the second of `arrays` into a copy of the first.
@@ -922,7 +934,7 @@ fn paste<'a>(
             in_place(t, |x| x.paste(&t[1], begins, items, flips, &options))
         },
     );
-    Ok(job.by(begins, "were not written where they lie outside"))
+    Ok(job.by(begins, "boxes reach outside and were not written there"))
 }
 
 impl Arrays {

@@ -5,7 +5,7 @@ use crate::{
     device,
     failure::{Failure, Stopped},
     files::Source,
-    job, progress,
+    job, literal, progress,
     report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Timer, Times},
@@ -155,7 +155,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
 
 fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
     match (&args.spec, &args.encoded) {
-        (Some(text), _) => text.parse().map_err(Failure::refused("SPEC")),
+        (Some(text), _) => literal::expression(text, "SPEC"),
         (
             None,
             Encoded {

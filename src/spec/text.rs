@@ -13,7 +13,7 @@
 //! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
 //! ```
 //!
-//! Both brackets of a slice are present, or neither is. `numpy.newaxis` is accepted too. White space is allowed between tokens.
+//! Both brackets of a slice are present, or neither is. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
 
@@ -192,7 +192,7 @@ impl Parser<'_> {
         if self.take("...") || self.word("Ellipsis") {
             return Ok(SliceItem::Ellipsis);
         }
-        for name in ["np.newaxis", "numpy.newaxis", "tf.newaxis"] {
+        for name in ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"] {
             if self.word(name) {
                 return Ok(SliceItem::NewAxis);
             }

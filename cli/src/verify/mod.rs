@@ -40,6 +40,9 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// runs on each device in one way. A failing case is reduced as long as it still fails, and
 /// printed as a line for a file of CASES.
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "wgslice verify [OPTIONS] <CASES>...\n       wgslice verify [OPTIONS] --random <N>"
+)]
 #[command(after_help = "\
 Examples:
   wgslice verify tests/vectors/seed1.jsonl

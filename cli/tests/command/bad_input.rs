@@ -293,6 +293,38 @@ fn a_word_too_many_is_explained() {
     }
     let ran = wgslice(&["slice", &a, "0", "what"]);
     assert!(!ran.stderr.contains("tip"), "{ran:?}");
+    // The most similar name is the first.
+    let ran = wgslice(&["slise", &a, "0"]);
+    let tip = "tip: some similar subcommands exist: 'slice', 'slice-update'";
+    assert!(ran.stderr.contains(tip), "{ran:?}");
+    // What may stand for a missing argument is said.
+    for (args, other) in [
+        (&["verify"][..], "wgslice verify [OPTIONS] --random <N>"),
+        (&["crop", &a, "--size", "1"], "--at <N,M,...> <IN>"),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(other), "{ran:?}");
+    }
+}
+
+/// As in Python, where people copy slices from.
+#[test]
+fn the_name_of_an_array_may_stand_before_its_brackets() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[3, 4]);
+    for args in [
+        ["slice", &x, "x[1:, newaxis]"],
+        ["slice", &x, "1:, np.newaxis"],
+        ["index", &x, "my_x2[[1, 2], np.newaxis]"],
+    ] {
+        let ran = wgslice(&args).ok();
+        assert!(ran.stdout.contains("[[ 4  5  6  7]]"), "{ran:?}");
+    }
+    for spec in ["2[1]", "x[1", "x(1)"] {
+        let ran = wgslice(&["slice", &x, spec]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(&format!("\n  {spec}\n")), "{ran:?}");
+    }
 }
 
 /// What is said is about options and files, in words of the command.
