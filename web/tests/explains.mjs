@@ -83,7 +83,7 @@ export async function explains(checks, browser) {
     }
     const before = await page.covers('source');
     await page.page.mouse.move(2, 2);
-    same((await page.text('pointed')) === '' && before.some((cover, at) => cover), true, 'nothing is pointed at any more');
+    same((await page.text('pointed')) === '' && before.some(Boolean), true, 'nothing is pointed at any more');
   });
   await checks.that('explains: a rectangle that is dragged on x is the slice', async () => {
     const drags = [

@@ -10,18 +10,18 @@ import { Operation, reported } from './tab.js';
 const $ = (id) => document.getElementById(id);
 const MANY = 400;
 
-const size = (text, name) => {
-  if (!/^\s*\d{1,4}\s*$/.test(text)) throw new Error(`the ${name} of the boxes must be an integer from 0 to 9999`);
-  return Number(text);
-};
-const sizes = ({ height, width }) => [size(height, 'height'), size(width, 'width')];
+// The height and width of the boxes, or null if one is no number.
+function sizes({ height, width }) {
+  const read = [height, width].map((text) => (/^\s*\d{1,4}\s*$/.test(text) ? Number(text) : null));
+  return read.includes(null) ? null : read;
+}
 
 // Boxes at random places within x, of which half are flipped in each direction.
-function random(count, { height, width }) {
+function random(count, [height, width]) {
   const [rows, columns] = source.shown.shape;
   const below = (end) => Math.floor(Math.random() * (Math.max(0, end) + 1));
   const flip = (letter) => (Math.random() < 0.5 ? letter : '');
-  const line = () => `${below(rows - Number(height))}, ${below(columns - Number(width))} ${flip('v')}${flip('h')}`.trim();
+  const line = () => `${below(rows - height)}, ${below(columns - width)} ${flip('v')}${flip('h')}`.trim();
   return Array.from({ length: count }, line).join('\n');
 }
 
@@ -35,6 +35,7 @@ function programs({ state, left }) {
   const begins = `[${boxes.map(({ begin }) => `[${begin.join(', ')}]`).join(', ')}]`;
   const flips = `[${boxes.map((box) => `[${box.flips.join(', ')}]`).join(', ')}]`;
   const truths = boxes.flatMap((box) => box.flips.map(Boolean)).join(', ');
+  const pairs = boxes.map((box) => `[${box.flips.map(Boolean).join(', ')}]`).join(', ');
   const cut = `padded[t + ${height}:t + ${2 * height}, l + ${width}:l + ${2 * width}][::1 - 2 * v, ::1 - 2 * h]`;
   return {
     rust: `use wgslice::{Backend, options::CropOptions};
@@ -64,8 +65,9 @@ y = tf.stack([
     ${cut}
     for (t, l), (v, h) in zip(begins.numpy(), flips)
 ])`,
-    command: `wgslice stack ${file(source.name)} -o - --format npy | wgslice crop - '${begins}' --size ${height},${width} \\
-    --box-indices ${boxes.map(() => 0).join(',')} --flips '[${boxes.map((box) => `[${box.flips.map(Boolean).join(', ')}]`).join(', ')}]' -o crops.npy`,
+    command: `wgslice stack ${file(source.name)} -o - --format npy |
+    wgslice crop - '${begins}' --size ${height},${width} \\
+    --box-indices ${boxes.map(() => 0).join(',')} --flips '[${pairs}]' -o crops.npy`,
   };
 }
 
@@ -73,7 +75,9 @@ export const crop = new Operation({
   name: 'crop',
   defaults: { boxes: '50, 160\n50, 160 h\n300, 60 v\n330, 330\n20, 20 vh\n440, 440', height: '128', width: '128' },
   run(x, state) {
-    return x.crop(new Boxes(state.boxes), ...sizes(state));
+    const size = sizes(state);
+    if (!size) throw new Error('the height and the width of the boxes must be integers from 0 to 9999');
+    return x.crop(new Boxes(state.boxes), ...size);
   },
   look({ state, left, outcome, shown }) {
     const boxes = numbers(new Boxes(state.boxes));
@@ -83,7 +87,8 @@ export const crop = new Operation({
     }));
     const flat = left.shape.length < 4 && shown.image;
     const sheet = flat ? sideBySide(shown.image, boxes.length) : undefined;
-    const onResult = sheet ? { boxes: marked.map((box, at) => ({ ...sheet.box(at), colour: box.colour, label: at })) } : {};
+    const onSheet = ({ colour, label }) => ({ ...sheet.box(label), colour, label });
+    const onResult = sheet ? { boxes: marked.map(onSheet) } : {};
     return {
       label: `${boxes.length} boxes of ${height} × ${width}`,
       report: reported(outcome, 'boxes'),
@@ -92,25 +97,35 @@ export const crop = new Operation({
       onResult,
       origin([at, ...inside]) {
         const { begin, flips } = boxes[at];
-        const from = inside.map((step, axis) => (axis < 2 ? begin[axis] + (flips[axis] ? [height, width][axis] - 1 - step : step) : step));
+        const size = [height, width];
+        const from = inside.map((step, axis) => {
+          if (axis > 1) return step;
+          return begin[axis] + (flips[axis] ? size[axis] - 1 - step : step);
+        });
         const name = `result[${[at, ...inside].join(', ')}]`;
-        if (from.slice(0, 2).some((position, axis) => position < 0 || position >= left.shape[axis])) return { text: `${name} = 0, as it is outside of x` };
+        const outside = (position, axis) => position < 0 || position >= left.shape[axis];
+        if (from.some(outside)) return { text: `${name} = 0, as it is outside of x` };
         return { marks: { at: pixelOf(from, left) }, text: `${name} = x[${from.join(', ')}]` };
       },
     };
   },
   // A click puts a box there; a drag moves it.
   drag(from, to, state, ended) {
-    const [height, width] = sizes(state);
+    const size = sizes(state);
+    if (!size) return null;
     const lines = state.boxes.split(/[\n;]/).filter((line) => line.trim());
     if (this.dragged) lines.pop();
     this.dragged = !ended;
-    const line = `${to.row - (height >> 1)}, ${to.column - (width >> 1)}`;
+    const line = `${to.row - (size[0] >> 1)}, ${to.column - (size[1] >> 1)}`;
     return { boxes: [...lines, line].join('\n') };
   },
   programs,
   connect(operation) {
-    const shuffle = () => operation.set({ boxes: random(Math.min(MANY, Math.max(1, Number($('crop-count').value) || 1)), operation.state) });
+    const shuffle = () => {
+      const size = sizes(operation.state);
+      const count = Math.min(MANY, Math.max(1, Number($('crop-count').value) || 1));
+      return size ? operation.set({ boxes: random(count, size) }) : operation.update();
+    };
     $('shuffle').addEventListener('click', shuffle);
     $('clear-boxes').addEventListener('click', () => operation.set({ boxes: '' }));
     const again = async () => {

@@ -24,8 +24,11 @@ function table(device) {
   return tables.get(device);
 }
 
-// The index tuples, which also name the rows of the result. What is no number was refused before.
-const typed = (text) => text.split(/[\n;]/).map((line) => line.match(/-?\d+/g)).filter(Boolean).map((tuple) => tuple.map(BigInt));
+// The index tuples. What is no number was refused before.
+function typed(text) {
+  const tuples = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
+  return tuples.filter(Boolean).map((tuple) => tuple.map(BigInt));
+}
 
 // The position that a tuple points at, or null if it is out of range.
 function position(tuple, shape, { policy, wrap }) {
@@ -44,7 +47,8 @@ function boxOf(at, x) {
   const rest = x.shape.slice(at.length);
   const [first, last] = [rest.map(() => 0), rest.map((size) => size - 1)].map((end) => pixelOf([...at, ...end], x));
   const rows = last.row - first.row + 1;
-  return { top: first.row, left: rows > 1 ? 0 : first.column, height: rows, width: rows > 1 ? x.width : last.column - first.column + 1 };
+  const [left, width] = rows > 1 ? [0, x.width] : [first.column, last.column - first.column + 1];
+  return { top: first.row, left, height: rows, width };
 }
 
 function programs({ state, left, shown }) {
@@ -61,7 +65,9 @@ function programs({ state, left, shown }) {
   const given = options.length ? `GatherOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherOptions::default()';
   const wrapped = wrap ? `\ni = np.where(i < 0, i + ${sizes}, i)` : '';
   const taken = {
-    zero: `ok = ((i >= 0) & (i < ${sizes})).all(-1)\ny = np.zeros((len(i), *x.shape[${depth}:]), x.dtype)\ny[ok] = x[tuple(i[ok].T)]`,
+    zero: `ok = ((i >= 0) & (i < ${sizes})).all(-1)
+y = np.zeros((len(i), *x.shape[${depth}:]), x.dtype)
+y[ok] = x[tuple(i[ok].T)]`,
     clamp: `i = np.clip(i, 0, np.array(${sizes}) - 1)\ny = x[tuple(i.T)]`,
     error: `assert ((i >= 0) & (i < ${sizes})).all()\ny = x[tuple(i.T)]`,
   }[policy];
@@ -71,11 +77,20 @@ function programs({ state, left, shown }) {
     clamp: `i = tf.clip_by_value(i, 0, tf.shape(x, tf.int64)[:${depth}] - 1)\ny = tf.gather_nd(x, i)`,
     error: 'y = tf.gather_nd(x, i, bad_indices_policy="ERROR")',
   }[policy];
+  const counted = wrap ? `\ni = tf.where(i < 0, i + tf.shape(x, tf.int64)[:${depth}], i)` : '';
   return {
-    rust: `use wgslice::{Backend, options::${uses.length > 1 ? `{${uses.join(', ')}}` : uses[0]}};\n\nlet indices: [i64; ${tuples.length * depth}] = [${tuples.flat().join(', ')}];\nlet (y, report) = Backend::auto().gather_nd(\n    (&x, ${rustShape(left.shape)}),\n    (&indices, &[${tuples.length}, ${depth}]),\n    ${given},\n)?;`,
+    rust: `use wgslice::{Backend, options::${uses.length > 1 ? `{${uses.join(', ')}}` : uses[0]}};
+
+let indices: [i64; ${tuples.length * depth}] = [${tuples.flat().join(', ')}];
+let (y, report) = Backend::auto().gather_nd(
+    (&x, ${rustShape(left.shape)}),
+    (&indices, ${rustShape([tuples.length, depth])}),
+    ${given},
+)?;`,
     numpy: `i = np.array(${list})${wrapped}\n${taken}`,
-    tensorflow: `i = tf.constant(${list}, tf.int64)${wrap ? `\ni = tf.where(i < 0, i + tf.shape(x, tf.int64)[:${depth}], i)` : ''}\n${tensorflow}`,
-    command: `wgslice gather-nd ${state.from === 'table' ? 'table.npy' : file(source.name)} '${list}' -o ${output(shown)}${flags}`,
+    tensorflow: `i = tf.constant(${list}, tf.int64)${counted}\n${tensorflow}`,
+    command: `wgslice gather-nd ${state.from === 'table' ? 'table.npy' : file(source.name)} '${list}' \\
+    -o ${output(shown)}${flags}`,
   };
 }
 

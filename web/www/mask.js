@@ -6,6 +6,8 @@ import { file, rustShape } from './snippets.js';
 import { source } from './source.js';
 import { Operation } from './tab.js';
 
+const written = (number) => number.toLocaleString('en');
+
 const $ = (id) => document.getElementById(id);
 
 // The pixels of x that strokes cover. A stroke is `radius: row,column row,column …`; one with a negative radius erases.
@@ -30,7 +32,8 @@ function painted(strokes, { width, height }) {
 let kept = { strokes: null };
 function maskOf({ strokes }) {
   const x = source.shown;
-  if (kept.strokes !== strokes || kept.x !== x) kept = { strokes, x, mask: painted(strokes, { height: x.shape[0], width: x.shape[1] ?? 1 }) };
+  const [height, width = 1] = x.shape;
+  if (kept.strokes !== strokes || kept.x !== x) kept = { strokes, x, mask: painted(strokes, { height, width }) };
   return kept.mask;
 }
 
@@ -69,18 +72,19 @@ export const mask = new Operation({
     const places = state.how === 'list' ? Array.from(flat.keys()).filter((at) => flat[at]) : null;
     return {
       label: `the mask selects ${count} of ${height * width}`,
-      report: { bad: 0, text: `The mask is true for ${count.toLocaleString('en')} of ${(height * width).toLocaleString('en')} pixels.` },
-      sheet: places && count ? (shown.channels > 1 ? wrapped(read.rgba(...shown.range)) : undefined) : undefined,
+      report: { bad: 0, text: `The mask is true for ${written(count)} of ${written(height * width)} pixels.` },
+      sheet: count && places && shown.channels > 1 ? wrapped(read.rgba(...shown.range)) : undefined,
       marks: left.shape.length < 4 ? { lit: { mask: flat } } : {},
       onResult: {},
       origin(index) {
-        const place = places ? [Math.floor(places[index[0]] / width), places[index[0]] % width, ...index.slice(1)] : [...index];
+        const at = places?.[index[0]];
+        const place = places ? [Math.floor(at / width), at % width, ...index.slice(1)] : [...index];
         const name = `result[${index.join(', ')}]`;
-        if (!places && !flat[index[0] * width + index[1]]) {
-          return { marks: { at: pixelOf(place, left) }, text: state.how === 'keep' ? `${name} = 0, as the mask is false` : `${name} = x[${place.join(', ')}], as the mask is false` };
-        }
-        if (state.how === 'flip') place[1] = width - 1 - place[1];
-        return { marks: { at: pixelOf(place, left) }, text: `${name} = x[${place.join(', ')}]` };
+        const selected = places || flat[index[0] * width + index[1]];
+        if (state.how === 'flip' && selected) place[1] = width - 1 - place[1];
+        const value = state.how === 'keep' && !selected ? '0' : `x[${place.join(', ')}]`;
+        const why = selected ? '' : ', as the mask is false';
+        return { marks: { at: pixelOf(place, left) }, text: `${name} = ${value}${why}` };
       },
     };
   },

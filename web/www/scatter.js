@@ -8,10 +8,11 @@ import { chips, Operation, reported } from './tab.js';
 const [ROWS, COLUMNS] = [8, 8];
 const CHANNELS = ['red', 'green', 'blue'];
 
+const onBoard = (combine, onto, updates) => ({ of: 'board', combine, onto, updates });
 const EXAMPLES = [
-  ['clicks that add up', '2, 3 twice', { of: 'board', combine: 'add', onto: 'zeros', updates: '2, 3\n2, 3\n2, 4\n5, 1: 10\n5, 1: -3\n8, 0' }],
-  ['the last one wins', 'update', { of: 'board', combine: 'update', onto: 'numbers', updates: '1, 1: 500\n1, 1: 600\n6, 4: 700' }],
-  ['maxima', 'max', { of: 'board', combine: 'max', onto: 'numbers', updates: '0, 0: 5\n0, 0: 3\n7, 7: 5\n3, 3: 99' }],
+  ['clicks that add up', '2, 3 twice', onBoard('add', 'zeros', '2, 3\n2, 3\n2, 4\n5, 1: 10\n5, 1: -3\n8, 0')],
+  ['the last one wins', 'update', onBoard('update', 'numbers', '1, 1: 500\n1, 1: 600\n6, 4: 700')],
+  ['maxima', 'max', onBoard('max', 'numbers', '0, 0: 5\n0, 0: 3\n7, 7: 5\n3, 3: 99')],
   ['the colours of x', 'red ↓ green →', { of: 'rg' }],
   ['red and blue', 'red ↓ blue →', { of: 'rb' }],
 ];
@@ -40,7 +41,6 @@ const updatesOf = (text) => {
 
 function board({ state, left, outcome, shown }) {
   const updates = updatesOf(state.updates);
-  const inside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
   const at = ({ row, column }) => ({ top: row, left: column, height: 1, width: 1 });
   return {
     label: `${updates.length} updates, combined by ${state.combine}`,
@@ -48,9 +48,11 @@ function board({ state, left, outcome, shown }) {
     marks: { boxes: updates.filter(inside).map(at), texts: left.texts },
     onResult: { boxes: updates.filter(inside).map(at), texts: shown.texts },
     origin([row, column]) {
-      const here = updates.filter((update) => update.row === row && update.column === column).map(({ value }) => value);
-      const text = here.length ? `${here.length === 1 ? 'One update' : `${here.length} updates`}: ${here.join(', ')}` : 'No update';
-      return { marks: { at: { row, column } }, text: `result[${row}, ${column}] = ${shown.texts[row * COLUMNS + column]}. ${text}.` };
+      const here = updates.filter((update) => update.row === row && update.column === column);
+      const values = here.map(({ value }) => value).join(', ');
+      const came = here.length ? `Updates: ${values}` : 'No update';
+      const text = `result[${row}, ${column}] = ${shown.texts[row * COLUMNS + column]}. ${came}.`;
+      return { marks: { at: { row, column } }, text };
     },
   };
 }
@@ -80,28 +82,60 @@ function colours({ state, left, outcome, read }) {
   };
 }
 
-function programs({ state }) {
-  const { of, combine, onto } = state;
-  if (of !== 'board') {
-    const [down, right] = pair(of);
-    return {
-      rust: `use wgslice::{Backend, options::ScatterOptions};\n\n// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each\nlet (y, _) = Backend::auto().scatter_nd(\n    &[256, 256],\n    (&pairs, &[ones.len(), 2]),\n    (&ones, &[ones.len()]),\n    ScatterOptions::default(),\n)?;`,
-      numpy: `y = np.zeros((256, 256), np.int32)\nnp.add.at(y, (x[..., ${down}], x[..., ${right}]), 1)`,
-      tensorflow: `pairs = tf.stack([x[..., ${down}], x[..., ${right}]], -1)\ny = tf.scatter_nd(tf.cast(pairs, tf.int32), tf.ones(x.shape[:2], tf.int32), [256, 256])`,
-      command: 'wgslice scatter-nd pairs.npy ones.npy -o counts.npy --shape 256,256',
-    };
-  }
-  const updates = updatesOf(state.updates);
-  const tuples = `[${updates.map(({ row, column }) => `[${row}, ${column}]`).join(', ')}]`;
-  const values = `[${updates.map(({ value }) => value).join(', ')}]`;
-  const start = onto === 'zeros' ? 'np.zeros((8, 8), np.int32)' : '10 * np.arange(8, dtype=np.int32)[:, None] + np.arange(8, dtype=np.int32)';
-  const name = `${combine[0].toUpperCase()}${combine.slice(1)}`;
-  const ufunc = { add: 'add', sub: 'subtract', min: 'minimum', max: 'maximum' }[combine];
-  const kept = 'i, v = i[((i >= 0) & (i < 8)).all(-1)], v[((i >= 0) & (i < 8)).all(-1)]';
+const inside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
+
+function ofColours(of) {
+  const [down, right] = pair(of);
   return {
-    rust: `use wgslice::{Backend, options::{Combine, ScatterOptions}};\n\nlet indices: [i32; ${2 * updates.length}] = [${updates.map(({ row, column }) => `${row}, ${column}`).join(', ')}];\nlet values: [i32; ${updates.length}] = ${values};\nlet options = ScatterOptions { combine: Some(Combine::${name}), ..Default::default() };\nlet (y, report) = Backend::auto().tensor_scatter_nd(\n    (&x, &[8, 8]),\n    (&indices, &[${updates.length}, 2]),\n    (&values, &[${updates.length}]),\n    options,\n)?;`,
-    numpy: `y = ${start}\ni, v = np.array(${tuples}), np.array(${values}, np.int32)\n${kept}\n${ufunc ? `np.${ufunc}.at(y, tuple(i.T), v)` : 'y[tuple(i.T)] = v'}`,
-    tensorflow: `y = tf.tensor_scatter_nd_${combine}(x, ${tuples}, ${values}${updates.every(({ row, column }) => row >= 0 && row < ROWS && column >= 0 && column < COLUMNS) ? '' : ', bad_indices_policy="IGNORE"'})`,
+    rust: `use wgslice::{Backend, options::ScatterOptions};
+
+// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
+let (y, _) = Backend::auto().scatter_nd(
+    &[256, 256],
+    (&pairs, &[ones.len(), 2]),
+    (&ones, &[ones.len()]),
+    ScatterOptions::default(),
+)?;`,
+    numpy: `y = np.zeros((256, 256), np.int32)
+np.add.at(y, (x[..., ${down}], x[..., ${right}]), 1)`,
+    tensorflow: `pairs = tf.stack([x[..., ${down}], x[..., ${right}]], -1)
+y = tf.scatter_nd(tf.cast(pairs, tf.int32), tf.ones(x.shape[:2], tf.int32), [256, 256])`,
+    command: 'wgslice scatter-nd pairs.npy ones.npy -o counts.npy --shape 256,256',
+  };
+}
+
+const UFUNCS = { add: 'add', sub: 'subtract', min: 'minimum', max: 'maximum' };
+const STARTS = {
+  zeros: 'np.zeros((8, 8), np.int32)',
+  numbers: '10 * np.arange(8, dtype=np.int32)[:, None] + np.arange(8, dtype=np.int32)',
+};
+
+function programs({ state: { of, combine, onto, updates: text } }) {
+  if (of !== 'board') return ofColours(of);
+  const updates = updatesOf(text);
+  const tuples = `[${updates.map(({ row, column }) => `[${row}, ${column}]`).join(', ')}]`;
+  const flat = updates.map(({ row, column }) => `${row}, ${column}`).join(', ');
+  const values = `[${updates.map(({ value }) => value).join(', ')}]`;
+  const count = updates.length;
+  const written = UFUNCS[combine] ? `np.${UFUNCS[combine]}.at(y, tuple(i[ok].T), v[ok])` : 'y[tuple(i[ok].T)] = v[ok]';
+  const policy = updates.every(inside) ? '' : ', bad_indices_policy="IGNORE"';
+  return {
+    rust: `use wgslice::{Backend, options::{Combine, ScatterOptions}};
+
+let indices: [i32; ${2 * count}] = [${flat}];
+let values: [i32; ${count}] = ${values};
+let combine = Some(Combine::${combine[0].toUpperCase()}${combine.slice(1)});
+let (y, report) = Backend::auto().tensor_scatter_nd(
+    (&x, &[8, 8]),
+    (&indices, &[${count}, 2]),
+    (&values, &[${count}]),
+    ScatterOptions { combine, ..Default::default() },
+)?;`,
+    numpy: `y = ${STARTS[onto]}
+i, v = np.array(${tuples}), np.array(${values}, np.int32)
+ok = ((i >= 0) & (i < 8)).all(-1)
+${written}`,
+    tensorflow: `y = tf.tensor_scatter_nd_${combine}(x, ${tuples}, ${values}${policy})`,
     command: `wgslice scatter-nd '${tuples}' '${values}' -o result.npy --into board.npy --combine ${combine}`,
   };
 }
