@@ -9,6 +9,7 @@
 //! | `paste` | the same boxes written back, and tokens appended to a cache |
 //! | `sum` | transposes, and a sum of their results right after them |
 //! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
+//! | `select [THREADS]` | masks, index expressions with arrays, boxes, and XLA's gather and scatter |
 //!
 //! Without an argument it times all of them. `README.md` says how to run it.
 
@@ -31,8 +32,12 @@ use std::{
 };
 use wgslice::{
     Backend, DType, Indices, Plan, SliceSpec, Tensor, TensorView, View,
-    options::{Boxes, CropOptions, GatherOptions, OutOfRange, Pad, PasteOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions,
+        ScatterDims, ScatterOptions,
+    },
     slice,
+    spec::{IndexItem, IndexSpec},
 };
 
 /// The least time of `n` calls.
@@ -102,6 +107,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if wanted("assemble") {
         assemble()?;
+    }
+    if wanted("select") {
+        select(threads)?;
     }
     Ok(())
 }
@@ -856,10 +864,6 @@ fn assemble() -> Result<(), Box<dyn Error>> {
     );
     let plane = images.view().slice(&slice![.., .., .., 0])?;
     let frame = [[0, 0], [8, 8], [8, 8], [0, 0]];
-    type Case<'a> = (
-        &'a str,
-        Box<dyn Fn() -> Result<Tensor, wgslice::Error> + 'a>,
-    );
     let cases: [Case<'_>; 13] = [
         (
             "concat f32, axis 0",
@@ -902,16 +906,128 @@ fn assemble() -> Result<(), Box<dyn Error>> {
         ("repeat f32, axis 0", Box::new(|| tile.repeat(16, 0))),
         ("repeat f32, last axis", Box::new(|| x.repeat(2, 1))),
     ];
+    report(&cases)
+}
+
+/// A name, and a call that makes a tensor.
+type Case<'a> = (
+    &'a str,
+    Box<dyn Fn() -> Result<Tensor, wgslice::Error> + 'a>,
+);
+
+fn report(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
     for (name, run) in cases {
         let made = run()?.bytes()?.into_owned();
         let mut out = vec![0u8; made.len()];
         let copy = best(9, || out.copy_from_slice(&made));
         let time = best(9, || run().expect("arrays that fit"));
-        println!(
-            "{name:24} {:6.2} ms, {:4.0} %",
-            ms(time),
-            100.0 * copy.as_secs_f64() / time.as_secs_f64()
-        );
+        let share = 100.0 * copy.as_secs_f64() / time.as_secs_f64();
+        match made.len() {
+            // A call that changes a tensor in place returns a scalar.
+            ..=4 => println!("{name:24} {:6.2} ms", ms(time)),
+            _ => println!("{name:24} {:6.2} ms, {share:4.0} %", ms(time)),
+        }
     }
     Ok(())
+}
+
+/// Operations that select elements by masks, arrays and begins, as `benches/compare/assemble.py` calls them elsewhere. What
+/// changes a tensor in place changes one that is changed again by the next call.
+fn select(threads: usize) -> Result<(), Box<dyn Error>> {
+    println!(
+        "-- elements selected, {threads} threads; percent of copy_from_slice of the result's bytes"
+    );
+    let backend = Backend::cpu().with_threads(threads);
+    let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
+    let x = backend.upload((&values, &[4096, 4096]))?;
+    let y = x.slice(&slice![..; -1, ..])?;
+    let mut random = Mixed(1);
+    let mut flags =
+        |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
+    let mask = backend.upload((&flags(1 << 24), &[4096, 4096]))?;
+    let chosen = flags(1 << 18);
+    let count = chosen.iter().filter(|&&flag| flag > 0).count();
+    let chosen = backend.upload((&chosen, &[1 << 18]))?;
+    let trues = mask.bytes()?.iter().filter(|&&flag| flag > 0).count();
+    let table = x.reshape(&[1 << 18, 64])?;
+    let zero = backend.upload((&[0f32], &[]))?;
+    let places = |step: i64| -> Vec<i64> { (0..2048).map(|n| n * step % 4096).collect() };
+    let outer = IndexSpec::new([IndexItem::from(places(1531)), places(2087).into()]).outer();
+    let full = || IndexItem::Slice(slice![..].items()[0]);
+    let cube = x.reshape(&[256, 256, 256])?;
+    let of_cube = |step: i64| -> Vec<i64> { (0..1 << 16).map(|n| n * step % 256).collect() };
+    let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
+    // Caches of 64 sequences of 1,024 tokens, and 16 new tokens of each.
+    let caches = x.reshape(&[64, 1024, 256])?;
+    let tokens = caches.slice(&slice![.., ..16])?;
+    let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
+    let begins = backend.upload((&begins, &[64, 1]))?;
+    let pasted = RefCell::new(caches.clone());
+    let options = PasteOptions::default();
+    // Windows of 64 by 64 at 4,096 places.
+    let starts: Vec<i32> = (0..8192).map(|n| n * 1871 % 4033).collect();
+    let starts = backend.upload((&starts, &[4096, 2]))?;
+    let dims = GatherDims {
+        offset_dims: vec![1, 2],
+        start_index_map: vec![0, 1],
+        index_vector_dim: 1,
+        slice_sizes: vec![64, 64],
+        ..GatherDims::default()
+    };
+    let windows = x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0;
+    let into = ScatterDims {
+        update_window_dims: vec![1, 2],
+        scatter_dims_to_operand_dims: vec![0, 1],
+        index_vector_dim: 1,
+        ..ScatterDims::default()
+    };
+    let sums = RefCell::new(x.clone());
+    let adds = ScatterOptions {
+        combine: Some(Combine::Add),
+        ..ScatterOptions::default()
+    };
+    let updated = RefCell::new(x.clone());
+    let cases: [Case<'_>; 10] = [
+        ("nonzero", Box::new(|| Ok(mask.nonzero(Some(trues))?.0))),
+        (
+            "boolean_mask of rows",
+            Box::new(|| Ok(table.boolean_mask(&chosen, 0, Some(count))?.0)),
+        ),
+        (
+            "boolean_mask of elements",
+            Box::new(|| Ok(x.boolean_mask(&mask, 0, Some(trues))?.0)),
+        ),
+        ("select", Box::new(|| Tensor::select(&mask, &x, &y))),
+        (
+            "masked_update",
+            Box::new(|| {
+                updated.borrow_mut().masked_update(&mask, &zero)?;
+                Ok(zero.clone())
+            }),
+        ),
+        ("index, outer", Box::new(|| x.index(&outer))),
+        ("index, mixed", Box::new(|| cube.index(&mixed))),
+        (
+            "paste",
+            Box::new(|| {
+                pasted
+                    .borrow_mut()
+                    .paste(&tokens, &begins, None, None, &options)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "xla_gather",
+            Box::new(|| Ok(x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0)),
+        ),
+        (
+            "xla_scatter, add",
+            Box::new(|| {
+                sums.borrow_mut()
+                    .xla_scatter(&starts, &windows, &into, adds)?;
+                Ok(zero.clone())
+            }),
+        ),
+    ];
+    report(&cases)
 }

@@ -1,0 +1,134 @@
+"""Times NumPy, JAX and TensorFlow at what `cpu_limit select` times (benches/users): elements selected by masks, arrays and
+begins.
+
+    python3 benches/compare/selection.py [numpy] [jax] [tensorflow]
+
+Needs those that are named, or all three. Prints the least of 9 times of each case, in ms. JAX's calls are compiled, and what
+changes an array in place may reuse its memory. `taskset -c 0` gives all of them one processor.
+"""
+
+import os
+import sys
+import time
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy
+
+x = numpy.arange(1 << 24, dtype=numpy.float32).reshape(4096, 4096)
+y = x[::-1].copy()
+draw = numpy.random.default_rng(1)
+mask = draw.random((4096, 4096)) < 0.5
+chosen = draw.random(1 << 18) < 0.5
+trues = int(mask.sum())
+table = x.reshape(1 << 18, 64)
+rows, columns = (numpy.arange(2048) * step % 4096 for step in (1531, 2087))
+cube = x.reshape(256, 256, 256)
+firsts, lasts = (numpy.arange(1 << 16) * step % 256 for step in (77, 31))
+caches = x.reshape(64, 1024, 256)
+tokens = caches[:, :16].copy()
+begins = numpy.arange(64, dtype=numpy.int32) * 613 % 1008
+starts = (numpy.arange(8192, dtype=numpy.int32) * 1871 % 4033).reshape(4096, 2)
+
+
+def of_numpy():
+    windows = numpy.lib.stride_tricks.sliding_window_view(x, (64, 64))
+    changed, pasted, sums = x.copy(), caches.copy(), x.copy()
+    patches = windows[starts[:, 0], starts[:, 1]]
+
+    def update():
+        changed[mask] = 0
+
+    def paste():
+        for cache, begin, new in zip(pasted, begins, tokens):
+            cache[begin : begin + 16] = new
+
+    def scatter():
+        for (row, column), patch in zip(starts.tolist(), patches):
+            sums[row : row + 64, column : column + 64] += patch
+
+    return {
+        "nonzero": lambda: numpy.argwhere(mask),
+        "boolean_mask of rows": lambda: table[chosen],
+        "boolean_mask of elements": lambda: x[mask],
+        "select": lambda: numpy.where(mask, x, y),
+        "masked_update": update,
+        "index, outer": lambda: x[numpy.ix_(rows, columns)],
+        "index, mixed": lambda: cube[firsts, :, lasts],
+        "paste": paste,
+        "xla_gather": lambda: windows[starts[:, 0], starts[:, 1]],
+        "xla_scatter, add": scatter,
+    }
+
+
+def of_jax():
+    import jax
+    from jax import lax, numpy as jnp
+
+    def compiled(function, *arrays):
+        function = jax.jit(function)
+        arrays = [jnp.array(array) for array in arrays]
+        return lambda: jax.block_until_ready(function(*arrays))
+
+    def in_place(function, first, *arrays):
+        function = jax.jit(function, donate_argnums=0)
+        state = [jnp.array(first)]
+        arrays = [jnp.array(array) for array in arrays]
+
+        def run():
+            state[0] = jax.block_until_ready(function(state[0], *arrays))
+
+        return run
+
+    gather = lax.GatherDimensionNumbers((1, 2), (), (0, 1))
+    scatter = lax.ScatterDimensionNumbers((1, 2), (), (0, 1))
+    slices = lambda x, starts: lax.gather(x, starts, gather, (64, 64), mode="clip")
+    append = jax.vmap(lambda cache, new, begin: lax.dynamic_update_slice(cache, new, (begin, 0)))
+    patches = slices(jnp.array(x), starts)
+    count = int(chosen.sum())
+    of_rows = lambda t, m: t[jnp.nonzero(m, size=count)[0]]
+    of_elements = lambda x, m: x.ravel()[jnp.nonzero(m.ravel(), size=trues)[0]]
+    return {
+        "nonzero": compiled(lambda m: jnp.argwhere(m, size=trues), mask),
+        "boolean_mask of rows": compiled(of_rows, table, chosen),
+        "boolean_mask of elements": compiled(of_elements, x, mask),
+        "select": compiled(jnp.where, mask, x, y),
+        "masked_update": in_place(lambda x, m: jnp.where(m, 0, x), x, mask),
+        "index, outer": compiled(lambda x, r, c: x[jnp.ix_(r, c)], x, rows, columns),
+        "index, mixed": compiled(lambda x, a, b: x[a, :, b], cube, firsts, lasts),
+        "paste": in_place(append, caches, tokens, begins),
+        "xla_gather": compiled(slices, x, starts),
+        "xla_scatter, add": in_place(lambda x, s, u: lax.scatter_add(x, s, u, scatter), x, starts, patches),
+    }
+
+
+def of_tensorflow():
+    import tensorflow as tf
+
+    a, b, m, c = (tf.constant(array) for array in (x, y, mask, chosen))
+    t, r, k = tf.constant(table), tf.constant(rows), tf.constant(columns)
+    places = tf.constant(numpy.stack([firsts, lasts], -1))
+    swapped = tf.constant(cube.transpose(0, 2, 1).copy())
+    zero = tf.constant(0.0)
+    return {
+        "nonzero": lambda: tf.where(m),
+        "boolean_mask of rows": lambda: tf.boolean_mask(t, c),
+        "boolean_mask of elements": lambda: tf.boolean_mask(a, m),
+        "select": lambda: tf.where(m, a, b),
+        "masked_update": lambda: tf.where(m, zero, a),
+        "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
+        # TensorFlow's arrays index leading dimensions, so the cube lies transposed before.
+        "index, mixed": lambda: tf.gather_nd(swapped, places),
+    }
+
+
+wanted = sys.argv[1:] or ["numpy", "jax", "tensorflow"]
+for name in wanted:
+    for case, run in globals()[f"of_{name}"]().items():
+        run()
+        times = []
+        for _ in range(9):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        print(f"{name:10} {case:24} {1000 * min(times):8.2f} ms", flush=True)
