@@ -108,7 +108,11 @@ struct Walk {
     // The number of a tuple that stands for position 0. Only tuples of the numbers of rows, which `last.wgsl` writes,
     // have one that is not 0.
     first_index: u32,
-    unused_a: u32, unused_b: u32, unused_c: u32,
+    // In `convert.wgsl`: the elements of the source that share a table, the number of tables, and what must be added to the
+    // number of an element so that the first table begins at 0.
+    table_inner: u32,
+    tables: u32,
+    table_shift: u32,
     dims: array<Dim, 8>,
     coordinates: array<Coordinate, 9>,
 }

@@ -20,7 +20,7 @@
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
-// | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
+// | `dtype`, `element`, `combine`, `number`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `lock` | locks mutexes after panics too |
 // | `guide` | documentation for users of other APIs |
@@ -49,6 +49,7 @@ mod layout;
 mod lock;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod number;
 mod part;
 mod pending;
 mod plan;
@@ -71,6 +72,7 @@ pub use error::any::Error;
 pub use gpu::open::Gpu;
 pub use ops::{
     assembly::Assembly,
+    convert::Conversion,
     mask::{Count, Found, MaskElement, Nonzero},
     options,
 };

@@ -8,6 +8,7 @@ use crate::{
     DType, Element, Error, Indices, Report,
     cpu::Threads,
     ops::{
+        convert::Converted,
         index::{IndexType, Policy},
         mask::check_mask,
         scatter_nd::Combine,
@@ -152,6 +153,7 @@ pub struct Plan {
     pub(crate) operation: Operation,
     /// The shape of the result, or of the array that is changed in place.
     pub(crate) shape: Vec<usize>,
+    /// The element type of the result, and of the source unless the plan converts.
     pub(crate) dtype: DType,
     /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
     pub(crate) source: Vec<usize>,
@@ -161,6 +163,8 @@ pub struct Plan {
     pub(crate) effect: Effect,
     /// `None` for plans without indices.
     pub(crate) indices: Option<IndexTensor>,
+    /// How elements are converted. The walk is then in elements, on each side in that side's. `None` if they are not.
+    pub(crate) conversion: Option<Converted>,
 }
 
 /// The index tensor of a plan.
@@ -249,12 +253,15 @@ impl Plan {
 
     /// Fails if the plan is for elements of another type than `T`.
     pub(crate) fn check_dtype<T: Element>(&self) -> Result<(), Error> {
-        match T::DTYPE == self.dtype {
+        match T::DTYPE == self.dtype && T::DTYPE == self.source_dtype() {
             true => Ok(()),
             false => Err(crate::error::ValueError::DTypeMismatch {
                 argument: "source",
                 found: T::DTYPE,
-                needed: self.dtype,
+                needed: match T::DTYPE == self.dtype {
+                    true => self.source_dtype(),
+                    false => self.dtype,
+                },
             }
             .into()),
         }
@@ -277,7 +284,7 @@ impl Plan {
         &self.shape
     }
 
-    /// The element type.
+    /// The element type of the result, and of the source unless the plan [converts](Plan::converted).
     pub fn dtype(&self) -> DType {
         self.dtype
     }
@@ -299,7 +306,7 @@ impl Plan {
     /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params` of a
     /// gather, `x` of a crop, `updates` of a scatter.
     pub fn source_bytes(&self) -> usize {
-        self.source.iter().product::<usize>() * self.dtype.size()
+        self.source.iter().product::<usize>() * self.source_dtype().size()
     }
 
     /// The number of bytes that the plan reads and the number that it writes, without the bytes of indices.
@@ -308,6 +315,7 @@ impl Plan {
         match self.effect {
             Effect::Fill => (self.source_bytes(), self.result_bytes()),
             Effect::Scatter(Scatter { fresh: true, .. }) => (moved, self.result_bytes()),
+            _ if self.conversion.is_some() => (moved, self.result_bytes()),
             _ => (moved, moved),
         }
     }
@@ -325,9 +333,9 @@ impl Plan {
         self.operation.name()
     }
 
-    /// Whether the plan is a slice or a view.
+    /// Whether the plan is a slice or a view that moves bytes as they are.
     pub(crate) fn is_slice(&self) -> bool {
-        self.operation == Operation::StridedSlice
+        self.operation == Operation::StridedSlice && self.conversion.is_none()
     }
 
     /// Whether the plan is a slice or a view whose result is the source, byte for byte. Always false for other

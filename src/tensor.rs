@@ -327,7 +327,7 @@ impl Tensor {
     }
 
     pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
-        Self::new(&self.backend, self.dtype, plan.shape(), storage)
+        Self::new(&self.backend, plan.dtype, plan.shape(), storage)
     }
 }
 

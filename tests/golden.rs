@@ -11,6 +11,7 @@ const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
+const CONVERT: &str = include_str!("vectors/convert.jsonl");
 const PASTE: &str = include_str!("vectors/paste.jsonl");
 const XLA: &str = include_str!("vectors/xla.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
@@ -276,6 +277,13 @@ fn the_reference_gathers_and_scatters_as_xla_does() {
         ("xla_scatter", "success", 209),
     ];
     assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_converts_as_numpy_and_ml_dtypes_do() {
+    let counts = check("convert.jsonl", CONVERT);
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(counts, [(("convert", "success".to_owned()), 400)]);
 }
 
 #[test]

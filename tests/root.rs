@@ -7,6 +7,7 @@ mod browser;
 mod concat;
 #[cfg(all(feature = "gpu", feature = "half"))]
 mod conversions;
+mod convert;
 mod cpu;
 mod crop;
 mod devices;

@@ -20,6 +20,7 @@ ON_DEVICES = [
     "into_view::",
     "mask::",
     "pad::",
+    "convert::",
     "paste::",
     "property::",
     "scatter_elements::",

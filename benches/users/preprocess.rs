@@ -1,8 +1,8 @@
 //! A program that prepares images for a network: it crops each of 64 images at a random place, flips half of them, puts
 //! the channels first, and makes normalised floats of the bytes.
 //!
-//! wgslice crops, and a shader of the program normalises, in one compute pass. Beside this it times one shader that
-//! does all of it, parts of the work, a slice for each image, and a plain loop, and compares the results with those of
+//! wgslice does all of it in one dispatch, by a crop that converts. Beside this it times a crop of wgslice's followed by a
+//! shader of the program that normalises, one shader of the program that does all of it, parts of the work, a slice for each image, and a plain loop, and compares the results with those of
 //! the loop. `README.md` says how to run it.
 
 #![expect(
@@ -26,7 +26,7 @@ use wgpu::{
     util::{BufferInitDescriptor, DeviceExt},
 };
 use wgslice::{
-    DType, Gpu, Plan, View,
+    Backend, Conversion, DType, Gpu, Indices, Plan, View,
     gpu::{Buffers, DeviceIndices},
     options::{Boxes, CropOptions, OutOfRange},
     slice,
@@ -38,6 +38,10 @@ const H: usize = 256;
 const W: usize = 256;
 const C: usize = 3;
 const S: usize = 224;
+
+/// What normalises the channels.
+const MEAN: [f32; C] = [0.485, 0.456, 0.406];
+const DEVIATION: [f32; C] = [0.229, 0.224, 0.225];
 
 /// Normalises bytes whose channels come first. A plane has a multiple of 4 bytes, so a word has one channel.
 const NORM: &str = "
@@ -201,6 +205,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let chw = own.buffer("chw u8", bytes, storage);
     let hwc = own.buffer("hwc u8", bytes, storage);
     let out = own.buffer("out f32", bytes * 4, result);
+    let out_converted = own.buffer("out f32 converted", bytes * 4, result);
     let out_fused = own.buffer("out f32 fused", bytes * 4, result);
     let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result);
 
@@ -241,6 +246,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let crop_chw = gpu.prepare(&plan)?;
     println!("prepare {:?}", start.elapsed());
 
+    let normalised = |c: usize, x: f32| (x / 255.0 - MEAN[c]) / DEVIATION[c];
+    let normalised = Conversion::table(DType::U8, DType::F32, -1, C, normalised)?;
+    let whole = plan.converted(&normalised)?;
+    println!("{}", gpu.explain(&whole));
+    let whole = gpu.prepare(&whole)?;
+
     let as_it_lies = CropOptions {
         sizes: vec![S, S],
         ..to_chw_crop.clone()
@@ -261,6 +272,36 @@ fn main() -> Result<(), Box<dyn Error>> {
     let norm = own.shader(NORM, &[&chw, &out], bytes / 4);
     let norm_hwc = own.shader(NORM_NHWC, &[&hwc, &out_hwc], bytes);
     let fused = own.shader(FUSED, &[&src, &out_fused, &boxes_chw], bytes);
+
+    let mut times = [vec![], vec![]];
+    for _ in 0..12 {
+        let (time, _) = own.pass(|pass| {
+            let indices = DeviceIndices::I32(boxes_chw.slice(..));
+            gpu.encode(
+                pass,
+                &whole,
+                Buffers {
+                    source: src.slice(..),
+                    indices: Some(indices),
+                    dest: out_converted.slice(..),
+                },
+            )?;
+            Ok(())
+        })?;
+        times[0].push(time);
+        let (time, _) = own.pass(|pass| {
+            fused.dispatch(pass);
+            Ok(())
+        })?;
+        times[1].push(time);
+    }
+    // The first pass of each compiles.
+    let [converted, by_hand] = times.map(|mut times| {
+        times.remove(0);
+        times.sort();
+        times[times.len() / 2]
+    });
+    println!("medians in turn: one dispatch of wgslice {converted:?}, hand-fused {by_hand:?}");
 
     for round in 0..4 {
         let mut report = None;
@@ -384,6 +425,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let wanted = plain_loop(&images, &boxes);
     println!("naive CPU loop, 1 thread {:?}", start.elapsed());
+    let mut found = vec![0; bytes * 4];
+    let mut fastest = Duration::MAX;
+    for _ in 0..7 {
+        let start = Instant::now();
+        whole.run_cpu_bytes(&images, Some(Indices::I32(&boxes)), &mut found)?;
+        fastest = fastest.min(start.elapsed());
+    }
+    println!("wgslice on the CPU, all threads {fastest:?}");
+    let one = Backend::cpu().with_threads(1);
+    let mut fastest = Duration::MAX;
+    for _ in 0..7 {
+        let start = Instant::now();
+        let (array, _) = one.convert::<u8, f32>(&whole, &images, Some(Indices::I32(&boxes)))?;
+        fastest = fastest.min(start.elapsed());
+        assert!(
+            array.data == wanted,
+            "the CPU gives other bits than the loop"
+        );
+    }
+    println!("wgslice on the CPU, 1 thread, with memory for the result {fastest:?}");
+    assert!(bytemuck::cast_slice::<u8, f32>(&found) == wanted);
+    assert!(
+        worst_difference(&own, &out_converted, &wanted)? == 0.0,
+        "other bits than the loop"
+    );
     for buffer in [&out, &out_fused, &out_hwc] {
         let worst = worst_difference(&own, buffer, &wanted)?;
         println!("worst difference {worst:e}");
@@ -404,8 +470,6 @@ fn one_crop(n: usize, of: &[i32]) -> wgslice::SliceSpec {
 }
 
 fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
-    let mean = [0.485f32, 0.456, 0.406];
-    let deviation = [0.229f32, 0.224, 0.225];
     let mut wanted = vec![0f32; N * C * S * S];
     let mut i = 0;
     for (n, of) in boxes.chunks(6).enumerate() {
@@ -415,7 +479,7 @@ fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
                 for x in 0..S {
                     let x = column + if of[5] != 0 { S - 1 - x } else { x };
                     let byte = images[((n * H + row + y) * W + x) * C + c];
-                    wanted[i] = (f32::from(byte) / 255.0 - mean[c]) / deviation[c];
+                    wanted[i] = (f32::from(byte) / 255.0 - MEAN[c]) / DEVIATION[c];
                     i += 1;
                 }
             }

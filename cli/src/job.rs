@@ -32,6 +32,8 @@ pub(crate) struct Job<'a> {
     bad: &'static str,
     /// Whether elements are combined, rather than moved.
     combines: bool,
+    /// Whether elements are converted.
+    converts: bool,
     /// The element type of the result, if it is not that of the values.
     result: Option<DType>,
     plan: Box<Planner<'a>>,
@@ -51,6 +53,7 @@ impl<'a> Job<'a> {
             only: false,
             bad: "",
             combines: false,
+            converts: false,
             result: None,
             plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
             work: Box::new(move |tensors| Ok(work(tensors)?.into())),
@@ -68,6 +71,14 @@ impl<'a> Job<'a> {
     pub(crate) fn combining(mut self, combines: bool) -> Self {
         self.combines = combines;
         self
+    }
+
+    /// Says that the values are converted to this type.
+    pub(crate) fn converting(self, result: DType) -> Self {
+        Self {
+            converts: true,
+            ..self.making(result)
+        }
     }
 
     /// Says that the elements of the result are of another type than the values.
@@ -231,6 +242,12 @@ impl Job<'_> {
         let context = context.join(", ");
         let element = read.values[0].element();
         let element = self.result.map_or(element, Into::into);
+        if self.converts && read.values[0].element().bits_of.is_some() {
+            return Err(Failure::usage(format_args!(
+                "{} is moved, but not converted: leave out --as",
+                read.values[0].element().name()
+            )));
+        }
         if self.combines && element.bits_of.is_some() {
             return Err(Failure::usage(format_args!(
                 "{} is moved, but not combined: use --combine update",

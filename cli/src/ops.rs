@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::{Subcommand, ValueEnum};
 use wgslice::{
-    Assembly, DType, Error, Nonzero, Plan, SliceSpec, Tensor, View,
+    Assembly, Conversion, DType, Error, Nonzero, Plan, SliceSpec, Tensor, View,
     options::{self, Boxes, Combine, CropOptions, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
@@ -37,6 +37,47 @@ Examples:
         /// Select all combinations of the lists, as numpy.ix_ does
         #[arg(long)]
         outer: bool,
+    },
+    /// Convert the numbers of a slice to another type on the way: x[SPEC] * SCALE + BIAS
+    ///
+    /// Numbers are rounded to the nearest, in a tie to the even one, and integers saturate. Scale and
+    /// bias are for uint8 and int8, which a table converts.
+    #[command(after_help = "\
+Examples:
+  wgslice convert photo.png --as float32 --transpose 2,0,1 --scale 0.0039215686 -o planes.npy
+  wgslice convert weights.npy ':1000' --as bfloat16 -o rows.npy
+  wgslice convert planes.npy --as uint8 -o rounded.npy")]
+    Convert {
+        #[command(flatten)]
+        x: X,
+        /// The content of the brackets of x[...] in Python
+        #[arg(default_value = "...", allow_hyphen_values = true)]
+        spec: String,
+        /// The type of the result: uint8, int8, uint16, int16, float16, bfloat16 or float32
+        #[arg(long = "as", value_name = "DTYPE", value_parser = named)]
+        to: DType,
+        /// What numbers are multiplied by: one for all, or one for each position of the axis [default: 1]
+        #[arg(
+            long,
+            value_name = "N,M,...",
+            value_delimiter = ',',
+            allow_hyphen_values = true
+        )]
+        scale: Vec<f32>,
+        /// What is added then [default: 0]
+        #[arg(
+            long,
+            value_name = "N,M,...",
+            value_delimiter = ',',
+            allow_hyphen_values = true
+        )]
+        bias: Vec<f32>,
+        /// The axis of IN that has scales and biases; negative ones count from the end
+        #[arg(long, value_name = "AXIS", default_value_t = -1, allow_hyphen_values = true, value_parser = number::<isize>)]
+        axis: isize,
+        /// Put the axes of the slice in this order
+        #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
+        transpose: Option<Integers>,
     },
     /// Gather the slices of PARAMS at the positions of the tuples in INDICES
     ///
@@ -699,6 +740,42 @@ impl Operation {
                     },
                 )
             }
+            Self::Convert {
+                x,
+                spec,
+                to,
+                scale,
+                bias,
+                axis,
+                transpose,
+            } => {
+                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
+                let or = |list: &[f32], one| match list {
+                    [] => vec![one],
+                    list => list.to_vec(),
+                };
+                let conversion = match scale.is_empty() && bias.is_empty() {
+                    true => Conversion::to(*to),
+                    false => Conversion::scaled(*to, *axis, &or(scale, 1.0), &or(bias, 0.0)),
+                };
+                let planned = move |shape: &[usize], dtype| {
+                    let mut view = View::new(shape)?.slice(&spec)?;
+                    if transpose.is_some() {
+                        view = view.transpose(&order(transpose.as_ref(), view.shape().len()))?;
+                    }
+                    view.plan(dtype).converted(&conversion)
+                };
+                let run = planned.clone();
+                let job = Job::new(
+                    [&x.input],
+                    move |s| planned(&s[0], s.dtype),
+                    move |t| {
+                        let (made, _) = t[0].convert(&run(t[0].shape(), t[0].dtype())?, None)?;
+                        Ok(made)
+                    },
+                );
+                job.converting(*to)
+            }
             Self::Grad { dy, spec, shape } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
                 let planned = spec.clone();
@@ -764,6 +841,15 @@ impl Operation {
             ),
         })
     }
+}
+
+/// The element type of this name, NumPy's or Rust's.
+fn named(name: &str) -> Result<DType, String> {
+    let found = DType::ALL.into_iter();
+    let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
+    found
+        .next()
+        .ok_or_else(|| format!("{name} is no element type, such as float32 or f16"))
 }
 
 /// The order of the axes of a transpose, counted from the begin. The library checks it.

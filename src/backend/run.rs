@@ -2,9 +2,9 @@
 //! Only `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece.
 
 use super::Backend;
-use crate::{Array, Element, Error, Indices, Plan, Report};
+use crate::{Array, Element, Error, Indices, Plan, Report, shape::check_elements};
 #[cfg(feature = "gpu")]
-use crate::{Gpu, Pending, Tensor, backend::Device, shape::check_elements};
+use crate::{Gpu, Pending, Tensor, backend::Device};
 
 /// The host values that a plan runs on. Each argument has the length that the plan needs.
 #[derive(Clone, Copy)]
@@ -28,11 +28,9 @@ impl<'a, T: Element> Inputs<'a, T> {
         }
     }
 
-    /// Checks that each argument has as many elements as the plan needs, and that the plan is for elements of this type.
-    #[cfg(feature = "gpu")]
-    fn check(&self, plan: &Plan) -> Result<(), Error> {
+    /// Checks that each argument has as many elements as the plan needs.
+    pub(crate) fn check(&self, plan: &Plan) -> Result<(), Error> {
         check_elements("source", &plan.source, self.source.len())?;
-        plan.check_dtype::<T>()?;
         if let Some(tuples) = plan.tuples() {
             let found = self.indices.map_or(0, |indices| indices.len());
             check_elements("indices", tuples.indices, found)?;
@@ -47,12 +45,12 @@ impl<'a, T: Element> Inputs<'a, T> {
 impl Backend {
     /// Runs a plan on host values, on the device that [`Backend::device_for`] chooses. If this fails with an error of
     /// the device and the backend has a fallback, the CPU runs the plan.
-    pub(crate) fn run<T: Element>(
+    pub(crate) fn run<T: Element, U: Element>(
         &self,
         plan: Plan,
         inputs: Inputs<'_, T>,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (data, report) = T::collect(plan.shape.iter().product(), |result| {
+    ) -> Result<(Array<U>, Report), Error> {
+        let (data, report) = U::collect(plan.shape.iter().product(), |result| {
             #[cfg(feature = "gpu")]
             if let Device::Gpu(gpu) = self.device_for(&plan) {
                 match self.run_on_device(gpu, &plan, inputs, result) {
@@ -133,6 +131,7 @@ impl Backend {
             dest: dest.filter(|_| plan.is_in_place()),
         };
         inputs.check(plan)?;
+        plan.check_dtype::<T>()?;
         if *self.device_for(plan) != Device::Cpu {
             let running = async {
                 let (tensor, report) = self.submit(plan, inputs)?;

@@ -100,16 +100,22 @@ pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
 
 /// The elements of a box that have a source, in one cropped dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Inside {
-    from: usize,
-    to: usize,
+pub(super) struct Inside {
+    pub(super) from: usize,
+    pub(super) to: usize,
     /// Whether the elements are in reverse order.
-    flipped: bool,
+    pub(super) flipped: bool,
 }
 
 /// Finds the part that has a source, for a box that begins at `begin` in a dimension of `size` positions. Also returns the
 /// position in x of its first element.
-fn inside(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (Inside, usize) {
+pub(super) fn inside(
+    along: Along,
+    begin: i64,
+    size: usize,
+    flipped: bool,
+    clamps: bool,
+) -> (Inside, usize) {
     // An i128 holds the position of every element of every box.
     let (step, extent) = (along.step as i128, along.extent as i128);
     let reach = (extent - 1) * step.abs();
@@ -147,14 +153,14 @@ fn inside(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) ->
 }
 
 /// The number in a coordinate's column of a tuple.
-fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
+pub(super) fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     match coordinate.begin {
         Begin::Column(column) => tuple[column],
         Begin::At(_) => unreachable!("a box begins where its tuple says"),
     }
 }
 
-fn is_flipped<I: Index>(tuple: &[I], along: Along) -> bool {
+pub(super) fn is_flipped<I: Index>(tuple: &[I], along: Along) -> bool {
     along.flip.is_some_and(|flip| tuple[flip].into() != 0)
 }
 

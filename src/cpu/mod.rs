@@ -19,6 +19,7 @@
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
+//! | `convert` | which element of a converted plan is read for each of its result, and the loops that convert |
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
@@ -29,6 +30,7 @@
 //! | `indices` | which integer types index tuples may have |
 
 mod combine;
+mod convert;
 mod crop;
 mod fixed_copy;
 mod gather;
@@ -131,6 +133,9 @@ impl Plan {
             }
             return Missing::default();
         };
+        if let Some(conversion) = &self.conversion {
+            return convert::run(self, walk, conversion, source, indices, dest, threads);
+        }
         match (self.effect, self.operation) {
             (Effect::Make, Operation::StridedSlice) => {
                 slice::LoopNest::of(walk).run(source, 0, dest, threads);
@@ -183,6 +188,7 @@ impl Plan {
         let how = match (&self.walk, self.effect, self.operation) {
             (None, ..) if zeros > 0 => " of zeros".into(),
             (None, ..) => return "nothing to move".into(),
+            (Some(_), ..) if self.conversion.is_some() => convert::explain(self, threads),
             (Some(_), _, Operation::MaskedUpdate) => " where the mask is true".into(),
             (Some(walk), Effect::Make | Effect::Update, operation) if self.indices.is_some() => {
                 let how = match operation {

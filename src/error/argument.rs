@@ -1,8 +1,8 @@
 //! [`ArgumentError`], which hides how many ways there are to be wrong.
 
 use super::{
-    AssemblyError, CropError, Error, GatherError, IndexError, MaskError, ScatterError, SpecError,
-    TextureError, ValueError, ViewError, XlaError,
+    AssemblyError, ConvertError, CropError, Error, GatherError, IndexError, MaskError,
+    ScatterError, SpecError, TextureError, ValueError, ViewError, XlaError,
 };
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
@@ -19,6 +19,7 @@ enum Reason {
     Gather(#[from] GatherError),
     Assembly(#[from] AssemblyError),
     Index(#[from] IndexError),
+    Convert(#[from] ConvertError),
     Crop(#[from] CropError),
     Mask(#[from] MaskError),
     Scatter(#[from] ScatterError),
@@ -37,7 +38,7 @@ macro_rules! from {
     )*};
 }
 
-from! { SpecError ViewError AssemblyError IndexError GatherError CropError MaskError ScatterError TextureError ValueError XlaError }
+from! { SpecError ViewError AssemblyError IndexError GatherError ConvertError CropError MaskError ScatterError TextureError ValueError XlaError }
 
 impl ArgumentError {
     /// A name for the rule that is broken. It does not change when the message does.
@@ -51,6 +52,7 @@ impl ArgumentError {
     /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | masks | `axis`, `broadcast`, `condition`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
+    /// | conversions | `axis`, `convert_dtype`, `convert_operation`, `convert_positions`, `convert_scale`, `convert_source` |
     /// | crops and pastes | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
     /// | XLA's gather and scatter | `dimension_numbers`, `empty_output`, `undefined` |
@@ -121,6 +123,14 @@ impl ArgumentError {
                 IndexError::OuterRank { .. } => "outer_rank",
                 IndexError::Position { .. } => "position",
                 IndexError::Values { .. } => "values",
+            },
+            Reason::Convert(error) => match error {
+                ConvertError::Axis { .. } => "axis",
+                ConvertError::DType { .. } => "convert_dtype",
+                ConvertError::Operation { .. } => "convert_operation",
+                ConvertError::Positions { .. } => "convert_positions",
+                ConvertError::Scale { .. } => "convert_scale",
+                ConvertError::Source { .. } => "convert_source",
             },
             Reason::Crop(error) => match error {
                 CropError::BoxSize { .. } => "crop_box_size",

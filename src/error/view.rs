@@ -31,8 +31,8 @@ pub(crate) enum ViewError {
     },
     /// A plan whose result cannot be written to a view.
     #[error(
-        "{operation} has no result that could be written to a view: it changes an array itself; use a slice, a gather or \
-         a crop"
+        "{operation} has no result that could be written to a view: it changes an array itself, or converts; use a \
+         slice, a gather or a crop"
     )]
     IntoView {
         /// The name of the plan's operation.

@@ -6,9 +6,10 @@
 //! | 2. [`views`] | how slices, transposes and broadcasts compose before anything is copied |
 //! | 3. [`assembly`] | arrays put together of others, and results that go straight to their places |
 //! | 4. [`masks`] | elements where a mask is true, without reading back how many there are |
-//! | 5. [`texture`](texture/index.html) | from a texture to a tensor and back |
-//! | 6. [`browser`](browser/index.html) | a program on WebGPU in a browser |
-//! | 7. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
+//! | 5. [`conversions`] | numbers converted on the way: pictures to normalised floats, casts, quantised rows |
+//! | 6. [`texture`](texture/index.html) | from a texture to a tensor and back |
+//! | 7. [`browser`](browser/index.html) | a program on WebGPU in a browser |
+//! | 8. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
 //!
 //! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
 //! `Backend::cpu()`, and any other backend gives the same bits.
@@ -37,6 +38,9 @@ pub mod boxes {
 #[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]
 pub mod browser {
     #![doc = include_str!("browser.md")]
+}
+pub mod conversions {
+    #![doc = include_str!("conversions.md")]
 }
 pub mod masks {
     #![doc = include_str!("masks.md")]

@@ -99,6 +99,7 @@ impl Plan {
             source: params.source.clone(),
             walk,
             effect: Effect::Make,
+            conversion: None,
             indices: Some(IndexTensor {
                 target: Some(params.shape.clone()),
                 ..indices

@@ -30,8 +30,11 @@ impl Plan {
     /// [`Error::Argument`] (`into_view` if this plan already changes an array, or scatters; then `dest_shape` if `dest` has
     /// another shape than the result; then `repeats` if `dest` was broadcast, so that it selects an element twice).
     pub fn into_view(&self, dest: &View) -> Result<Self, Error> {
-        if self.effect != Effect::Make {
-            let operation = self.name();
+        if self.effect != Effect::Make || self.conversion.is_some() {
+            let operation = match self.conversion {
+                Some(_) => "a plan that converts",
+                None => self.name(),
+            };
             return Err(ViewError::IntoView { operation }.into());
         }
         if self.shape != dest.shape {
@@ -102,13 +105,25 @@ impl Tensor {
             return Err(ViewError::InPlace { plan: of, shape }.into());
         }
         self.check_goes_with("source", source)?;
-        let needed = plan.tuples().map(|tuples| tuples.indices.to_vec());
+        plan.check_shapes(source, indices)?;
+        self.change(plan, source, indices)
+    }
+}
+
+impl Plan {
+    /// Fails if tensors that the plan runs on have other shapes than it needs.
+    pub(super) fn check_shapes(
+        &self,
+        source: &Tensor,
+        indices: Option<&Tensor>,
+    ) -> Result<(), Error> {
+        let needed = self.tuples().map(|tuples| tuples.indices.to_vec());
         let found = indices.map(|indices| indices.shape().to_vec());
         for (argument, found, needed) in [
             (
                 "source",
                 Some(source.shape().to_vec()),
-                Some(plan.source.clone()),
+                Some(self.source.clone()),
             ),
             ("indices", found, needed),
         ] {
@@ -121,6 +136,6 @@ impl Tensor {
                 .into());
             }
         }
-        self.change(plan, source, indices)
+        Ok(())
     }
 }

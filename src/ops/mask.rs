@@ -170,6 +170,7 @@ impl Nonzero {
                 capacity,
                 index: kind,
             }),
+            conversion: None,
             indices: None,
         };
         let dtype = index;
@@ -378,6 +379,7 @@ impl View {
             source: self.source.clone(),
             walk,
             effect: Effect::Update,
+            conversion: None,
             indices: Some(IndexTensor {
                 target: Some(vec![1]),
                 index: IndexType::Mask,

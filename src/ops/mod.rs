@@ -10,6 +10,7 @@
 //! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
+//! | `convert` | none: slices, gathers and crops whose elements are converted on the way |
 //! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
 //! | `indexed` | none: what gathers and crops have in common |
@@ -24,6 +25,7 @@ use crate::{Error, error::ValueError, plan::Operation};
 mod array_index;
 pub(crate) mod assembly;
 mod concat;
+pub(crate) mod convert;
 pub(crate) mod crop;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;

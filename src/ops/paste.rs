@@ -174,6 +174,7 @@ impl View {
                     unique: options.unique || !boxes.box_indices || boxes.count <= 1,
                 },
             }),
+            conversion: None,
             indices: Some(IndexTensor {
                 target: Some(self.shape.clone()),
                 ..indices

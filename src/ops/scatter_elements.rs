@@ -95,6 +95,7 @@ impl Plan {
                 dtype,
                 options,
             }),
+            conversion: None,
             indices: Some(IndexTensor::of(indices, indices.len(), options.policy)),
         })
     }

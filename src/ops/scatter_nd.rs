@@ -221,6 +221,7 @@ impl Plan {
                 dtype,
                 options,
             }),
+            conversion: None,
             indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)),
         })
     }

@@ -33,6 +33,7 @@ impl Plan {
             source: view.source,
             walk,
             effect: Effect::Make,
+            conversion: None,
             indices: None,
         }
     }

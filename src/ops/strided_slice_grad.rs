@@ -65,6 +65,7 @@ impl Plan {
             source: dy.to_vec(),
             walk,
             effect: Effect::Fill,
+            conversion: None,
             indices: None,
         }
     }

@@ -67,6 +67,7 @@ impl Plan {
             source: source.source.clone(),
             walk,
             effect: Effect::Update,
+            conversion: None,
             indices: None,
         }
     }

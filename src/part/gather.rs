@@ -110,7 +110,11 @@ impl Plan {
     /// The index tensor of a gather. An error for other plans.
     fn index_tensor(&self) -> Result<&IndexTensor, Error> {
         match (&self.indices, self.effect, self.operation) {
-            (Some(indices), Effect::Make, operation) if operation != Operation::Crop => Ok(indices),
+            (Some(indices), Effect::Make, operation)
+                if operation != Operation::Crop && self.conversion.is_none() =>
+            {
+                Ok(indices)
+            }
             _ => Err(self.no_parts()),
         }
     }

@@ -1,4 +1,4 @@
-"""Arithmetic of scatters: f16 and bf16 in integers, and numbers that share a word or take two words."""
+"""Arithmetic of scatters and conversions: f16 and bf16 in integers, and numbers that share a word or take two words."""
 
 import operator
 
@@ -13,6 +13,7 @@ nearest = z3.RNE()
 def prove_all(lemmas):
     halves(lemmas)
     brains(lemmas)
+    saturated(lemmas)
     integers(lemmas)
     extremes(lemmas)
     reports(lemmas)
@@ -67,6 +68,15 @@ def halves(lemmas):
 
 
 def brains(lemmas):
+    single, out = word("in.single"), word("out")
+    number = z3.fpBVToFP(single, SINGLE)
+    nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7FC0, 15))
+    expected = z3.If(z3.fpIsNaN(number), nan, bits(z3.fpFPToFP(nearest, number, BRAIN)))
+    lemmas.prove(
+        "a bf16 is the nearest to an f32",
+        out == z3.ZeroExt(16, expected),
+        formula="convert bf16_of_f32",
+    )
     a, b, out = word("in.a"), word("in.b"), word("out")
     total = memory("f32.add", 2)(a << 16, b << 16)
     number = z3.fpBVToFP(total, SINGLE)
@@ -77,6 +87,22 @@ def brains(lemmas):
         "the sum of two bf16 is the nearest to that of f32s",
         out == z3.ZeroExt(16, expected),
         formula="combine_parts add_bf16 RULE=4",
+    )
+
+
+def saturated(lemmas):
+    single, most, least, out = (word(name) for name in ("in.single", "in.most", "in.least", "out"))
+    number = z3.fpBVToFP(single, SINGLE)
+    large = z3.fpGEQ(z3.fpAbs(number), z3.FPVal(65536, SINGLE))
+    size = z3.fpToUBV(nearest, z3.fpAbs(number), z3.BitVecSort(32))
+    size = z3.If(z3.fpIsNaN(number), z3.BitVecVal(0, 32), z3.If(large, z3.BitVecVal(65536, 32), size))
+    at_most = z3.If(z3.ULT(size, most), size, most)
+    at_least = z3.If(z3.ULT(size, least), size, least)
+    lemmas.prove(
+        "an integer is the nearest to an f32, or the last of its type",
+        out == z3.If(z3.Extract(31, 31, single) == 1, -at_least, at_most),
+        given=[z3.ULE(most, 65535), z3.ULE(least, 32768)],
+        formula="convert integer_of_f32",
     )
 
 

@@ -28,7 +28,7 @@
 
 use super::{
     caps::{Parts, Reach},
-    cut::{DEST, Dispatch, INDICES, Places, SOURCE},
+    cut::{DEST, Dispatch, INDICES, Places, SOURCE, TABLES},
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
@@ -86,6 +86,10 @@ impl Measure {
             (Kernel::CopyWords, Prelude::None) => of(1, element, 4, 4),
             (Kernel::CopyUnaligned, Prelude::None) => of(1, 1, 16, 16),
             (Kernel::UpdateWords, Prelude::None) => of(1, element, 4, 0),
+            (Kernel::Convert, Prelude::None) => {
+                let bytes = constant(dispatch, "TO_BYTES");
+                of(bytes, bytes, 4, 0)
+            }
             (Kernel::CombineParts, Prelude::None) => of(element, element, 4, 0),
             (Kernel::Atomic, Prelude::Integer(_))
             | (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => of(4, 4, 4, 0),
@@ -149,6 +153,10 @@ pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, 
     };
     memory[INDICES] = (places.indices, indices as u64);
     memory.push((Parts::ONE, scratch));
+    let conversion = plan.conversion.as_ref().and_then(|of| of.table.as_ref());
+    let entries = conversion.map_or(0, |table| table.entries.len());
+    debug_assert_eq!(memory.len(), TABLES);
+    memory.push((Parts::ONE, 4 * entries as u64));
     memory
 }
 
@@ -241,18 +249,25 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
     let units = match kernel {
         Kernel::UpdateWords => ceil((run - 1) * i128::from(walk.run_to) + element + 3, 4),
         Kernel::CombineParts => ceil(run * element + 4 - element, 4),
+        Kernel::Convert => ceil(i128::from(walk.to_base) % (4 / element) + run, 4 / element),
         Kernel::Last | Kernel::Link | Kernel::Order => 0,
         _ => ceil(run + head, measure.group.max(1)),
     };
     let segments = i128::from(walk.segments);
+    let units_of_all = ceil(
+        i128::from(walk.to_base) % (4 / element).max(1) + rows * run,
+        (4 / element).max(1),
+    );
+    let is_short = is("SHORT") || constant(dispatch, "EDGES") == 2;
     require(
-        is("SHORT") || segments * i128::from(walk.segment) >= units,
+        is_short || segments * i128::from(walk.segment) >= units,
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
     let four_rows = constant(dispatch, "ROWS") == 4 || kernel == Kernel::Link;
     // What a group of lanes takes a segment of.
     let (owners, segments) = match kernel {
-        Kernel::CopyWords if is("SHORT") => (ceil(rows * run + head, 4), 1),
+        Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
+        Kernel::Convert if is_short => (units_of_all, 1),
         // The four rows are neighbours along the innermost dimension.
         Kernel::CopyWords if four_rows => {
             let along = walk.dims[..walk.dims_used as usize].last();
@@ -368,8 +383,20 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
         dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * measure.element;
     }
     accesses.push((2, dest, block));
+    let from_measure = match dispatch.program.kernel {
+        Kernel::Convert => {
+            let bytes = constant(dispatch, "FROM_BYTES");
+            accesses.extend(of_tables(dispatch, from)?);
+            Measure {
+                unit: bytes,
+                element: bytes,
+                ..measure
+            }
+        }
+        _ => measure,
+    };
     if reads {
-        accesses.push((1, measure.bytes(from), block));
+        accesses.push((1, from_measure.bytes(from), block));
     }
     // Where nothing is read, shaders load the first unit all the same. It lies in the binding, if not in the argument.
     let first = i128::from(dispatch.bound[1].span.bytes) >= block;
@@ -377,6 +404,25 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
         format!("the first unit of {block} bytes is not bound")
     })?;
     Ok(accesses)
+}
+
+/// The tables of a conversion, if it has some. The numbers of elements from which their numbers follow do not wrap.
+fn of_tables(dispatch: &Dispatch, from: Hull) -> Result<Option<Access>, Refusal> {
+    if constant(dispatch, "TABLES") == 0 {
+        let stands = dispatch.bound[3] == dispatch.bound[1];
+        require(stands, || "the source does not stand for tables".into())?;
+        return Ok(None);
+    }
+    let walk = &dispatch.uniforms;
+    require(walk.table_inner > 0 && walk.tables > 0, || {
+        format!(
+            "{} tables, each for {} elements",
+            walk.tables, walk.table_inner
+        )
+    })?;
+    let last = from.high + i128::from(walk.table_shift);
+    require(last < 1 << 32, || format!("element {last} of the source"))?;
+    Ok(Some(words(3, 0, i128::from(walk.tables) * 256)))
 }
 
 /// The numbers and links of slices and rows that a step of a scatter accesses.

@@ -25,14 +25,17 @@ const LANES: Reads = |dispatch| {
 const CHUNKS: Reads = |dispatch| !LANES(dispatch) && constant(dispatch, "FILLS") == 0;
 const POSITIONS: Reads =
     |dispatch| dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, "FILLS") == 0;
-const WRITES: Reads = |dispatch| dispatch.bound.len() == 3;
+const WRITES: Reads = |dispatch| dispatch.bound.len() >= 3;
 const COPIES: Reads = |dispatch| {
-    use Kernel::{Copy, CopyUnaligned, CopyWords, UpdateWords};
+    use Kernel::{Convert, Copy, CopyUnaligned, CopyWords, UpdateWords};
     let kernel = dispatch.program.kernel;
     // A clear reads nothing.
     let clears =
         dispatch.uniforms.coordinates[0].size == 0 && dispatch.uniforms.coordinates_used > 0;
-    matches!(kernel, Copy | CopyWords | CopyUnaligned | UpdateWords) && !clears
+    matches!(
+        kernel,
+        Convert | Copy | CopyWords | CopyUnaligned | UpdateWords
+    ) && !clears
 };
 const LONG: Reads = |dispatch| COPIES(dispatch) && dispatch.uniforms.dims[0].size > 1;
 const INDEXED: Reads = |dispatch| {

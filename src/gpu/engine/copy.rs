@@ -13,7 +13,8 @@ use wgpu::{BufferUsages, CommandEncoder};
 /// Whether buffer copies replace the dispatches of a plan with this walk, provided that the buffers are [`copyable`].
 pub(super) fn is_copied(plan: &Plan, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
-    let whole = matches!(plan.effect(), Effect::Make | Effect::Update) && walk.columns == 0;
+    let moves = plan.conversion.is_none() && walk.columns == 0;
+    let whole = matches!(plan.effect(), Effect::Make | Effect::Update) && moves;
     let is_one = walk.units() == 1;
     whole
         && walk.coordinates.is_empty()

@@ -14,9 +14,12 @@ use super::{
     uniforms::{MOST_COORDINATES, Uniforms, flags, too_long, wrap},
 };
 use crate::{
-    Error,
+    DType, Error,
     layout::middle,
-    ops::index::{IndexType, Policy},
+    ops::{
+        convert::Converted,
+        index::{IndexType, Policy},
+    },
     walk::{Begin, Coordinate, Side, Walk},
 };
 use std::ops::Range;
@@ -48,6 +51,8 @@ impl Places {
 pub(crate) const SOURCE: usize = 0;
 pub(crate) const DEST: usize = 1;
 pub(crate) const INDICES: usize = 2;
+/// The tables of a plan that converts, which belong to its work.
+pub(crate) const TABLES: usize = 4;
 
 /// What a dispatch binds: a range of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,6 +102,8 @@ pub(crate) struct Cutter<'a> {
     pub(crate) tuples: Option<Tuples>,
     /// The size of the source, of which a walk that reads nothing binds a vector or less.
     pub(crate) source_bytes: usize,
+    /// How elements are converted, if they are, and the type of the result.
+    pub(crate) conversion: Option<(&'a Converted, DType)>,
 }
 
 /// What is too much for one dispatch.
@@ -113,10 +120,36 @@ impl Cutter<'_> {
     /// Pushes the dispatches of a walk.
     pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         check_coordinates(walk)?;
-        self.part(&walk.in_bytes(), walk.unit, out)
+        self.check_tables()?;
+        match self.conversion {
+            Some(_) => self.part(walk, walk.unit, out),
+            None => self.part(&walk.in_bytes(), walk.unit, out),
+        }
     }
 
-    /// Pushes the dispatches of a walk in bytes, which a plan counts in units of `unit` bytes.
+    /// Fails if the device cannot bind the tables of a conversion, or count the elements that share them.
+    fn check_tables(&self) -> Result<(), Error> {
+        let conversion = self.conversion.map(|(conversion, _)| conversion);
+        let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
+            return Ok(());
+        };
+        if i32::try_from(table.period()).is_err() {
+            return Err(too_long(table.period()));
+        }
+        let (needed, allowed) = (size_of_val(&table.entries[..]) as u64, self.reach.binding);
+        match needed <= allowed {
+            true => Ok(()),
+            false => Err(Error::DeviceLimit {
+                what: "the tables of a conversion",
+                limit: "max_storage_buffer_binding_size",
+                needed,
+                allowed,
+            }),
+        }
+    }
+
+    /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a plan counts in units of `unit`
+    /// bytes.
     fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         let too_much = match self.dispatch(walk, unit) {
             Ok(dispatch) => {
@@ -131,9 +164,18 @@ impl Cutter<'_> {
             .try_for_each(|half| self.part(half, unit, out))
     }
 
-    /// The dispatch of a walk in bytes, or what is too much for it.
+    /// The bytes of a distance of 1 in a walk on each side.
+    fn sizes(&self) -> [usize; 2] {
+        match self.conversion {
+            Some((conversion, to)) => [conversion.from.size(), to.size()],
+            None => [1, 1],
+        }
+    }
+
+    /// The dispatch of such a walk, or what is too much for it.
     fn dispatch(&self, walk: &Walk, of_plan: usize) -> Result<Dispatch, TooMuch> {
-        if walk.units() as u64 > self.reach.dispatch {
+        let [of_source, of_dest] = self.sizes();
+        if (walk.units() * of_dest) as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
         }
         let mut walk = walk.clone();
@@ -141,15 +183,16 @@ impl Cutter<'_> {
         let reads_nothing = source.is_empty();
         if reads_nothing {
             // Shaders load the first unit in place of one that lies elsewhere, and a binding must not be empty.
-            source = 0..self.source_bytes.min(VECTOR).cast_signed();
+            source = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
         let (from_span, begin) = self
-            .bind(self.places.source, source.clone(), of_plan)
+            .bind(self.places.source, source.clone(), of_source, of_plan)
             .ok_or(TooMuch::Source)?;
+        let shift = begin;
         walk.from += begin;
         let dest = walk.span(Side::Dest);
         let (to_span, begin) = self
-            .bind(self.places.dest, dest, of_plan)
+            .bind(self.places.dest, dest, of_dest, of_plan)
             .ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let of_walk = self.tuples.filter(|_| walk.columns > 0);
@@ -169,7 +212,11 @@ impl Cutter<'_> {
             mut uniforms,
             height,
             spans: [from_span, to_span],
-        } = site.launch(&walk).ok_or(TooMuch::Work)?;
+        } = match self.conversion {
+            Some((conversion, to)) => site.convert(&walk, conversion, to, shift),
+            None => site.launch(&walk),
+        }
+        .ok_or(TooMuch::Work)?;
         let source = Bound {
             argument: SOURCE,
             span: from_span,
@@ -191,30 +238,56 @@ impl Cutter<'_> {
             program,
             uniforms,
             height,
-            bound: vec![
+            bound: [
                 tuples,
                 source,
                 Bound {
                     argument: DEST,
                     span: to_span,
                 },
-            ],
+            ]
+            .into_iter()
+            .chain(self.tables(source))
+            .collect(),
             counts: walk.counts,
             first_tuple: walk.tuple,
         })
     }
 
-    /// The binding of bytes `from..to` of an argument, and what must be added to the number of a byte of the argument
-    /// to get its number in the binding. `None` if no single binding holds the bytes, or if they are too many units of
-    /// `unit` bytes.
-    fn bind(&self, parts: Parts, bytes: Range<isize>, unit: usize) -> Option<(Span, isize)> {
-        let (low, high) = (
-            bytes.start.cast_unsigned() as u64,
-            bytes.end.cast_unsigned() as u64,
-        );
+    /// The binding of a conversion's tables; of the source if it has none.
+    fn tables(&self, source: Bound) -> Option<Bound> {
+        let table = &self.conversion?.0.table;
+        let bound = |entries: usize| Bound {
+            argument: TABLES,
+            span: Span {
+                part: 0,
+                offset: 0,
+                bytes: 4 * entries as u64,
+            },
+        };
+        Some(
+            table
+                .as_ref()
+                .map_or(source, |table| bound(table.entries.len())),
+        )
+    }
+
+    /// The binding of a range of an argument, and what must be added to the number of a byte of the argument to get its
+    /// number in the binding. Both count pieces of `size` bytes. `None` if no single binding holds the bytes, or if they
+    /// are too many units of `unit` bytes.
+    fn bind(
+        &self,
+        parts: Parts,
+        range: Range<isize>,
+        size: usize,
+        unit: usize,
+    ) -> Option<(Span, isize)> {
+        let bytes = |number: isize| (number.cast_unsigned() * size) as u64;
+        let (low, high) = (bytes(range.start), bytes(range.end));
         let (span, residue) = self.reach.span(parts, low, high)?;
         let units = (high - low) / unit as u64;
-        (units <= self.reach.units).then_some((span, isize::try_from(residue).ok()? - bytes.start))
+        let begin = isize::try_from(residue / size as u64).ok()? - range.start;
+        (units <= self.reach.units).then_some((span, begin))
     }
 
     /// The binding of a walk's tuples, and the word of the binding at which they begin, or the byte of a mask.

@@ -26,6 +26,8 @@ combine_parts f16_of_f32 RULE=3
 combine_parts f32_of_f16 RULE=3
 combine_parts rounded RULE=3
 combine_parts add_bf16 RULE=4
+convert bf16_of_f32
+convert integer_of_f32
 combine_parts combined_parts ELEMENT=1
 combine_parts combined_parts ELEMENT=2
 combine combined COMBINE=0 NUMBERS=3

@@ -2,7 +2,7 @@
 
 use super::{cut::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
-    DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
+    Conversion, DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
     options::{
         Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
     },
@@ -150,8 +150,40 @@ fn pastes() -> Vec<Plan> {
     plans
 }
 
+/// Slices, transposes, gathers and crops that convert: by tables, one for all or one for each position of an axis, and one by
+/// one.
+fn conversions() -> Vec<Plan> {
+    let mut plans = vec![];
+    for to in [DType::F32, DType::F16, DType::U8] {
+        let bytes = moves(DType::U8)
+            .into_iter()
+            .filter(|plan| plan.effect() == Effect::Make);
+        for plan in bytes {
+            let last = plan.source[plan.source.len() - 1];
+            let scale: Vec<f32> = (1..).take(last).map(|n: u16| n.into()).collect();
+            let scaled = Conversion::scaled(to, -1, &scale, &[0.5]);
+            let first = Conversion::table(DType::U8, to, 0, plan.source[0], |n, x| x - n as f32);
+            for conversion in [Conversion::to(to), scaled, first.unwrap()] {
+                plans.extend(plan.converted(&conversion));
+            }
+        }
+    }
+    for (from, to) in [
+        (DType::F32, DType::F16),
+        (DType::F32, DType::I8),
+        (DType::BF16, DType::F32),
+        (DType::U16, DType::F16),
+        (DType::F16, DType::I16),
+    ] {
+        let moved = moves(from).into_iter();
+        plans.extend(moved.filter_map(|plan| plan.converted(&Conversion::to(to)).ok()));
+    }
+    plans
+}
+
 pub(super) fn plans() -> Vec<Plan> {
     [
+        conversions(),
         moves(DType::U8),
         moves(DType::F32),
         scatters(),

@@ -6,6 +6,7 @@
 //! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
 //! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
+//! | dense, of another type than the source | `convert` | words of elements of the result |
 //!
 //! The kernel does not depend on the adapter. Numbers do: [`Tuning`](crate::gpu::device::caps::Tuning).
 //!
@@ -29,7 +30,12 @@ use super::{
     program::{Kernel, Prelude, Program},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, wrap},
 };
-use crate::walk::{Along, Begin, Coordinate, Dim, Side, Walk};
+use crate::{
+    DType,
+    number::CONVERTED,
+    ops::convert::{Converted, Table},
+    walk::{Along, Begin, Coordinate, Dim, Side, Walk},
+};
 
 /// The bytes that memory transfers at least.
 const SECTOR: usize = 32;
@@ -42,6 +48,9 @@ const FORWARD: usize = 1;
 const BACKWARD: usize = 2;
 const EITHER: usize = 3;
 const SQUARE: usize = 4;
+
+/// A value of `EDGES` in `convert.wgsl`.
+const SHORT: usize = 2;
 
 /// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
 const FARTHEST: isize = 16;
@@ -293,6 +302,81 @@ impl Site<'_> {
         self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
 
+    /// Decides how a walk in elements runs whose elements are converted to the type `to`. `shift` is what was added to the
+    /// number of an element of the source to get its number in the binding. `None` if the walk must be cut.
+    pub(super) fn convert(
+        &self,
+        walk: &Walk,
+        Converted { from, table }: &Converted,
+        to: DType,
+        shift: isize,
+    ) -> Option<Launch> {
+        let mut walk = walk.clone();
+        walk.merge();
+        // A word may be made of several rows only if they lie side by side.
+        if to.size() < 4 && !walk.is_dense() {
+            return None;
+        }
+        let mut rows = RunWalk::of(walk);
+        if rows.run.to > 1 {
+            rows.walk.dims.push(rows.run);
+            (rows.run, rows.cropped) = (Dim::ONE, None);
+        }
+        let of_word = 4 / to.size();
+        let head = rows
+            .walk
+            .to
+            .rem_euclid(of_word.cast_signed())
+            .cast_unsigned();
+        let (count, run) = (rows.walk.units(), rows.run.size);
+        let words = (run + head).div_ceil(of_word);
+        let is_short = run < of_word;
+        let is_whole = head == 0 && run.is_multiple_of(of_word);
+        if is_whole {
+            rows.begin_near();
+        }
+        let grid = match is_short {
+            true => Grid {
+                rows: 1,
+                lanes: 1,
+                segment: 1,
+                segments: 1,
+                groups: (count * run + head)
+                    .div_ceil(of_word)
+                    .div_ceil(self.reach.tuning.workgroup as usize),
+            },
+            false => self.tiles(count, words),
+        };
+        let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
+        let is_steady = table
+            .as_ref()
+            .is_none_or(|table| rows.is_steady(table, begins(table)));
+        let number = |dtype: DType| CONVERTED.iter().position(|&of| of == dtype);
+        let constants = [
+            ("FROM", number(*from)?),
+            ("TO", number(to)?),
+            ("FROM_BYTES", from.size()),
+            ("TO_BYTES", to.size()),
+            ("TABLES", usize::from(table.is_some())),
+            ("STEADY", usize::from(is_steady)),
+            (
+                "EDGES",
+                if is_short {
+                    SHORT
+                } else {
+                    usize::from(!is_whole)
+                },
+            ),
+        ];
+        let mut launch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
+        if let Some(table) = table {
+            launch.uniforms.table_inner = u32::try_from(table.inner).ok()?;
+            launch.uniforms.tables = u32::try_from(table.positions).ok()?;
+            launch.uniforms.table_shift = u32::try_from(begins(table)).ok()?;
+        }
+        Some(launch)
+    }
+
     /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
     fn tiles(&self, rows: usize, run: usize) -> Grid {
         let workgroup = self.reach.tuning.workgroup as usize;
@@ -497,6 +581,72 @@ impl RunWalk {
         Some(())
     }
 
+    /// The distance in the source between neighbours along dimension `d`.
+    fn distance(&self, d: usize) -> isize {
+        let walk = &self.walk;
+        let along = |c: usize| {
+            walk.coordinates[c].along.map_or(0, |along| along.step) * walk.coordinates[c].stride
+        };
+        walk.dims[d].from + walk.along(d).map_or(0, along)
+    }
+
+    /// The distance in the source between neighbours of the run, whichever way it goes.
+    fn run_distance(&self) -> usize {
+        let along = self.cropped.map(|c| &self.walk.coordinates[c]);
+        let step = along.and_then(|c| Some(c.along?.step * c.stride));
+        step.unwrap_or(self.run.from).unsigned_abs()
+    }
+
+    /// Makes rows neighbours that lie nearer to each other in the source than the units of a row do, such as those of the
+    /// channels of a picture. Rows may then be moved in any order.
+    fn begin_near(&mut self) {
+        let most = self.run_distance();
+        let is_near = |&d: &usize| {
+            self.walk.dims[d].tuple == 0 && (1..most).contains(&self.distance(d).unsigned_abs())
+        };
+        let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) else {
+            return;
+        };
+        self.walk.dims[d..].rotate_left(1);
+        let last = self.walk.dims.len() - 1;
+        for along in self
+            .walk
+            .coordinates
+            .iter_mut()
+            .filter_map(|c| c.along.as_mut())
+        {
+            if along.dim == d {
+                along.dim = last;
+            } else if (d..=last).contains(&along.dim) {
+                along.dim -= 1;
+            }
+        }
+    }
+
+    /// Whether all elements of a row take the same table. `shift` is what must be added to the number of an element.
+    fn is_steady(&self, table: &Table, shift: isize) -> bool {
+        let distance = self.run_distance();
+        if distance.is_multiple_of(table.period()) {
+            return true;
+        }
+        // Rows begin at multiples of `apart` after `begin`, and none reaches from one to the next.
+        let walk = &self.walk;
+        let of_coordinates = walk.coordinates.iter().enumerate();
+        let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));
+        let of_coordinates = of_coordinates.map(|(_, coordinate)| coordinate.stride);
+        let all = walk.dims.iter().map(|dim| dim.from).chain(of_coordinates);
+        let apart = all.fold(table.inner, |apart, distance| {
+            divisor(apart, distance.unsigned_abs())
+        });
+        let begin = (walk.from + shift).rem_euclid(apart.cast_signed());
+        let (count, step) = match self.cropped.map(|c| &walk.coordinates[c]) {
+            Some(coordinate) => (coordinate.size, coordinate.stride),
+            None => (self.run.size, self.run.from),
+        };
+        let end = begin + (count.cast_signed() - 1) * step;
+        (0..apart.cast_signed()).contains(&end)
+    }
+
     /// The dimension along which rows that are neighbours lie `distance` apart in the source, where units of a row lie
     /// at least a sector of `sector` apart: that of a transpose.
     fn near(&self, distance: isize, sector: isize) -> Option<usize> {
@@ -585,6 +735,11 @@ impl RunWalk {
         }
         Some(words)
     }
+}
+
+/// The greatest common divisor.
+fn divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.

@@ -83,6 +83,8 @@ modules! {
     CopyUnaligned "copy_unaligned" [false, false, true];
     /// Copies elements of 1 to 3 bytes into a destination with gaps.
     UpdateWords "update_words" [false, false, true];
+    /// Copies elements and converts them.
+    Convert "convert" [false, false, true, false];
     /// Finds the last row of each slice.
     Last "last" [false, true];
     /// Links the rows of each slice of a chunk of rows, or those of all rows in any order.
@@ -104,10 +106,11 @@ modules! {
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 4] = [
+const IMPORTED: [(&str, &str); 5] = [
     ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
     ("mask.wgsl", include_str!("../../../shaders/mask.wgsl")),
+    ("number.wgsl", include_str!("../../../shaders/number.wgsl")),
     ("parts.wgsl", include_str!("../../../shaders/parts.wgsl")),
 ];
 
@@ -170,7 +173,7 @@ fn word_type(bytes: usize) -> &'static str {
 }
 
 /// The most constants of a program.
-const MOST_CONSTANTS: usize = 14;
+const MOST_CONSTANTS: usize = 15;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -73,6 +73,7 @@ impl Engine {
     ) -> Result<Pending<Report>, Error> {
         let may_copy = matches!(target, Target::Encoder(_));
         let tuples = indices.as_ref().filter(|_| plan.tuples().is_some());
+        check_conversion(plan, &source, &dest)?;
         let aside = self.aside(plan, &source, tuples, &dest)?;
         let mut copies = Vec::new();
         let source = self.moved(&aside.source, source, may_copy, &mut copies)?;
@@ -351,12 +352,22 @@ impl Engine {
                          dispatch, pipeline, ..
                      }: &Ready| {
             let bind = |(binding, bound): (u32, &cut::Bound)| {
-                let argument = &arguments[bound.argument];
+                let (buffer, offset) = match (bound.argument, &work.tables) {
+                    (cut::TABLES, Some(tables)) => (tables, 0),
+                    (number, _) => {
+                        let argument = &arguments[number];
+                        let offset = self.reach.aligned(argument.parts.offset);
+                        (
+                            &argument.buffers[bound.span.part],
+                            bound.span.offset + offset,
+                        )
+                    }
+                };
                 wgpu::BindGroupEntry {
                     binding,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: &argument.buffers[bound.span.part],
-                        offset: bound.span.offset + self.reach.aligned(argument.parts.offset),
+                        buffer,
+                        offset,
                         size: wgpu::BufferSize::new(bound.span.bytes),
                     }),
                 }
@@ -447,6 +458,23 @@ impl Engine {
         hold(pass, [uniforms.clone(), report]);
         pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
     }
+}
+
+/// Fails if a plan converts and its arguments do not begin at an element of the source and at a word of the result.
+fn check_conversion(plan: &Plan, source: &Argument<'_>, dest: &Argument<'_>) -> Result<(), Error> {
+    if plan.conversion.is_none() {
+        return Ok(());
+    }
+    for (argument, whole) in [(source, plan.source_dtype().size()), (dest, 4)] {
+        let offset = argument.parts.offset;
+        if !offset.is_multiple_of(whole as u64) {
+            let problem = format!(
+                "begins at byte {offset}: where elements are converted it must be a multiple of {whole}"
+            );
+            return Err(argument.problem(problem));
+        }
+    }
+    Ok(())
 }
 
 /// Opens a pass that is labelled with the operation's name.

@@ -104,6 +104,11 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
         "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "FORWARD" | "SHORT" | "STRADDLES" => vec![0, 1],
         "MASKED" | "CONTINUES" | "FILLS" => vec![0, 1],
+        "FROM" => vec![0, 2, 3, 4, 5, 6],
+        "TO" => (0..7).collect(),
+        "FROM_BYTES" | "TO_BYTES" => vec![1, 2, 4],
+        "TABLES" | "STEADY" => vec![0, 1],
+        "EDGES" => vec![0, 1, 2],
         "CHOOSES" | "ORDERED" | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
@@ -111,7 +116,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
 
 /// Whether the library never has this combination of values.
 fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
-    let is = |name, value| {
+    let is = |name: &str, value: u32| {
         setting
             .iter()
             .any(|known| known.0 == name && known.1 == value)
@@ -137,6 +142,26 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                     || is("ROWS", 1) && is("BYTES", 4)
                     || !elements && !is("BYTES", 4) && is("STRADDLES", 0)
                     || is("BYTES", 3) && is("CROPS", 0)
+            }
+            Kernel::Convert => {
+                let fits = |name: &str, bytes: &str| {
+                    [(1, 0..2), (2, 2..6), (4, 6..7)]
+                        .into_iter()
+                        .all(|(size, mut types)| {
+                            is(bytes, size) == types.any(|number| is(name, number))
+                        })
+                };
+                // Bytes have tables, whose entries only their size tells apart. Of the others, pairs with f32 stand for all, and
+                // how they find their rows for how bytes do.
+                let of_tables = is("FROM", 0) && (is("TO", 0) || is("TO", 4) || is("TO", 6));
+                let plain =
+                    !is("FROM", 0) && (is("FROM", 6) || is("TO", 6)) && is("COORDINATES", 0);
+                !fits("FROM", "FROM_BYTES")
+                    || !fits("TO", "TO_BYTES")
+                    || is("TABLES", 1) && !of_tables
+                    || is("TABLES", 0) && !(plain && is("STEADY", 1))
+                    || is("TO_BYTES", 4) && !is("EDGES", 0)
+                    || is("SCATTERS", 1)
             }
             Kernel::UpdateWords => is("FORWARD", 1) && !(is("ELEMENT", 1) && is("RUN_TO", 1)),
             // Rows of a scatter have tuples, which point at slices. Atomics do not multiply.

@@ -382,6 +382,7 @@ impl Scatterer<'_> {
             places: self.places,
             tuples,
             source_bytes,
+            conversion: None,
         }
     }
 

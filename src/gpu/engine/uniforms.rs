@@ -46,7 +46,7 @@ structs_of_words! {
     Uniforms {
         from_base to_base run run_from run_to rows flags dims_used coordinates_used
         tuples tuple_words index_words lanes_log2 segments segment groups_x head
-        first_row slices first_slice lists list_shift pitch updates first_index unused_a unused_b unused_c;
+        first_row slices first_slice lists list_shift pitch updates first_index table_inner tables table_shift;
         dims: [DimWords; MOST_DIMS]; coordinates: [CoordinateWords; MOST_COORDINATES]
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     walk::Walk,
 };
 use std::{ops::Range, sync::Arc};
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
 /// long that working out their commands again hardly matters.
@@ -34,6 +35,8 @@ pub(in crate::gpu) struct Work {
     pub(super) passes: Vec<Pass<Ready>>,
     /// The bytes of scratch memory that the passes share.
     pub(super) scratch: u64,
+    /// The tables of a plan that converts.
+    pub(super) tables: Option<wgpu::Buffer>,
 }
 
 /// Dispatches in one compute pass.
@@ -98,7 +101,9 @@ impl Engine {
             let checked = super::bounds::check(&self.reach, plan, &places, scratch, &passes);
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
+        let limits = &self.device.shared.limits;
         let ready = |dispatch: Dispatch| {
+            self.pipelines.allows(&dispatch.program, limits)?;
             let pipeline = self.pipelines.get(dispatch.program).map_err(|error| {
                 let lost = self.device.check_alive("compiling a shader");
                 lost.err().unwrap_or(error)
@@ -124,6 +129,7 @@ impl Engine {
             plan: Arc::new(plan.clone()),
             places,
             scratch,
+            tables: self.tables(plan)?,
         };
         let doing = "allocating the numbers of a dispatch";
         match work.exists() {
@@ -133,6 +139,25 @@ impl Engine {
                 Ok(()) => Error::OutOfDeviceMemory { doing },
             }),
         }
+    }
+
+    /// Uploads the tables of a plan that converts by them.
+    fn tables(&self, plan: &Plan) -> Result<Option<wgpu::Buffer>, Error> {
+        let conversion = plan.conversion.as_ref();
+        let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
+            return Ok(None);
+        };
+        let make = || {
+            let descriptor = BufferInitDescriptor {
+                label: Some("wgslice tables"),
+                contents: bytemuck::cast_slice(&table.entries),
+                usage: wgpu::BufferUsages::STORAGE,
+            };
+            self.device.wgpu.create_buffer_init(&descriptor)
+        };
+        self.device
+            .guarded("allocating the tables of a conversion", make)
+            .map(Some)
     }
 
     /// Fails if a plan would be cut into too many dispatches.
@@ -204,6 +229,7 @@ impl Engine {
                 first_index: 0,
             }),
             source_bytes: plan.source_bytes(),
+            conversion: plan.conversion.as_ref().map(|of| (of, plan.dtype())),
         };
         let mut dispatches = Vec::with_capacity(1);
         for walk in before.iter().chain(instead.as_ref().or(plan.walk())) {

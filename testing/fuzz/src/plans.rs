@@ -3,7 +3,7 @@
 use crate::draw::{integer, integers, permutation, size, sizes, slice};
 use arbitrary::{Result, Unstructured};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, SliceSpec, View,
+    Backend, Conversion, DType, Error, Indices, Plan, SliceSpec, View,
     options::{
         Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
     },
@@ -18,6 +18,11 @@ type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
 /// Makes a plan, calls its methods, and runs it if its arrays are small.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let (plan, indices) = draw(u)?;
+    let conversion = conversion(u)?;
+    let plan = match u.arbitrary()? {
+        true => plan.and_then(|plan| plan.converted(&conversion)),
+        false => plan,
+    };
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) => {
@@ -58,6 +63,17 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())
+}
+
+fn conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
+    let to = *u.choose(&DType::ALL)?;
+    Ok(match u.arbitrary()? {
+        true => Conversion::to(to),
+        false => {
+            let (axis, count) = (u.int_in_range(-4..=4)?, u.int_in_range(0..=4)?);
+            Conversion::scaled(to, axis, &vec![f32::NAN; count], &[u.arbitrary()?])
+        }
+    })
 }
 
 fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {

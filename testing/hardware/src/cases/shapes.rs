@@ -2,6 +2,7 @@
 
 use super::{Case, Indices, Work};
 use wgslice::{
+    Conversion,
     DType::{self, Complex128, F16, F32, F64, I32, U8},
     Plan, SliceSpec, View,
     options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
@@ -406,5 +407,35 @@ fn crops() -> Vec<Case> {
             &[64, 256, 256, 3],
             224,
         ),
+        normalised(),
     ]
+}
+
+/// Pictures for a network: cropped at random, flipped, channels first and normalised, in one dispatch.
+fn normalised() -> Case {
+    let options = CropOptions {
+        sizes: vec![3, 224, 224],
+        ..CropOptions::default()
+    };
+    let boxes = Boxes {
+        count: 64,
+        box_indices: false,
+        flips: true,
+    };
+    let view = View::new(&[64, 256, 256, 3]).and_then(|view| view.transpose(&[0, 3, 1, 2]));
+    let crop = view.and_then(|view| view.crop(boxes, &options, U8));
+    let table = Conversion::table(U8, F32, -1, 3, |c, x| (x / 255.0 - 0.45) / (c + 1) as f32);
+    let plan = crop.and_then(|crop| crop.converted(&table?));
+    let indices = Indices {
+        rows: 64,
+        sizes: vec![1, 33, 33, 1, 1, 2],
+        is_64_bit: false,
+        is_unique: false,
+    };
+    let work = Work::Gather(plan.expect("a crop that converts"), indices);
+    Case::new(
+        "W15norm",
+        "random crop and flip to normalised CHW f32",
+        work,
+    )
 }

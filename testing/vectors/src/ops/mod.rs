@@ -11,6 +11,7 @@
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
+//! | `convert` | `of: "crop"`, `from`, `to`, and perhaps `axis_of_scale`, `scale`, `bias` | the operation whose elements are converted, and how |
 //! | `scatter_elements`, `xla_scatter` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
@@ -19,6 +20,7 @@
 
 mod array_index;
 mod concat;
+mod convert;
 mod crop;
 mod gather;
 mod mask;
@@ -36,6 +38,7 @@ mod xla;
 
 pub use array_index::ArrayIndex;
 pub use concat::Concat;
+pub use convert::Convert;
 pub use crop::{Crop, Paste};
 pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
 pub use mask::Masked;
@@ -260,6 +263,7 @@ operations! {
     Select(Masked) = "select",
     MaskedUpdate(Masked) = "masked_update",
     MaskedScatter(Masked) = "masked_scatter",
+    Convert(Convert) = "convert",
 }
 
 impl Operation {

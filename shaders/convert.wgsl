@@ -1,0 +1,164 @@
+// Copies elements of 1, 2 or 4 bytes and converts them to elements of 1, 2 or 4 bytes, which fill a contiguous result. An
+// invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
+//
+// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of it. An invocation makes
+// four words, `lanes` apart, and loads everything that these need before it stores any. A row owns the words whose
+// elements are all its own. Where rows begin or end within words (EDGES), one invocation of a row makes the word in which
+// it ends, and of the first row that in which it begins.
+//
+// Elements of 8 bits are looked up in tables, of which each position of an axis of the source has one. The number of an
+// element in the source says which: `tables` positions repeat, each for `table_inner` elements.
+// Needs: nothing.
+#import walk.wgsl
+#import number.wgsl
+
+// The types of source and result, as numbered below, and their bytes.
+override FROM: u32 = 0u;
+override TO: u32 = 6u;
+override FROM_BYTES: u32 = 1u;
+override TO_BYTES: u32 = 4u;
+const U8: u32 = 0u;
+const I8: u32 = 1u;
+const U16: u32 = 2u;
+const I16: u32 = 3u;
+const F16: u32 = 4u;
+const BF16: u32 = 5u;
+// Whether elements are looked up in tables, and whether all elements of a row are in the same.
+override TABLES: bool = true;
+override STEADY: bool = false;
+// Whether rows begin or end within words; if SHORT, a row may lie within a word, and an invocation makes one word.
+override EDGES: u32 = 0u;
+const SHORT: u32 = 2u;
+
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> dest: array<u32>;
+@group(0) @binding(3) var<storage, read> tables: array<u32>;
+
+// The elements of a word of the result.
+fn of_word() -> u32 {
+    return 4u / TO_BYTES;
+}
+
+// The bits of the element with number `at` in the source.
+fn fetch(at: u32) -> u32 {
+    let byte = at * FROM_BYTES;
+    return (source[byte >> 2u] >> (byte << 3u)) & (NONE >> (32u - 8u * FROM_BYTES));
+}
+
+// Where the table begins that the element with number `at` takes.
+fn table_of(at: u32) -> u32 {
+    if !TABLES { return 0u; }
+    return (at + walk.table_shift) / walk.table_inner % walk.tables * 256u;
+}
+
+fn converted(bits: u32, table: u32) -> u32 {
+    if TABLES { return tables[table + bits]; }
+    var value = bitcast<f32>(bits);
+    if FROM == U16 { value = f32(bits); }
+    if FROM == I16 { value = f32(bitcast<i32>(bits << 16u) >> 16u); }
+    if FROM == F16 { value = f32_of_f16(bits); }
+    if FROM == BF16 { value = bitcast<f32>(bits << 16u); }
+    if TO == U8 { return integer_of_f32(value, 0xffu, 0u); }
+    if TO == I8 { return integer_of_f32(value, 0x7fu, 0x80u) & 0xffu; }
+    if TO == U16 { return integer_of_f32(value, 0xffffu, 0u); }
+    if TO == I16 { return integer_of_f32(value, 0x7fffu, 0x8000u) & 0xffffu; }
+    if TO == F16 { return f16_of_f32(value); }
+    if TO == BF16 { return bf16_of_f32(value); }
+    let single = bitcast<u32>(value);
+    return select(single, (single & HIGH) | 0x7fc00000u, (single & ~HIGH) > 0x7f800000u);
+}
+
+// Where position 0 of a cropped run lies, which is in the source, or unit 0 of any other run.
+fn origin(row: Row) -> u32 {
+    for (var c = 0u; CROPS && c < coordinates(); c++) {
+        if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }
+    }
+    return row.base;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let number = workgroup_number(workgroup);
+    if EDGES == SHORT {
+        let word = walk.to_base / of_word() + number * WORKGROUP + local;
+        if word * of_word() < walk.to_base + walk.rows * walk.run { make_edge(word, true); }
+        return;
+    }
+    let lanes = 1u << walk.lanes_log2;
+    let lane = local & (lanes - 1u);
+    let tile = number * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
+    let row = tile / walk.segments;
+    let first = (tile - row * walk.segments) * walk.segment;
+    if row >= walk.rows { return; }
+    let at = locate(row);
+    if first + lane == 0u && may_report(at) { report_row(at.tuple); }
+    let begin = (at.to + of_word() - 1u) / of_word();
+    let end = (at.to + walk.run) / of_word();
+    let stop = min(begin + first + walk.segment, end);
+    let table = table_of(origin(at));
+    for (var words = begin + first + lane + lanes * FOUR; words.x < stop; words += 4u * lanes) {
+        make_four(at, words, words < vec4(stop), table);
+        if !LOOPS { break; }
+    }
+    if EDGES != 0u && first + lane == 0u {
+        if row == 0u && begin * of_word() != at.to { make_edge(begin - 1u, false); }
+        if end >= begin && end * of_word() != at.to + walk.run { make_edge(end, false); }
+    }
+}
+
+// Makes those of four words of a row that are `inside`.
+fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
+    var made = vec4(0u);
+    for (var k = 0u; k < of_word(); k++) {
+        let j = words * of_word() + k - at.to;
+        let found = inside & are_inside(at, j) & vec4(at.state == FOUND);
+        let place = select(vec4(0u), at.base + j * at.step, found);
+        var chosen = vec4(table);
+        if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
+        let bits = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
+        let values = vec4(
+            converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
+        );
+        made |= select(vec4(0u), values, found) << vec4(8u * TO_BYTES * k);
+    }
+    // One branch for nearly all invocations.
+    if !LOOPS && all(inside) && at.state != ELSEWHERE {
+        dest[words.x] = made.x;
+        dest[words.y] = made.y;
+        dest[words.z] = made.z;
+        dest[words.w] = made.w;
+        return;
+    }
+    let written = inside & vec4(at.state != ELSEWHERE);
+    if written.x { dest[words.x] = made.x; }
+    if written.y { dest[words.y] = made.y; }
+    if written.z { dest[words.z] = made.z; }
+    if written.w { dest[words.w] = made.w; }
+}
+
+// Makes a word whose elements may each lie in another row, or outside the result. If it `speaks`, it reports the rows whose
+// first element it makes.
+fn make_edge(word: u32, speaks: bool) {
+    let element = NONE >> (32u - 8u * TO_BYTES);
+    var made = 0u;
+    var mask = 0u;
+    for (var k = 0u; k < of_word(); k++) {
+        // The number of an element before the result wraps.
+        let number = word * of_word() + k - walk.to_base;
+        if number >= walk.rows * walk.run { continue; }
+        let row = number / walk.run;
+        let j = number - row * walk.run;
+        let at = locate(row);
+        if speaks && j == 0u && may_report(at) { report_row(at.tuple); }
+        if at.state == ELSEWHERE { continue; }
+        mask |= element << (8u * TO_BYTES * k);
+        if !has_source(at, j) { continue; }
+        let place = at.base + j * at.step;
+        made |= converted(fetch(place), table_of(place)) << (8u * TO_BYTES * k);
+    }
+    if mask == NONE {
+        dest[word] = made;
+    } else if mask != 0u {
+        dest[word] = made | (dest[word] & ~mask);
+    }
+}

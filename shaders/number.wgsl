@@ -1,0 +1,67 @@
+// Numbers of other types as f32, and back, by integer arithmetic: what a driver's own makes of NaNs, ties and subnormal
+// numbers differs. `src/number.rs` has the same conversions in Rust.
+// Defines: f32_of_f16, rounded, f16_of_f32, bf16_of_f32, integer_of_f32. Needs: nothing.
+
+// Converts an f16 to an f32. This is exact, because every f16 value is an f32 value. The biases of the exponents differ
+// by 112.
+fn f32_of_f16(half: u32) -> f32 {
+    let sign = (half & 0x8000u) << 16u;
+    let rest = half & 0x7fffu;
+    var bits = (rest << 13u) + (112u << 23u);
+    if rest < 0x0400u {
+        // A subnormal f16 is a multiple of 2^-24.
+        bits = bitcast<u32>(f32(rest) * 5.9604644775390625e-8);
+    } else if rest >= 0x7c00u {
+        bits = (rest << 13u) | 0x7f800000u;
+    }
+    return bitcast<f32>(sign | bits);
+}
+
+// Returns `bits` divided by 2^count, rounded to nearest, ties to even. `count` is 1 to 24.
+fn rounded(bits: u32, count: u32) -> u32 {
+    return (bits + (1u << (count - 1u)) - 1u + ((bits >> count) & 1u)) >> count;
+}
+
+fn f16_of_f32(single: f32) -> u32 {
+    let bits = bitcast<u32>(single);
+    let sign = (bits >> 16u) & 0x8000u;
+    let rest = bits & 0x7fffffffu;
+    var half = 0x7e00u;
+    if rest < 0x38800000u {
+        // Below 2^-14, the numbers that an f16 can hold are the multiples of 2^-24.
+        let shift = 126u - (rest >> 23u);
+        half = 0u;
+        if shift <= 24u {
+            half = rounded((rest & 0x007fffffu) | 0x00800000u, shift);
+        }
+    } else if rest < 0x7f800000u {
+        half = min(rounded(rest, 13u) - (112u << 10u), 0x7c00u);
+    } else if rest == 0x7f800000u {
+        half = 0x7c00u;
+    }
+    return sign | half;
+}
+
+fn bf16_of_f32(single: f32) -> u32 {
+    let bits = bitcast<u32>(single);
+    if (bits & 0x7fffffffu) > 0x7f800000u {
+        return ((bits >> 16u) & 0x8000u) | 0x7fc0u;
+    }
+    return rounded(bits, 16u);
+}
+
+// The integer nearest to a number, at most `most`, or for a negative number the complement of one of at most `least`. 0
+// of a NaN.
+fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
+    let bits = bitcast<u32>(single);
+    let rest = bits & 0x7fffffffu;
+    var size = 0u;
+    if rest >= 0x47800000u {
+        // 2^16 and more, and NaNs.
+        size = select(0x10000u, 0u, rest > 0x7f800000u);
+    } else if rest >= 0x3f000000u {
+        // From 1/2 on. Smaller numbers are nearest to 0.
+        size = rounded((rest & 0x007fffffu) | 0x00800000u, 150u - (rest >> 23u));
+    }
+    return select(min(size, most), 0u - min(size, least), bits >= 0x80000000u);
+}

@@ -1,0 +1,384 @@
+//! Conversions on the way: a slice, view, gather or crop whose result has another element type than its source.
+//!
+//! Elements of 8 bits are looked up in tables of 256 entries that the host computes, so that every function of them gives
+//! the same bits on every device. Elements of 16 and 32 bits are converted by integer arithmetic, through `f32`, which
+//! represents all of them (`src/number.rs`, `shaders/number.wgsl`): what a device's own arithmetic makes of NaNs,
+//! subnormal numbers and ties differs by driver.
+//!
+//! The walk of a converted plan is in elements, and its distances on each side in elements of that side. Which table an
+//! element takes follows from its number in the source, whatever became of the dimensions: its position along the axis is
+//! `number / inner % positions`, where `inner` elements lie between neighbours of the axis. Where this is the same all along
+//! a row, it is found once for the row.
+
+use crate::{
+    Array, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    backend::Inputs,
+    error::{ConvertError, ValueError},
+    number::{CONVERTED, bits_of, f32_of},
+    plan::Effect,
+    shape,
+};
+use std::sync::Arc;
+
+/// The entries of a table: one for each value of a byte.
+pub(crate) const ENTRIES: usize = 256;
+
+/// What becomes of each element on its way from the source of a plan to its result: see [`Plan::converted`].
+///
+/// | conversion | from | to |
+/// |---|---|---|
+/// | [`Conversion::to`] | `u8`, `i8`, `u16`, `i16`, `f16`, `bf16`, `f32` | each of these |
+/// | [`Conversion::scaled`], [`Conversion::table`] | `u8`, `i8` | each of these |
+///
+/// Numbers are rounded to the nearest, in a tie to the even one. Integers saturate: what is above the largest becomes the
+/// largest. A NaN becomes the quiet NaN of its sign without a payload, and 0 as an integer. Elements that are of the type
+/// already are moved as they are. Results are the same, bit for bit, on every device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversion {
+    to: DType,
+    how: How,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum How {
+    Plain,
+    Scaled {
+        axis: isize,
+        scale: Vec<f32>,
+        bias: Vec<f32>,
+    },
+    Table {
+        axis: isize,
+        from: DType,
+        entries: Arc<[u32]>,
+    },
+}
+
+/// How a plan converts: from this type to the plan's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Converted {
+    pub(crate) from: DType,
+    /// `None` if elements have more than 8 bits.
+    pub(crate) table: Option<Table>,
+}
+
+/// A table for each position of an axis of the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Table {
+    /// The elements of the source from one position of the axis to the next.
+    pub(crate) inner: usize,
+    /// The number of positions. 1 if all share a table.
+    pub(crate) positions: usize,
+    /// The bits of the result for each byte, at each position.
+    pub(crate) entries: Arc<[u32]>,
+}
+
+impl Table {
+    /// The elements of the source after which the positions begin again.
+    pub(crate) fn period(&self) -> usize {
+        self.inner * self.positions
+    }
+}
+
+impl Conversion {
+    /// The conversion to `dtype` of numbers as they are.
+    pub fn to(dtype: DType) -> Self {
+        Self {
+            to: dtype,
+            how: How::Plain,
+        }
+    }
+
+    /// The conversion of `u8` or `i8` to `dtype` by `x * scale + bias`, with a scale and a bias for each position of an axis
+    /// of the source, or one for all. The product and the sum are rounded to `f32`, and the result to `dtype`.
+    ///
+    /// The axis is one of the source, whatever the plan makes of it: channels that come last in the source are axis -1, also
+    /// if they come first in the result.
+    pub fn scaled(dtype: DType, axis: isize, scale: &[f32], bias: &[f32]) -> Self {
+        let (scale, bias) = (scale.to_vec(), bias.to_vec());
+        Self {
+            to: dtype,
+            how: How::Scaled { axis, scale, bias },
+        }
+    }
+
+    /// The conversion of `from`, `u8` or `i8`, to `to` by any function. It is called here, with each of the 256 values at
+    /// each of `positions` positions of an axis of the source, and the conversion only looks its results up. With one
+    /// position, all share a table.
+    ///
+    /// ```
+    /// use wgslice::{Conversion, DType};
+    ///
+    /// let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+    /// let normalised = |c: usize, x: f32| (x / 255.0 - mean[c]) / deviation[c];
+    /// let conversion = Conversion::table(DType::U8, DType::F32, -1, 3, normalised)?;
+    /// # let _ = conversion;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`convert_scale` if `from` has more than 8 bits, `convert_dtype` for a type that is not
+    /// converted).
+    pub fn table(
+        from: DType,
+        to: DType,
+        axis: isize,
+        positions: usize,
+        function: impl Fn(usize, f32) -> f32,
+    ) -> Result<Self, Error> {
+        check_types(from, to)?;
+        if from.size() > 1 {
+            return Err(ConvertError::Scale { found: from }.into());
+        }
+        let entries = entries(from, to, positions, function);
+        Ok(Self {
+            to,
+            how: How::Table {
+                axis,
+                from,
+                entries,
+            },
+        })
+    }
+}
+
+fn entries(
+    from: DType,
+    to: DType,
+    positions: usize,
+    function: impl Fn(usize, f32) -> f32,
+) -> Arc<[u32]> {
+    let entry = |position, byte| bits_of(to, function(position, f32_of(from, byte.into())));
+    (0..positions)
+        .flat_map(|position| (0..=u8::MAX).map(move |byte| (position, byte)))
+        .map(|(position, byte)| entry(position, byte))
+        .collect()
+}
+
+fn check_types(from: DType, to: DType) -> Result<(), ConvertError> {
+    for (argument, found) in [("the source", from), ("the result", to)] {
+        if !CONVERTED.contains(&found) {
+            return Err(ConvertError::DType { argument, found });
+        }
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// The same slice, gather or crop, with its elements converted on the way, by the same number of dispatches. What has no
+    /// source stays zero: it is not converted.
+    ///
+    /// [`Backend::convert`] and [`Tensor::convert`] run such a plan, and so do [`Plan::run_cpu_bytes`] and
+    /// [`Gpu::encode`](crate::Gpu::encode).
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, Conversion, DType, View};
+    ///
+    /// // Two pixels of three channels: the second first, channels first, and floats.
+    /// let image = View::new(&[2, 3])?.slice(&slice![..; -1])?.transpose(&[1, 0])?;
+    /// let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 0.5, 0.25], &[0.0, 0.0, 100.0]);
+    /// let plan = image.plan(DType::U8).converted(&scaled)?;
+    /// let (floats, _) = Backend::cpu().convert::<u8, f32>(&plan, &[1, 2, 3, 4, 5, 6], None)?;
+    /// assert_eq!(floats.shape, [3, 2]);
+    /// assert_eq!(floats.data, [4.0, 1.0, 2.5, 1.0, 101.5, 100.75]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
+    /// `convert_dtype`; then `convert_scale` or `convert_source`; then `axis`; then `convert_positions`).
+    pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
+        let (from, to) = (self.dtype, conversion.to);
+        if self.effect != Effect::Make || self.conversion.is_some() {
+            let operation = match self.conversion {
+                Some(_) => "a plan that converts already",
+                None => self.name(),
+            };
+            return Err(ConvertError::Operation { operation }.into());
+        }
+        check_types(from, to)?;
+        let table = match &conversion.how {
+            How::Plain if from == to => return Ok(self.clone()),
+            How::Plain if from.size() > 1 => None,
+            How::Plain => Some(Table {
+                inner: 1,
+                positions: 1,
+                entries: entries(from, to, 1, |_, x| x),
+            }),
+            How::Scaled { .. } if from.size() > 1 => {
+                return Err(ConvertError::Scale { found: from }.into());
+            }
+            How::Scaled { axis, scale, bias } => {
+                let longest = scale.len().max(bias.len());
+                let inner = self.inner_of(*axis, [("scale", scale.len()), ("bias", bias.len())])?;
+                let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
+                let scaled = |position, x| x * at(scale, position) + at(bias, position);
+                Some(Table {
+                    inner,
+                    positions: longest,
+                    entries: entries(from, to, longest, scaled),
+                })
+            }
+            How::Table {
+                from: needed,
+                axis,
+                entries,
+            } => {
+                let (found, needed) = (from, *needed);
+                if found != needed {
+                    return Err(ConvertError::Source { found, needed }.into());
+                }
+                let positions = entries.len() / ENTRIES;
+                Some(Table {
+                    inner: self.inner_of(*axis, [("the table", positions)])?,
+                    positions,
+                    entries: entries.clone(),
+                })
+            }
+        };
+        // A single table serves all positions, wherever they are.
+        let table = table.map(|table| match table.positions {
+            1 => Table { inner: 1, ..table },
+            _ => table,
+        });
+        Ok(Self {
+            dtype: to,
+            walk: self.walk.as_ref().map(|walk| walk.in_units_of(from.size())),
+            conversion: Some(Converted { from, table }),
+            ..self.clone()
+        })
+    }
+
+    /// The elements from one position of an axis of the source to the next. Fails unless each list has an entry for each
+    /// position, or one for all.
+    fn inner_of<const N: usize>(
+        &self,
+        axis: isize,
+        lists: [(&'static str, usize); N],
+    ) -> Result<usize, ConvertError> {
+        let (shape, rank) = (&self.source, self.source.len());
+        let Some(d) = shape::from_end(axis, rank).filter(|&d| d < rank) else {
+            return Err(ConvertError::Axis { axis, rank });
+        };
+        for (argument, found) in lists {
+            if found != 1 && (found != shape[d] || found == 0) {
+                return Err(ConvertError::Positions {
+                    argument,
+                    found,
+                    axis,
+                    shape: shape.clone(),
+                    needed: shape[d],
+                });
+            }
+        }
+        Ok(shape[d + 1..].iter().product())
+    }
+
+    /// The type of the source's elements.
+    pub(crate) fn source_dtype(&self) -> DType {
+        self.conversion.as_ref().map_or(self.dtype, |of| of.from)
+    }
+
+    /// Fails if the plan is not for elements of these types.
+    fn check_types(&self, source: DType, result: DType) -> Result<(), Error> {
+        for (argument, found, needed) in [
+            ("source", source, self.source_dtype()),
+            ("the result", result, self.dtype),
+        ] {
+            if found != needed {
+                return Err(ValueError::DTypeMismatch {
+                    argument,
+                    found,
+                    needed,
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Backend {
+    /// Runs a slice, gather or crop that [converts](Plan::converted) on host values: `source` has the values that the plan
+    /// reads, and `indices` are those of a gather or a crop. Chooses the device, and falls back, as all calls do.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, Backend, Conversion, DType, Indices, Plan};
+    ///
+    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I8)?;
+    /// let rows = rows.converted(&Conversion::scaled(DType::F32, 0, &[0.5, 1.0, 2.0], &[0.0]))?;
+    /// let table = [-1i8, 2, 3, 4, 5, 6];
+    /// let (found, report) = Backend::cpu().convert::<i8, f32>(&rows, &table, Some(Indices::I32(&[2, 0])))?;
+    /// assert_eq!((found.data, report.out_of_range), (vec![10.0, 12.0, -0.5, 1.0], 0));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if the plan is for other types, or changes an array; [`Error::Length`] for an argument that does
+    /// not have as many values as the plan needs; the errors of the operation.
+    pub fn convert<T: Element, U: Element>(
+        &self,
+        plan: &Plan,
+        source: &[T],
+        indices: Option<Indices<'_>>,
+    ) -> Result<(Array<U>, Report), Error> {
+        plan.check_makes()?;
+        plan.check_types(T::DTYPE, U::DTYPE)?;
+        let inputs = Inputs {
+            source,
+            indices,
+            dest: None,
+        };
+        inputs.check(plan)?;
+        self.run(plan.clone(), inputs)
+    }
+}
+
+impl Tensor {
+    /// Runs a slice, gather or crop that [converts](Plan::converted), with this tensor as its source. `indices` are those of
+    /// a gather or a crop. On a GPU the work is submitted, not waited for, unless the plan's policy makes an out-of-range
+    /// index an error.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, Conversion, DType, Plan};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let bytes = backend.upload((&[1u8, 2, 3, 4], &[4]))?;
+    /// let every_other = Plan::slice(&[4], &slice![..; 2], DType::U8)?;
+    /// let halves = every_other.converted(&Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]))?;
+    /// let (halves, _) = bytes.convert(&halves, None)?;
+    /// assert_eq!(halves.to_vec::<f32>()?, [0.5, 1.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if the plan is for other types or shapes than this tensor's and the indices', or changes an array;
+    /// [`Error::OutOfRange`]; or an error of the device.
+    pub fn convert(
+        &self,
+        plan: &Plan,
+        indices: Option<&Self>,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        plan.check_makes()?;
+        plan.check_types(self.dtype(), plan.dtype)?;
+        plan.check_shapes(self, indices)?;
+        self.make(plan, indices)
+    }
+}
+
+impl Plan {
+    /// Fails for a plan that changes an array.
+    fn check_makes(&self) -> Result<(), Error> {
+        match self.effect {
+            Effect::Make => Ok(()),
+            _ => {
+                let operation = self.name();
+                Err(ConvertError::Operation { operation }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+use super::*;
+use wgslice::{Conversion, Plan, View};
+
+/// Another operation whose elements are converted on the way. The case has the operation's tensors and arguments, and its
+/// name in the argument `of`.
+#[derive(Clone, Debug)]
+pub struct Convert<'a> {
+    of: Of<'a>,
+    from: DType,
+    to: DType,
+    /// The axis of the source, the scale and the bias, both as bits of `float32`.
+    scaled: Option<(i64, Vec<i64>, Vec<i64>)>,
+}
+
+#[derive(Clone, Debug)]
+enum Of<'a> {
+    View(super::View<'a>),
+    Gather(Gather<'a>),
+    GatherNd(GatherNd<'a>),
+    GatherElements(GatherElements<'a>),
+    Crop(Crop<'a>),
+}
+
+/// The types that are converted.
+const TYPES: [DType; 7] = [
+    DType::U8,
+    DType::I8,
+    DType::U16,
+    DType::I16,
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+];
+
+fn numbers(dtype: DType) -> reference::Numbers {
+    use reference::Numbers;
+    match dtype {
+        DType::U8 => Numbers::Unsigned(8),
+        DType::I8 => Numbers::Signed(8),
+        DType::U16 => Numbers::Unsigned(16),
+        DType::I16 => Numbers::Signed(16),
+        DType::F16 => Numbers::Float(5, 10),
+        DType::BF16 => Numbers::Float(8, 7),
+        _ => Numbers::Float(8, 23),
+    }
+}
+
+impl<'a> Of<'a> {
+    fn gathering(&self) -> Option<&Gathering<'a>> {
+        match self {
+            Self::View(_) => None,
+            Self::Gather(gather) => Some(&gather.from),
+            Self::GatherNd(gather) => Some(&gather.from),
+            Self::GatherElements(gather) => Some(&gather.from),
+            Self::Crop(crop) => Some(&crop.from),
+        }
+    }
+
+    /// The source, and the steps of its view.
+    fn source(&self) -> (&'a Tensor, &[Step]) {
+        match (self, self.gathering()) {
+            (Self::View(view), _) => (view.input, &view.steps),
+            (_, Some(from)) => (from.params.tensor, &from.params.view),
+            (_, None) => unreachable!("all others gather"),
+        }
+    }
+
+    /// The same operation on another source.
+    fn on<'b>(&'b self, source: &'b Tensor) -> Of<'b> {
+        let from = |from: &'b Gathering<'a>| Gathering {
+            params: Params {
+                tensor: source,
+                view: from.params.view.clone(),
+            },
+            indices: from.indices,
+            indexing: from.indexing,
+        };
+        match self {
+            Self::View(view) => Of::View(super::View {
+                input: source,
+                steps: view.steps.clone(),
+            }),
+            Self::Gather(of) => Of::Gather(Gather {
+                from: from(&of.from),
+                ..*of
+            }),
+            Self::GatherNd(of) => Of::GatherNd(GatherNd {
+                from: from(&of.from),
+                ..*of
+            }),
+            Self::GatherElements(of) => Of::GatherElements(GatherElements {
+                from: from(&of.from),
+                ..*of
+            }),
+            Self::Crop(of) => Of::Crop(Crop {
+                from: from(&of.from),
+                sizes: of.sizes.clone(),
+                strides: of.strides.clone(),
+                ..*of
+            }),
+        }
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        match self {
+            Self::View(of) => of.answer(),
+            Self::Gather(of) => of.answer(),
+            Self::GatherNd(of) => of.answer(),
+            Self::GatherElements(of) => of.answer(),
+            Self::Crop(of) => of.answer(),
+        }
+    }
+
+    fn plan(&self, run: &Run<'_>, dtype: DType) -> Result<Plan, Error> {
+        let (source, steps) = self.source();
+        let whole = View::new(&source.shape)?;
+        let x = steps
+            .iter()
+            .try_fold(whole, |view, step| step.of_view(&view))?;
+        let Some(from) = self.gathering() else {
+            return Ok(x.plan(dtype));
+        };
+        let narrow = |number| isize::try_from(number).unwrap_or(isize::MAX);
+        let (axis, batch_dims) = match self {
+            Self::Gather(of) => (Some(of.axis), of.batch_dims),
+            Self::GatherNd(of) => (None, of.batch_dims as i64),
+            Self::GatherElements(of) => (Some(of.axis), 0),
+            _ => (None, 0),
+        };
+        let options = GatherOptions {
+            axis: axis.map(narrow),
+            batch_dims: narrow(batch_dims),
+            out_of_range: run.policy(),
+            negative: run.negative(from.indexing),
+        };
+        let indices = &from.indices.shape;
+        match self {
+            Self::Crop(of) => x.crop(of.boxes, &of.options(run.policy()), dtype),
+            Self::GatherNd(_) => x.gather_nd(indices, options, dtype),
+            Self::GatherElements(_) => x.gather_elements(indices, options, dtype),
+            _ => x.gather(indices, options, dtype),
+        }
+    }
+}
+
+impl<'a> Op<'a> for Convert<'a> {
+    const WEIGHT: usize = 4;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let args = case.arguments();
+        let dtype = |name: &str| {
+            let named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
+            let found = TYPES.iter().find(named);
+            found
+                .copied()
+                .ok_or_else(|| case.bad(format!("argument `{name}` is no type that is converted")))
+        };
+        let scaled = match args.args.get("axis_of_scale") {
+            None => None,
+            Some(_) => Some((
+                args.integer("axis_of_scale")?,
+                args.integers("scale")?,
+                args.integers("bias")?,
+            )),
+        };
+        Ok(Self {
+            of: match args.args.get("of").and_then(Value::as_str) {
+                Some("view") => Of::View(super::View::of(case)?),
+                Some("gather") => Of::Gather(Gather::of(case)?),
+                Some("gather_nd") => Of::GatherNd(GatherNd::of(case)?),
+                Some("gather_elements") => Of::GatherElements(GatherElements::of(case)?),
+                Some("crop") => Of::Crop(Crop::of(case)?),
+                _ => return Err(case.bad("argument `of` is no operation that converts")),
+            },
+            from: dtype("from")?,
+            to: dtype("to")?,
+            scaled,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let unconverted = self.of.answer()?;
+        if let Answer::Error(_) = unconverted {
+            return Ok(unconverted);
+        }
+        let (source, _) = self.of.source();
+        let scaled = self.scaled.as_ref();
+        let conversion = reference::Conversion {
+            from: numbers(self.from),
+            to: numbers(self.to),
+            scaled: scaled.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
+        };
+        let converted = Tensor {
+            shape: source.shape.clone(),
+            data: reference::convert(&source.data, &source.shape, conversion)?,
+        };
+        self.of.on(&converted).answer()
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let conversion = match &self.scaled {
+            None => Conversion::to(self.to),
+            Some((axis, scale, bias)) => {
+                let floats = |list: &[i64]| -> Vec<f32> {
+                    list.iter()
+                        .map(|&bits| f32::from_bits(bits as u32))
+                        .collect()
+                };
+                let axis = isize::try_from(*axis).unwrap_or(isize::MAX);
+                Conversion::scaled(self.to, axis, &floats(scale), &floats(bias))
+            }
+        };
+        let plan = self.of.plan(run, self.from)?.converted(&conversion)?;
+        let indices = self.of.gathering().map(|from| run.indices(from.indices));
+        let indices = indices.transpose()?;
+        let source = run.tensor(self.of.source().0)?;
+        let (tensor, report) = source.convert(&plan, indices.as_ref())?;
+        Ok(match indices {
+            None => tensor.into(),
+            Some(_) => Started::new(tensor, report),
+        })
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let of = [
+            Operation::View,
+            Operation::Gather,
+            Operation::GatherNd,
+            Operation::GatherElements,
+            Operation::Crop,
+            Operation::Crop,
+        ][rng.usize(..6)];
+        let mut case = of.random(rng);
+        case.op = operation;
+        // Most sources have 8 bits: they have tables.
+        let from = match rng.bool() {
+            true => TYPES[rng.usize(..2)],
+            false => TYPES[rng.usize(..7)],
+        };
+        from.name().clone_into(&mut case.dtype);
+        for (name, value) in [
+            ("of", of.name()),
+            ("from", from.name()),
+            ("to", TYPES[rng.usize(..7)].name()),
+        ] {
+            case.args.insert(name.into(), value.into());
+        }
+        let width = 8 * from.size() as u32;
+        let sources = case
+            .tensors
+            .iter_mut()
+            .filter(|(name, _)| *name != "indices");
+        let mut shape = Vec::new();
+        for (_, tensor) in sources {
+            shape.clone_from(&tensor.shape);
+            for value in &mut tensor.data {
+                let bits = match rng.u8(..3) {
+                    // Numbers near those at which halves and integers end, or round.
+                    0 if from == DType::F32 => i64::from(
+                        ((rng.i64(-70_000..70_000) as f32)
+                            / [1.0, 2.0, 65_536.0, 1e9][rng.usize(..4)])
+                        .to_bits(),
+                    ),
+                    _ => rng.u64() as i64,
+                };
+                let half = 1 << (width - 1);
+                *value = (bits.rem_euclid(2 * half) + half) % (2 * half) - half;
+            }
+        }
+        if !shape.is_empty()
+            && rng.u8(..if from.size() == 1 { 4 } else { 40 }) % 4 != 0
+            && (from.size() == 1 || rng.u8(..20) == 0)
+        {
+            let axis = rng.usize(..shape.len());
+            let mut list = || {
+                let count = match rng.u8(..20) {
+                    0 => shape[axis] + 1,
+                    1..8 => 1,
+                    _ => shape[axis],
+                };
+                let number = |_| {
+                    let number = rng.i64(-999..1000) as f32 / [3.0, 100.0, 7e6][rng.usize(..3)];
+                    i64::from(number.to_bits().cast_signed())
+                };
+                (0..count).map(number).collect::<Vec<i64>>()
+            };
+            let (scale, bias) = (list(), list());
+            let rank = shape.len() as i64;
+            let axis = axis as i64 - if rng.bool() { rank } else { 0 };
+            let axis = rarely(rng, axis, rank);
+            case.args.insert("axis_of_scale".into(), axis.into());
+            case.args.insert("scale".into(), scale.into());
+            case.args.insert("bias".into(), bias.into());
+        }
+        case
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.of.gathering()?.tuples()
+    }
+
+    fn float(&self) -> Option<DType> {
+        Some(self.from)
+    }
+}

@@ -1,0 +1,253 @@
+//! Conversions at their edges: tables and axes, errors, and offsets of buffers. Golden vectors and random cases compare them
+//! with the reference, on every device.
+
+use crate::harness::{Device, devices, kind};
+use wgslice::{
+    Backend, Conversion, DType, Error, Indices, Plan, View,
+    options::{Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
+    slice,
+};
+use wgslice_vectors::{Call, Operation, random};
+
+/// Random conversions on every device: those of low limits cut them into many dispatches.
+#[test]
+fn conversions_agree_with_the_reference() {
+    for number in 0..80 {
+        let case = random::answered(random::case_of(Operation::Convert, 11, number)).unwrap();
+        let (call, variant) = (Call::of(&case).unwrap(), random::variant(&case).unwrap());
+        for device in devices() {
+            if let Err(difference) = wgslice_vectors::check(&case, &call, &device.backend, &variant)
+            {
+                panic!(
+                    "{}, {variant}: {difference}\n{}",
+                    device.name,
+                    case.to_line()
+                );
+            }
+        }
+    }
+}
+
+/// What a device returned. `None` if its limits are too low for tables: fewer bindings, or smaller ones.
+#[track_caller]
+fn unlimited<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
+    match outcome {
+        Err(Error::DeviceLimit { .. }) if !device.is_cpu() => None,
+        outcome => Some(outcome.unwrap()),
+    }
+}
+
+/// A table for each position of each axis, whatever a view makes of the axis.
+#[test]
+fn tables_follow_the_axis_of_the_source() {
+    let shape = [5, 9, 4, 3];
+    let source: Vec<u8> = (0..540).map(|n: u32| (n * 7 % 256) as u8).collect();
+    let whole = View::new(&shape).unwrap();
+    let views = [
+        whole.clone(),
+        whole.transpose(&[0, 3, 1, 2]).unwrap(),
+        whole.transpose(&[3, 2, 1, 0]).unwrap(),
+        whole.slice(&slice![1..; 2, ..; -1, 1, ..]).unwrap(),
+        whole.slice(&slice![.., 2..5, .., ..; -1]).unwrap(),
+        whole
+            .slice(&slice![2..3, .., 1..2, ..])
+            .unwrap()
+            .broadcast_to(&[2, 3, 9, 4, 3])
+            .unwrap(),
+    ];
+    for (axis, size) in shape.into_iter().enumerate() {
+        let function = |position: usize, x: f32| x + 1000.0 * position as f32;
+        let axis = axis.cast_signed();
+        let table = Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap();
+        for view in &views {
+            // The reference: the position of each element along the axis, by the same view.
+            let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
+            let numbers: Vec<u32> = (0..540).collect();
+            let mut expected = vec![0; view.len()];
+            view.plan(DType::U32)
+                .run_cpu(&numbers, None, &mut expected)
+                .unwrap();
+            let expected: Vec<f32> = expected
+                .iter()
+                .map(|&n| function(n as usize / inner % size, source[n as usize].into()))
+                .collect();
+            let plan = view.plan(DType::U8).converted(&table).unwrap();
+            for device in devices() {
+                let outcome = device.backend.convert::<u8, f32>(&plan, &source, None);
+                let Some((found, _)) = unlimited(outcome, &device.backend) else {
+                    continue;
+                };
+                assert_eq!(found.shape, view.shape());
+                assert!(
+                    found.data == expected,
+                    "{}: {plan} along {axis}",
+                    device.name
+                );
+            }
+        }
+    }
+}
+
+/// Pictures, so large that kernels are chosen as for large data: crops with flips that also reach outside, channels first and
+/// last, into floats and halves.
+#[test]
+fn crops_of_pictures_convert() {
+    let shape = [3, 40, 90, 3];
+    let source: Vec<u8> = (0..32_400).map(|n: u32| (n * 31 % 251) as u8).collect();
+    let boxes = Boxes {
+        count: 3,
+        box_indices: false,
+        flips: true,
+    };
+    for (first, sizes) in [(true, vec![3, 32, 70]), (false, vec![32, 71])] {
+        let options = CropOptions {
+            sizes,
+            ..CropOptions::default()
+        };
+        let view = View::new(&shape).unwrap();
+        let view = match first {
+            true => view.transpose(&[0, 3, 1, 2]).unwrap(),
+            false => view,
+        };
+        let tuples: &[i32] = match first {
+            true => &[0, 3, 9, 0, 0, 0, 0, -5, 30, 0, 0, 1, 0, 20, 11, 0, 1, 0],
+            false => &[3, 9, 0, 0, -5, 30, 0, 1, 20, 11, 1, 0],
+        };
+        let crop = view.crop(boxes, &options, DType::U8).unwrap();
+        let mut bytes = vec![0; crop.result_bytes()];
+        crop.run_cpu(&source, Some(Indices::I32(tuples)), &mut bytes)
+            .unwrap();
+        // 0 stays 0 here, so that what lies outside looks like a byte of 0.
+        let function = |c: usize, x: f32| x * (c + 1) as f32;
+        let channel = |n: usize| if first { n / (32 * 70) % 3 } else { n % 3 };
+        let expected = bytes
+            .iter()
+            .enumerate()
+            .map(|(n, &byte)| function(channel(n), byte.into()));
+        let expected: Vec<f32> = expected.collect();
+        for to in [DType::F32, DType::F16] {
+            let table = Conversion::table(DType::U8, to, -1, 3, function).unwrap();
+            let plan = crop.converted(&table).unwrap();
+            for device in devices() {
+                let source = device.backend.upload((&source, &shape)).unwrap();
+                let indices = device
+                    .backend
+                    .upload((tuples, &[3, tuples.len() / 3]))
+                    .unwrap();
+                let outcome = source.convert(&plan, Some(&indices));
+                let Some((found, report)) = unlimited(outcome, &device.backend) else {
+                    continue;
+                };
+                assert_eq!(report.wait().unwrap().out_of_range, 2, "{}", device.name);
+                let bytes = found.bytes().unwrap();
+                let found: Vec<f32> = match to {
+                    DType::F32 => bytemuck::pod_collect_to_vec(&bytes),
+                    _ => bytemuck::pod_collect_to_vec::<u8, half::f16>(&bytes)
+                        .into_iter()
+                        .map(f32::from)
+                        .collect(),
+                };
+                let wrong = found
+                    .iter()
+                    .zip(&expected)
+                    .position(|(found, expected)| found != expected);
+                let wrong = wrong.map(|n| (n, found[n], expected[n]));
+                assert_eq!(wrong, None, "{}: {plan} to {to}", device.name);
+            }
+        }
+    }
+}
+
+/// Numbers at which rounding, saturation and the treatment of NaNs show.
+#[test]
+fn numbers_round_to_even_and_saturate() {
+    let floats = [
+        0.5f32,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        255.5,
+        300.0,
+        -300.0,
+        f32::NAN,
+        f32::INFINITY,
+        65_519.9,
+        65_520.0,
+    ];
+    let view = View::new(&[12]).unwrap();
+    let to = |dtype| view.plan(DType::F32).converted(&Conversion::to(dtype));
+    let [bytes, signed, halves] =
+        [DType::U8, DType::I8, DType::F16].map(|dtype| to(dtype).unwrap());
+    for Device { backend, .. } in devices() {
+        let found = backend.convert::<f32, u8>(&bytes, &floats, None);
+        if let Some((found, _)) = unlimited(found, backend) {
+            assert_eq!(found.data, [0, 2, 2, 0, 0, 255, 255, 0, 0, 255, 255, 255]);
+        }
+        let found = backend.convert::<f32, i8>(&signed, &floats, None);
+        if let Some((found, _)) = unlimited(found, backend) {
+            assert_eq!(
+                found.data,
+                [0, 2, 2, 0, -2, 127, 127, -128, 0, 127, 127, 127]
+            );
+        }
+        let found = backend.convert::<f32, half::f16>(&halves, &floats, None);
+        if let Some((found, _)) = unlimited(found, backend) {
+            let bits: Vec<u16> = found.data.iter().map(|half| half.to_bits()).collect();
+            assert_eq!(bits[8..], [0x7e00, 0x7c00, 0x7bff, 0x7c00]);
+        }
+    }
+}
+
+#[test]
+fn wrong_conversions_are_refused() {
+    let plan = Plan::slice(&[4, 3], &slice![..], DType::U8).unwrap();
+    let scaled = |axis, scale: &[f32]| Conversion::scaled(DType::F32, axis, scale, &[0.0]);
+    let of = |plan: &Plan, conversion: &Conversion| kind(&plan.converted(conversion).unwrap_err());
+    let plain = Conversion::to(DType::F32);
+    assert_eq!(of(&plan, &Conversion::to(DType::I32)), "convert_dtype");
+    assert_eq!(of(&plan, &scaled(2, &[1.0])), "axis");
+    assert_eq!(of(&plan, &scaled(-1, &[1.0; 4])), "convert_positions");
+    assert_eq!(of(&plan, &scaled(-1, &[])), "convert_positions");
+    let floats = Plan::slice(&[4], &slice![..], DType::F32).unwrap();
+    assert_eq!(of(&floats, &scaled(0, &[1.0])), "convert_scale");
+    let table = Conversion::table(DType::I8, DType::F32, 0, 1, |_, x| x).unwrap();
+    assert_eq!(of(&plan, &table), "convert_source");
+    let table = Conversion::table(DType::U16, DType::F32, 0, 1, |_, x| x);
+    assert_eq!(kind(&table.unwrap_err()), "convert_scale");
+    let converted = plan.converted(&plain).unwrap();
+    assert_eq!(of(&converted, &plain), "convert_operation");
+    let add = ScatterOptions {
+        combine: Some(Combine::Add),
+        ..ScatterOptions::default()
+    };
+    let scatter = Plan::tensor_scatter_nd(&[4], &[2, 1], &[2], add, DType::U8).unwrap();
+    let error = scatter.converted(&plain).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("tensor_scatter_nd does not convert: slices"),
+        "{text}"
+    );
+    let update = Plan::slice_update(&[4], &slice![..2], &[2], DType::U8).unwrap();
+    assert_eq!(of(&update, &plain), "convert_operation");
+    let place = View::new(&[4, 3]).unwrap();
+    assert_eq!(kind(&converted.into_view(&place).unwrap_err()), "into_view");
+
+    let backend = Backend::cpu();
+    let wrong = backend
+        .convert::<u8, u8>(&converted, &[0; 12], None)
+        .unwrap_err();
+    assert_eq!(kind(&wrong), "dtype_mismatch");
+    let short = backend.convert::<u8, f32>(&converted, &[0; 11], None);
+    assert!(matches!(short, Err(Error::Length { .. })), "{short:?}");
+    let gather = Plan::gather(&[4], &[2], GatherOptions::default(), DType::U8).unwrap();
+    let gather = gather.converted(&plain).unwrap();
+    let tensor = backend.upload((&[1u8; 4], &[4])).unwrap();
+    assert!(tensor.convert(&gather, None).is_err());
+    let part = gather
+        .part(&[0..1], Some(Indices::I32(&[0, 1])))
+        .unwrap_err();
+    assert_eq!(kind(&part), "no_parts");
+    assert!(converted.part(&[0..1, 0..1], None).is_err());
+    assert!(converted.run_cpu(&[0u8; 12], None, &mut [0; 12]).is_err());
+}
