@@ -210,31 +210,13 @@ fn convert<const M: usize, const N: usize>(
     let dest = &mut dest[..=(count - 1) * apart];
     // The common distances are known to the compiler.
     match (step, apart) {
-        (1, 1) => {
-            for (to, from) in dest.iter_mut().zip(source) {
-                *to = element(*from);
-            }
-        }
-        (-1, 1) => {
-            for (to, from) in dest.iter_mut().zip(source.iter().rev()) {
-                *to = element(*from);
-            }
-        }
-        (3, 1) => {
-            for (to, from) in dest.iter_mut().zip(source.iter().step_by(3)) {
-                *to = element(*from);
-            }
-        }
-        (-3, 1) => {
-            for (to, from) in dest.iter_mut().zip(source.iter().rev().step_by(3)) {
-                *to = element(*from);
-            }
-        }
-        (3, 3) => {
-            for (to, from) in dest.iter_mut().step_by(3).zip(source.iter().step_by(3)) {
-                *to = element(*from);
-            }
-        }
+        (1, 1) => forward::<1, M, N>(source, dest, element),
+        (2, 1) => forward::<2, M, N>(source, dest, element),
+        (3, 1) => forward::<3, M, N>(source, dest, element),
+        (4, 1) => forward::<4, M, N>(source, dest, element),
+        (-1, 1) => backward::<1, M, N>(source, dest, element),
+        (-3, 1) => backward::<3, M, N>(source, dest, element),
+        (-4, 1) => backward::<4, M, N>(source, dest, element),
         (0, _) => {
             let made = element(source[0]);
             dest.iter_mut().step_by(apart).for_each(|to| *to = made);
@@ -246,6 +228,38 @@ fn convert<const M: usize, const N: usize>(
                 dest[n * apart] = element(source[at]);
             }
         }
+    }
+}
+
+/// Converts every `S`-th element of the source, from the first to the last.
+#[inline(always)]
+fn forward<const S: usize, const M: usize, const N: usize>(
+    source: &[[u8; M]],
+    dest: &mut [[u8; N]],
+    element: impl Fn([u8; M]) -> [u8; N],
+) {
+    let (whole, rest) = source.as_chunks::<S>();
+    for (to, from) in dest.iter_mut().zip(whole) {
+        *to = element(from[0]);
+    }
+    if let [from, ..] = rest {
+        dest[whole.len()] = element(*from);
+    }
+}
+
+/// Converts every `S`-th element of the source, from the last to the first.
+#[inline(always)]
+fn backward<const S: usize, const M: usize, const N: usize>(
+    source: &[[u8; M]],
+    dest: &mut [[u8; N]],
+    element: impl Fn([u8; M]) -> [u8; N],
+) {
+    let (rest, whole) = source.as_rchunks::<S>();
+    for (to, from) in dest.iter_mut().zip(whole.iter().rev()) {
+        *to = element(from[S - 1]);
+    }
+    if let [.., from] = rest {
+        dest[whole.len()] = element(*from);
     }
 }
 

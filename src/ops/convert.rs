@@ -149,7 +149,7 @@ fn entries(
     positions: usize,
     function: impl Fn(usize, f32) -> f32,
 ) -> Arc<[u32]> {
-    let entry = |position, byte| bits_of(to, function(position, f32_of(from, byte.into())));
+    let entry = |position, byte: u8| bits_of(to, function(position, f32_of(from, byte.into())));
     (0..positions)
         .flat_map(|position| (0..=u8::MAX).map(move |byte| (position, byte)))
         .map(|(position, byte)| entry(position, byte))
