@@ -156,7 +156,7 @@ fn by_table<const N: usize>(
         });
     }
     let turns = period / distance.max(1);
-    if period % distance != 0 || turns > TURNS {
+    if !period.is_multiple_of(distance) || turns > TURNS {
         for n in 0..count {
             let one = Line {
                 count: 1,

@@ -1,5 +1,11 @@
 //! Conversions of elements, by searching for the number that is nearest.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers are rounded, and bits taken apart"
+)]
+
 use super::{ReferenceError, check_length, coordinates, fail};
 
 /// A type of numbers, with its bits.
@@ -124,7 +130,7 @@ fn element_of(numbers: Numbers, number: f64) -> i64 {
         let below = number.floor();
         let up = match number - below {
             part if part > 0.5 => true,
-            part if part == 0.5 => below % 2.0 != 0.0,
+            0.5 => below % 2.0 != 0.0,
             _ => false,
         };
         let nearest = if up { below + 1.0 } else { below };
