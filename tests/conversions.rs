@@ -1,6 +1,6 @@
 //! Compares the shaders' conversions between f16 and f32, and their sums of bf16, with the crate `half`.
 //!
-//! The tested functions are cut out of `combine_parts.wgsl`. They are tested alone, because a scatter converts only
+//! The tested functions are cut out of `number.wgsl` and `parts.wgsl`. They are tested alone, because a scatter converts only
 //! sums of two f16 numbers to f16, and few f32 values are such sums.
 
 use crate::harness::{
@@ -11,7 +11,10 @@ use half::{bf16, f16};
 use wgpu::util::DeviceExt;
 use wgslice::Gpu;
 
-const SHADER: &str = include_str!("../shaders/parts.wgsl");
+const SHADER: &str = concat!(
+    include_str!("../shaders/number.wgsl"),
+    include_str!("../shaders/parts.wgsl")
+);
 
 /// The entry point: it applies a function of the shader to the values `first + index * step`, modulo 2^32.
 const MAIN: &str = "
@@ -62,7 +65,7 @@ const F32_OF_F16: Conversion = Conversion {
 /// The sum of the two bf16 numbers in a value. WGSL does not define a sum in which a subnormal number, an infinity or a
 /// NaN occurs, so any result is accepted for such a sum.
 const SUM_OF_BF16: Conversion = Conversion {
-    functions: &["rounded", "add_bf16"],
+    functions: &["rounded", "bf16_of_f32", "add_bf16"],
     result: "add_bf16(value >> 16u, value & 0xffffu)",
     agrees: |value, result| {
         let terms = [value & 0xffff_0000, value << 16].map(f32::from_bits);
