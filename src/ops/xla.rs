@@ -412,6 +412,7 @@ impl Plan {
             source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(effect),
+            conversion: None,
             indices: Some(numbers.indices(scatter_indices, options.policy)),
         })
     }
