@@ -93,6 +93,9 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" if !finds_rows => {
             return None;
         }
+        // Conversions are of plans that make results: none scatters, and boxes lie where tuples say.
+        "SCATTERS" | "FIXED" if kernel == Kernel::Convert => vec![0],
+        "DIMS" if kernel == Kernel::Convert => vec![8],
         "LOOPS" => vec![tuning.loops.into()],
         "DIMS" => vec![0, 8],
         "COORDINATES" => vec![0, 1, 9],
