@@ -55,7 +55,7 @@ Examples:
         spec: String,
         /// The type of the result: uint8, int8, uint16, int16, float16, bfloat16 or float32
         #[arg(long = "as", value_name = "DTYPE", value_parser = named)]
-        to: DType,
+        result: DType,
         /// What numbers are multiplied by: one for all, or one for each position of the axis [default: 1]
         #[arg(
             long,
@@ -743,7 +743,7 @@ impl Operation {
             Self::Convert {
                 x,
                 spec,
-                to,
+                result,
                 scale,
                 bias,
                 axis,
@@ -755,8 +755,8 @@ impl Operation {
                     list => list.to_vec(),
                 };
                 let conversion = match scale.is_empty() && bias.is_empty() {
-                    true => Conversion::to(*to),
-                    false => Conversion::scaled(*to, *axis, &or(scale, 1.0), &or(bias, 0.0)),
+                    true => Conversion::to(*result),
+                    false => Conversion::scaled(*result, *axis, &or(scale, 1.0), &or(bias, 0.0)),
                 };
                 let planned = move |shape: &[usize], dtype| {
                     let mut view = View::new(shape)?.slice(&spec)?;
@@ -774,7 +774,7 @@ impl Operation {
                         Ok(made)
                     },
                 );
-                job.converting(*to)
+                job.converting(*result)
             }
             Self::Grad { dy, spec, shape } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
