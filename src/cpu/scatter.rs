@@ -34,13 +34,13 @@ pub(super) fn run<I: Index>(
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let threads = count(walk, threads);
-    // In `scatter_elements` and XLA's scatter, the dimensions that number the rows also decide where a row goes.
-    let (run, numbering) = walk.split_run();
+    let Split {
+        row,
+        numbering,
+        windows,
+        threads,
+    } = Split::of(walk, threads);
     let policy = effect.options.policy;
-    // The rows of a window share its tuple.
-    let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
-    let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
     let rows = Places::new(walk, policy, indices, numbering, walk.to, |dim| dim.to);
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
@@ -59,7 +59,7 @@ pub(super) fn run<I: Index>(
     if effect.fresh {
         dest.fill(0);
     }
-    let slice = run.size * walk.unit;
+    let slice = row * walk.unit;
     let part = effect.slices.div_ceil(threads) * slice;
     let parts = dest.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, dest)| {
@@ -78,6 +78,49 @@ pub(super) fn run<I: Index>(
     missing
 }
 
+/// The rows of a scatter.
+struct Split<'a> {
+    /// The units of a row, which are combined at once.
+    row: usize,
+    /// The dimensions that number windows. Each window has a tuple. Where a window is one row, they number rows.
+    numbering: &'a [Dim],
+    /// The dimensions that number the rows of a window.
+    windows: &'a [Dim],
+    threads: usize,
+}
+
+impl<'a> Split<'a> {
+    fn of(walk: &'a Walk, threads: Threads) -> Self {
+        // In `scatter_elements` and XLA's scatter, the dimensions that number the rows also decide where a row goes.
+        let (run, numbering) = walk.split_run();
+        let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
+        let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
+        // The slices lie scattered in the destination, so each row takes about 4 nanoseconds more than if the slices were
+        // contiguous.
+        let split = Self {
+            row: run.size,
+            numbering,
+            windows,
+            threads: threads.worth(walk.bytes(), 4 * walk.rows()),
+        };
+        let row = run.size.cast_signed();
+        match windows.split_last() {
+            // Neighbouring rows of a window are one row. The part of a thread could end within it.
+            Some((inner, windows))
+                if [inner.from, inner.to] == [row; 2] && inner.size > split.threads =>
+            {
+                Self {
+                    row: split.row * inner.size,
+                    windows,
+                    threads: 1,
+                    ..split
+                }
+            }
+            _ => split,
+        }
+    }
+}
+
 /// The places of the rows of windows, given those of the windows.
 fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
     let rows = windows.iter().map(|dim| dim.size).product();
@@ -93,15 +136,10 @@ fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
     places.iter().flat_map(of).collect()
 }
 
-/// How many threads combine the rows. The slices lie scattered in the destination, so each row takes about 4
-/// nanoseconds more than if the slices were contiguous.
-fn count(walk: &Walk, threads: Threads) -> usize {
-    threads.worth(walk.bytes(), 4 * walk.rows())
-}
-
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
-    let threads = counted(count(walk, threads), "thread", "threads");
-    let bytes = walk.run().size * walk.unit;
+    let split = Split::of(walk, threads);
+    let threads = counted(split.threads, "thread", "threads");
+    let bytes = split.row * walk.unit;
     let how = match effect.options.combine {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", effect.dtype),
