@@ -5,6 +5,7 @@ use crate::harness::{
     gpu::{adapters, request_device, strict_options},
     gpu_devices, kind, to_bytes,
 };
+use std::error::Error as _;
 use wgslice::{
     Backend, Error, Gpu, Tensor,
     gpu::AdapterOptions,
@@ -233,6 +234,12 @@ fn pipelines_of_a_cache() {
         assert!(cache.get_data().is_some_and(|data| !data.is_empty()));
         let error = reversed(&other).unwrap_err();
         assert!(matches!(error, Error::Pipeline { .. }), "{error:?}");
+        // An error of the library that is caused by an error of wgpu has wgpu's error as its source.
+        let source = error.source().and_then(|source| source.downcast_ref());
+        let Some(wgpu::Error::Validation { description, .. }) = source else {
+            panic!("{source:?}");
+        };
+        assert!(error.to_string().contains(description), "{error}");
     }
 }
 

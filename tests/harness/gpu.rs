@@ -192,20 +192,16 @@ pub(crate) fn request_device(
 
 type Lower = fn(&mut wgpu::Limits);
 
-/// Limits that the shaders do not fit: their names, what wgpu's error says of them, and how they are lowered.
-pub(crate) const TOO_LOW: [(&str, &str, Lower); 5] = [
+/// Limits that the shaders do not fit: their names, and how they are lowered.
+pub(crate) const TOO_LOW: [(&str, Lower); 5] = [
+    ("max_storage_buffers_per_shader_stage", |limits| {
+        limits.max_storage_buffers_per_shader_stage = 3
+    }),
     (
-        "max_storage_buffers_per_shader_stage",
-        "max_storage_buffers_per_shader_stage",
-        |limits| limits.max_storage_buffers_per_shader_stage = 3,
-    ),
-    (
-        "max_dynamic_storage_buffers_per_pipeline_layout",
         "max_dynamic_storage_buffers_per_pipeline_layout",
         |limits| limits.max_dynamic_storage_buffers_per_pipeline_layout = 0,
     ),
     (
-        "max_dynamic_uniform_buffers_per_pipeline_layout",
         "max_dynamic_uniform_buffers_per_pipeline_layout",
         |limits| {
             limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
@@ -213,14 +209,12 @@ pub(crate) const TOO_LOW: [(&str, &str, Lower); 5] = [
             limits.max_storage_buffers_per_shader_stage = 4;
         },
     ),
-    ("max_bind_groups", "bind group limit", |limits| {
+    ("max_bind_groups", |limits| {
         limits.max_bind_groups = 1;
     }),
-    (
-        "max_compute_invocations_per_workgroup",
-        "invocations",
-        |limits| limits.max_compute_invocations_per_workgroup = 32,
-    ),
+    ("max_compute_invocations_per_workgroup", |limits| {
+        limits.max_compute_invocations_per_workgroup = 32
+    }),
 ];
 
 /// Opens a device of wgpu's noop backend, which runs no shader. It has WebGPU's default limits, changed by `limits`.
