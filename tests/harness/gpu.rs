@@ -195,11 +195,13 @@ type Lower = fn(&mut wgpu::Limits);
 /// Limits that the shaders do not fit: their names, and how they are lowered.
 pub(crate) const TOO_LOW: [(&str, Lower); 5] = [
     ("max_storage_buffers_per_shader_stage", |limits| {
-        limits.max_storage_buffers_per_shader_stage = 3
+        limits.max_storage_buffers_per_shader_stage = 3;
     }),
     (
         "max_dynamic_storage_buffers_per_pipeline_layout",
-        |limits| limits.max_dynamic_storage_buffers_per_pipeline_layout = 0,
+        |limits| {
+            limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
+        },
     ),
     (
         "max_dynamic_uniform_buffers_per_pipeline_layout",
@@ -213,7 +215,7 @@ pub(crate) const TOO_LOW: [(&str, Lower); 5] = [
         limits.max_bind_groups = 1;
     }),
     ("max_compute_invocations_per_workgroup", |limits| {
-        limits.max_compute_invocations_per_workgroup = 32
+        limits.max_compute_invocations_per_workgroup = 32;
     }),
 ];
 
