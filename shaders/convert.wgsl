@@ -115,7 +115,9 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
         let place = select(vec4(0u), at.base + j * at.step, found);
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
-        let bits = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
+        let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
+        // What was not found may be memory that nobody wrote.
+        let bits = select(vec4(0u), fetched, found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
         );

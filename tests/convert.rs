@@ -253,3 +253,32 @@ fn wrong_conversions_are_refused() {
     assert!(converted.part(&[0..1, 0..1], None).is_err());
     assert!(converted.run_cpu(&[0u8; 12], None, &mut [0; 12]).is_err());
 }
+
+/// Boxes of a source without elements are zeros, whatever the tables.
+#[test]
+fn a_source_without_elements_looks_nothing_up() {
+    let boxes = Boxes {
+        count: 2,
+        box_indices: false,
+        flips: false,
+    };
+    let options = CropOptions {
+        sizes: vec![2, 3],
+        ..CropOptions::default()
+    };
+    for (shape, axis) in [([2, 3, 0], 0), ([2, 3, 0], 1), ([2, 0, 3], 2)] {
+        let crop = View::new(&shape).unwrap();
+        let crop = crop.crop(boxes, &options, DType::U8).unwrap();
+        let scale = vec![2.0; shape[axis]];
+        let scaled = Conversion::scaled(DType::F32, axis.cast_signed(), &scale, &[1.0]);
+        let plan = crop.converted(&scaled).unwrap();
+        for device in devices() {
+            let source = device.backend.upload((&[0u8; 0], &shape)).unwrap();
+            let begins = device.backend.upload((&[0i32; 4], &[2, 2])).unwrap();
+            let outcome = source.convert(&plan, Some(&begins));
+            if let Some((found, _)) = unlimited(outcome, &device.backend) {
+                assert_eq!(found.to_vec::<f32>().unwrap(), [0.0; 12], "{}", device.name);
+            }
+        }
+    }
+}

@@ -199,6 +199,12 @@ impl Plan {
             return Err(ConvertError::Operation { operation }.into());
         }
         check_types(from, to)?;
+        // A source without elements, of which a crop makes zeros, has nothing to look up, and may have no positions.
+        let nothing = || Table {
+            inner: 1,
+            positions: 1,
+            entries: vec![0; ENTRIES].into(),
+        };
         let table = match &conversion.how {
             How::Plain if from == to => return Ok(self.clone()),
             How::Plain if from.size() > 1 => None,
@@ -215,10 +221,13 @@ impl Plan {
                 let inner = self.inner_of(*axis, [("scale", scale.len()), ("bias", bias.len())])?;
                 let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 let scaled = |position, x| x * at(scale, position) + at(bias, position);
-                Some(Table {
-                    inner,
-                    positions: longest,
-                    entries: entries(from, to, longest, scaled),
+                Some(match self.source.contains(&0) {
+                    true => nothing(),
+                    false => Table {
+                        inner,
+                        positions: longest,
+                        entries: entries(from, to, longest, scaled),
+                    },
                 })
             }
             How::Table {
@@ -231,10 +240,14 @@ impl Plan {
                     return Err(ConvertError::Source { found, needed }.into());
                 }
                 let positions = entries.len() / ENTRIES;
-                Some(Table {
-                    inner: self.inner_of(*axis, [("the table", positions)])?,
-                    positions,
-                    entries: entries.clone(),
+                let inner = self.inner_of(*axis, [("the table", positions)])?;
+                Some(match self.source.contains(&0) {
+                    true => nothing(),
+                    false => Table {
+                        inner,
+                        positions,
+                        entries: entries.clone(),
+                    },
                 })
             }
         };
