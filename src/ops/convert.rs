@@ -199,12 +199,6 @@ impl Plan {
             return Err(ConvertError::Operation { operation }.into());
         }
         check_types(from, to)?;
-        // A source without elements, of which a crop makes zeros, has nothing to look up, and may have no positions.
-        let nothing = || Table {
-            inner: 1,
-            positions: 1,
-            entries: vec![0; ENTRIES].into(),
-        };
         let table = match &conversion.how {
             How::Plain if from == to => return Ok(self.clone()),
             How::Plain if from.size() > 1 => None,
@@ -221,13 +215,10 @@ impl Plan {
                 let inner = self.inner_of(*axis, [("scale", scale.len()), ("bias", bias.len())])?;
                 let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 let scaled = |position, x| x * at(scale, position) + at(bias, position);
-                Some(match self.source.contains(&0) {
-                    true => nothing(),
-                    false => Table {
-                        inner,
-                        positions: longest,
-                        entries: entries(from, to, longest, scaled),
-                    },
+                Some(Table {
+                    inner,
+                    positions: longest,
+                    entries: entries(from, to, longest, scaled),
                 })
             }
             How::Table {
@@ -240,21 +231,23 @@ impl Plan {
                     return Err(ConvertError::Source { found, needed }.into());
                 }
                 let positions = entries.len() / ENTRIES;
-                let inner = self.inner_of(*axis, [("the table", positions)])?;
-                Some(match self.source.contains(&0) {
-                    true => nothing(),
-                    false => Table {
-                        inner,
-                        positions,
-                        entries: entries.clone(),
-                    },
+                Some(Table {
+                    inner: self.inner_of(*axis, [("the table", positions)])?,
+                    positions,
+                    entries: entries.clone(),
                 })
             }
         };
-        // A single table serves all positions, wherever they are.
-        let table = table.map(|table| match table.positions {
-            1 => Table { inner: 1, ..table },
-            _ => table,
+        // A single table serves all positions, wherever they are. So does any table if the source has no elements, of which
+        // a crop makes zeros.
+        let is_one = |table: &Table| table.positions == 1 || self.source.contains(&0);
+        let table = table.map(|table| match is_one(&table) {
+            true => Table {
+                inner: 1,
+                positions: 1,
+                ..table
+            },
+            false => table,
         });
         Ok(Self {
             dtype: to,
