@@ -101,6 +101,30 @@ fn random_slices_are_the_references() {
     );
 }
 
+/// Chunks of the result have the shape and the codecs of the source's, but not their order of elements.
+#[test]
+fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = Known::numbers(&folder.path().join("a.zarr"), &[8, 8], &[4, 4]);
+    let form = Form {
+        chunk: Some(vec![4, 4]),
+        codec: Some(Codec::Gzip),
+        ..Form::default()
+    };
+    let [compressed, same, turned] =
+        ["b.zarr", "c.zarr", "d.zarr"].map(|name| folder.path().join(name));
+    let make = |source: &Path, result: &Path, axes: Option<Vec<usize>>| {
+        let spec = ":".to_owned();
+        let job = Job::new(Operation::Slice { spec, axes }, source, result, &form).unwrap();
+        run(&job, HOW).unwrap().chunks_copied
+    };
+    make(&known.path, &compressed, None);
+    assert_eq!(make(&compressed, &same, Some(vec![0, 1])), 4);
+    assert_eq!(make(&compressed, &turned, Some(vec![1, 0])), 0);
+    let (shape, elements) = reference::transpose(&known.elements, &[8, 8], &[1, 0]).unwrap();
+    assert_eq!(read(&turned), (shape, elements.concat()));
+}
+
 /// A shard has the same bytes whether its chunks are copied as the source stores them or compressed anew.
 #[test]
 fn whole_chunks_are_copied_as_they_are_stored() {
