@@ -6,6 +6,8 @@ mod cluster;
 mod functions;
 mod gather;
 mod index;
+#[cfg(not(feature = "cluster"))]
+mod left_out;
 mod metadata;
 #[cfg(feature = "object-stores")]
 mod objects;

@@ -91,12 +91,11 @@ impl GatherDims {
     /// The order of the dimensions of indices of this rank in which the tuples come last, and the dimension numbers for
     /// it. `None` if they come last already.
     fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
-        let numbers = self.numbers();
-        let Some(order) = numbers.order(rank) else {
+        let Some((order, start_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
             return (None, Cow::Borrowed(self));
         };
         let dims = Self {
-            start_indices_batching_dims: numbers.moved(&order),
+            start_indices_batching_dims,
             index_vector_dim: rank - 1,
             ..self.clone()
         };
@@ -125,12 +124,11 @@ impl ScatterDims {
 
     /// The same as [`GatherDims::ordered`].
     fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
-        let numbers = self.numbers();
-        let Some(order) = numbers.order(rank) else {
+        let Some((order, scatter_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
             return (None, Cow::Borrowed(self));
         };
         let dims = Self {
-            scatter_indices_batching_dims: numbers.moved(&order),
+            scatter_indices_batching_dims,
             index_vector_dim: rank - 1,
             ..self.clone()
         };
@@ -160,16 +158,17 @@ enum Axis {
 }
 
 impl Numbers<'_> {
-    /// The order of the dimensions of indices of this rank in which the tuples come last. `None` if they do already.
-    fn order(&self, rank: usize) -> Option<Vec<usize>> {
+    /// The order of the dimensions of indices of this rank in which the tuples come last, and what the batching dimensions
+    /// of the indices are in it. `None` if the tuples come last already.
+    fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let at = self.index_vector_dim;
-        (at + 1 < rank).then(|| (0..rank).filter(|&d| d != at).chain([at]).collect())
-    }
-
-    /// The batching dimensions of indices that were put in this order.
-    fn moved(&self, order: &[usize]) -> Vec<usize> {
+        if at + 1 >= rank {
+            return None;
+        }
+        let order: Vec<usize> = (0..rank).filter(|&d| d != at).chain([at]).collect();
         let place = |d: &usize| order.iter().position(|of| of == d).unwrap_or(*d);
-        self.of_indices.iter().map(place).collect()
+        let batching = self.of_indices.iter().map(place).collect();
+        Some((order, batching))
     }
 
     /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a

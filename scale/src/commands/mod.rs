@@ -16,10 +16,11 @@ mod sql;
 use crate::failure::Failure;
 use bytesize::ByteSize;
 use clap::{ArgAction, Parser, Subcommand, value_parser};
+#[cfg(not(feature = "cluster"))]
+use std::ffi::OsString;
 #[cfg(feature = "sql")]
 use std::time::Duration;
 use std::{
-    ffi::{OsStr, OsString},
     fmt::Display,
     io::{ErrorKind, Write, stdout},
     thread,
@@ -98,9 +99,24 @@ pub(crate) enum Command {
     Scheduler(scheduler::Scheduler),
     #[cfg(feature = "cluster")]
     Executor(executor::Executor),
-    /// What this command was built without, and what it does not have
-    #[command(external_subcommand)]
-    Other(Vec<OsString>),
+    #[cfg(not(feature = "sql"))]
+    #[command(hide = true)]
+    Sql(Absent),
+    #[cfg(not(feature = "cluster"))]
+    #[command(hide = true)]
+    Scheduler(Absent),
+    #[cfg(not(feature = "cluster"))]
+    #[command(hide = true)]
+    Executor(Absent),
+}
+
+/// The arguments of a subcommand that this command was built without. They are not read.
+#[cfg(not(feature = "cluster"))]
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Absent {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<OsString>,
 }
 
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
@@ -116,18 +132,10 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Scheduler(args) => scheduler::run(args),
         #[cfg(feature = "cluster")]
         Command::Executor(args) => executor::run(args),
-        Command::Other(args) => Err(other(&args[0])),
-    }
-}
-
-/// Returns the error for a subcommand that is not here.
-fn other(name: &OsStr) -> Failure {
-    match name.to_str() {
-        Some("sql") => without("sql"),
-        Some("scheduler" | "executor") => without("cluster"),
-        _ => Failure::usage(format_args!(
-            "there is no subcommand {name:?}: wgslice-scale --help lists them"
-        )),
+        #[cfg(not(feature = "sql"))]
+        Command::Sql(_) => Err(without("sql")),
+        #[cfg(not(feature = "cluster"))]
+        Command::Scheduler(_) | Command::Executor(_) => Err(without("cluster")),
     }
 }
 
