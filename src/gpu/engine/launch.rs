@@ -225,16 +225,7 @@ impl Site<'_> {
         // The place of a row in the result follows from its number.
         let near = rows.near(size, SECTOR.cast_signed());
         let grid = match is_short {
-            true => {
-                let invocations = (count * run.size + head).div_ceil(4);
-                Grid {
-                    rows: 1,
-                    lanes: 1,
-                    segment: 1,
-                    segments: 1,
-                    groups: invocations.div_ceil(self.reach.tuning.workgroup as usize),
-                }
-            }
+            true => self.of_lanes((count * run.size + head).div_ceil(4), 1, 1, 1),
             false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
                 let quads = innermost.map_or(count, |dim| count / dim.size * dim.size.div_ceil(4));
                 let lanes = match run.from.unsigned_abs() < SECTOR {
@@ -336,15 +327,7 @@ impl Site<'_> {
             rows.begin_near();
         }
         let grid = match is_short {
-            true => Grid {
-                rows: 1,
-                lanes: 1,
-                segment: 1,
-                segments: 1,
-                groups: (count * run + head)
-                    .div_ceil(of_word)
-                    .div_ceil(self.reach.tuning.workgroup as usize),
-            },
+            true => self.of_lanes((count * run + head).div_ceil(of_word), 1, 1, 1),
             false => self.tiles(count, words),
         };
         let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
@@ -380,25 +363,25 @@ impl Site<'_> {
     /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
     fn tiles(&self, rows: usize, run: usize) -> Grid {
         let workgroup = self.reach.tuning.workgroup as usize;
-        let (lanes, segment) = match self.reach.tuning.loops {
-            true => {
-                // Parts of equal length, so that no lane idles.
-                let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
-                let part = run.div_ceil(run.div_ceil(longest));
-                (1, part.next_multiple_of(4))
-            }
-            false => {
-                let lanes = run.div_ceil(4).next_power_of_two().min(MOST_LANES);
-                (lanes, lanes * 4)
-            }
-        };
+        if self.reach.tuning.loops {
+            // Parts of equal length, so that no lane idles.
+            let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
+            let part = run.div_ceil(run.div_ceil(longest));
+            return self.of_lanes(rows, run, 1, part.next_multiple_of(4));
+        }
+        let lanes = run.div_ceil(4).next_power_of_two().min(MOST_LANES);
+        self.of_lanes(rows, run, lanes, lanes * 4)
+    }
+
+    /// Tiles of `segment` units or groups of rows of `run`, each of which `lanes` invocations move.
+    fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> Grid {
         let segments = run.div_ceil(segment);
         Grid {
             rows: 1,
             lanes,
             segment,
             segments,
-            groups: (rows * segments).div_ceil(workgroup / lanes),
+            groups: (rows * segments).div_ceil(self.reach.tuning.workgroup as usize / lanes),
         }
     }
 
