@@ -1,11 +1,12 @@
 //! Output files appear whole or not at all.
 //!
-//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. If the
-//! path is a symbolic link, its target is replaced. Only regular files are replaced, and only those that this user may
-//! write to. The new file has the mode of the old one and, where the system permits, its owner and group.
+//! Output is written to a file without a name, which gets its name when it is complete, so that nothing is left of a
+//! command that fails or is killed. Where the system or the file system has no such files, it is a temporary file beside its
+//! path, `.wgslice-…`, which is removed after an error. It is also removed when the command is interrupted, because its
+//! name is on a list for the signal handler.
 //!
-//! The temporary file is removed after an error. It is also removed when the command is interrupted, because its name
-//! is on a list for the signal handler. Only a process that is killed outright leaves its temporary file behind.
+//! If the path is a symbolic link, its target is replaced. Only regular files are replaced, and only those that this user
+//! may write to. The new file has the mode of the old one and, where the system permits, its owner and group.
 
 use std::{
     fs::{self, File, Metadata},
@@ -46,6 +47,112 @@ pub(crate) fn watch_for_signals() {
 /// A path on the list of unfinished files, until it is dropped.
 #[derive(Debug)]
 struct Listed(PathBuf);
+
+/// A file that is not complete yet.
+#[derive(Debug)]
+enum Incomplete {
+    Nameless(File),
+    /// A temporary file, which is removed when it is dropped.
+    Named(NamedTempFile, Listed),
+}
+
+/// How the names of temporary files begin.
+const PREFIX: &str = ".wgslice-";
+
+impl Incomplete {
+    /// Creates a file in the folder. It is as private as `replaced`, if it will replace that file.
+    fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
+        // New files have mode 0666, less what the umask forbids. What replaces a file may be as private as that file, and
+        // is, until it is complete.
+        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+        match nameless(folder, mode)? {
+            Some(file) => Ok(Self::Nameless(file)),
+            None => Self::named(folder, mode),
+        }
+    }
+
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has modes"))]
+    fn named(folder: &Path, mode: u32) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(mode));
+        }
+        let mut unfinished = unfinished();
+        let file = builder.tempfile_in(folder)?;
+        unfinished.push(file.path().to_owned());
+        let listed = Listed(file.path().to_owned());
+        Ok(Self::Named(file, listed))
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Self::Nameless(file) => file,
+            Self::Named(file, _) => file.as_file(),
+        }
+    }
+
+    /// Gives the complete file its name. With `keep`, another file of this name is an error.
+    fn name(self, path: &Path, folder: &Path, keep: bool) -> io::Result<()> {
+        match self {
+            Self::Named(file, _listed) if keep => file.persist_noclobber(path).map(drop)?,
+            Self::Named(file, _listed) => file.persist(path).map(drop)?,
+            Self::Nameless(file) => match link(&file, path) {
+                // Only a rename replaces a file. A signal must wait until this is done.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keep => {
+                    let _unfinished = unfinished();
+                    let mut builder = tempfile::Builder::new();
+                    builder.prefix(PREFIX);
+                    let linked = builder.make_in(folder, |beside| link(&file, beside))?;
+                    linked.into_temp_path().persist(path)?;
+                }
+                linked => linked?,
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A file without a name, for [`link`]. `None` where there are no such files.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
+    use rustix::{fs, io::Errno};
+    // Only by this folder is such a file named without privileges.
+    if !Path::new(OPENED).exists() {
+        return Ok(None);
+    }
+    let flags = fs::OFlags::TMPFILE | fs::OFlags::WRONLY | fs::OFlags::CLOEXEC;
+    match fs::open(folder, flags, fs::Mode::from_raw_mode(mode)) {
+        Ok(file) => Ok(Some(file.into())),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path, _: u32) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// The files that this process has opened, by their numbers.
+#[cfg(target_os = "linux")]
+const OPENED: &str = "/proc/self/fd";
+
+/// Gives a file without a name this name, which no other file has.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let opened = format!("{OPENED}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, opened, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 impl Drop for Listed {
     fn drop(&mut self) {
@@ -124,7 +231,7 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Creates a temporary file beside `path`, or writes to standard output if the path is `-`. With `keep`, a file at
+    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, a file at
     /// `path` is an error, now and at the end.
     pub(super) fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         if path != Path::new("-") {
@@ -150,25 +257,23 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.file.as_file_mut().write(bytes),
+            Self::File(file) => file.incomplete.file().write(bytes),
             Self::Stdout => io::stdout().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::File(file) => file.file.as_file_mut().flush(),
+            Self::File(file) => file.incomplete.file().flush(),
             Self::Stdout => io::stdout().flush(),
         }
     }
 }
 
-/// A temporary file that becomes the output.
+/// A file that becomes the output.
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    /// The temporary file, which is removed when this field is dropped.
-    file: NamedTempFile,
-    listed: Listed,
+    incomplete: Incomplete,
     path: PathBuf,
     /// The file that is replaced, if there is one.
     replaced: Option<Metadata>,
@@ -176,12 +281,20 @@ pub(super) struct Unfinished {
     keep: bool,
 }
 
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
 fn kept() -> Problem {
     Problem::invalid("the file exists, and --no-clobber keeps it")
 }
 
 impl Unfinished {
-    /// Creates a temporary file beside `path`.
+    /// Creates the file that becomes `path`.
     ///
     /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
@@ -191,59 +304,94 @@ impl Unfinished {
             return Err(kept());
         }
         let replaced = existing(&path)?;
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wgslice-");
-        #[cfg(unix)]
-        {
-            // New files have mode 0666, less what the umask forbids. What replaces a file may be as private as that file,
-            // and is, until it is complete.
-            use std::os::unix::fs::PermissionsExt;
-            let mode = if replaced.is_some() { 0o600 } else { 0o666 };
-            builder.permissions(fs::Permissions::from_mode(mode));
-        }
-        let mut unfinished = unfinished();
-        let file = builder.tempfile_in(folder).map_err(|error| {
+        let folder = folder(&path);
+        let incomplete = Incomplete::create(folder, replaced.as_ref()).map_err(|error| {
+            // Without the path of a temporary file, which nobody knows.
+            let error = error.to_string();
+            let why = error.split(" at path ").next().unwrap_or_default();
+            let folder = folder.display();
             Problem::invalid(format!(
-                "cannot create a file in the folder {}: {}; choose a folder that exists and \
-                 can be written to",
-                folder.display(),
-                // Without the path of the temporary file, which nobody knows.
-                error
-                    .to_string()
-                    .split(" at path ")
-                    .next()
-                    .unwrap_or_default()
+                "cannot create a file in the folder {folder}: {why}; choose a folder that exists and \
+                 can be written to"
             ))
         })?;
-        unfinished.push(file.path().to_owned());
         Ok(Self {
-            listed: Listed(file.path().to_owned()),
-            file,
+            incomplete,
             path,
             replaced,
             keep,
         })
     }
 
-    /// Renames the complete file to its final path.
+    /// Gives the complete file its final name.
     fn finish(self) -> Result<(), Problem> {
         if let Some(replaced) = &self.replaced {
-            keep_access(self.file.as_file(), replaced)?;
+            keep_access(self.incomplete.file(), replaced)?;
         }
-        match self.keep {
-            true => self.file.persist_noclobber(&self.path).map_err(|error| {
-                match error.error.kind() {
-                    io::ErrorKind::AlreadyExists => kept(),
-                    _ => error.error.into(),
-                }
-            })?,
-            false => self.file.persist(&self.path).map_err(|error| error.error)?,
-        };
-        drop(self.listed);
-        Ok(())
+        let named = self
+            .incomplete
+            .name(&self.path, folder(&self.path), self.keep);
+        named.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists if self.keep => kept(),
+            _ => error.into(),
+        })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Both kinds, also where the file system has only one.
+    fn both(folder: &Path, replaced: Option<&Metadata>) -> Vec<Incomplete> {
+        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+        vec![
+            Incomplete::create(folder, replaced).unwrap(),
+            Incomplete::named(folder, mode).unwrap(),
+        ]
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+        let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_complete_file_gets_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, path) = (folder.path(), folder.path().join("x"));
+        for (at, incomplete) in both(folder, None).into_iter().enumerate() {
+            // The first is new, the second replaces it.
+            incomplete.file().write_all(&[at as u8]).unwrap();
+            incomplete.name(&path, folder, false).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), [at as u8]);
+        }
+        for incomplete in both(folder, None) {
+            incomplete.file().write_all(&[7]).unwrap();
+            incomplete.name(&path, folder, false).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), [7]);
+            fs::write(&path, "other").unwrap();
+        }
+        for incomplete in both(folder, None) {
+            let error = incomplete.name(&path, folder, true).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&path).unwrap(), b"other");
+        }
+        drop(both(folder, None));
+        assert_eq!(names(folder), ["x"]);
+    }
+
+    #[test]
+    fn what_will_replace_a_file_is_private_before_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let metadata = folder.path().metadata().unwrap();
+        for incomplete in both(folder.path(), Some(&metadata)) {
+            let mode = incomplete.file().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o600, "{incomplete:?}");
+        }
     }
 }

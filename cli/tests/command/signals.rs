@@ -78,6 +78,63 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     );
 }
 
+/// SIGKILL, which no program can watch for, leaves nothing where the file system has files without names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_command_leaves_nothing() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let folder = Folder::new();
+    let mut nameless = std::fs::OpenOptions::new();
+    nameless.write(true).custom_flags(libc::O_TMPFILE);
+    if let Err(error) = nameless.open(folder.path("")) {
+        eprintln!("not tested: files without names: {error}");
+        return;
+    }
+    let input = folder.arange("in.npy", &[1000, 250]);
+    let output = folder.path("out.npy");
+    let args = ["slice", &input, "::-1", "-o", &output, "--device", "cpu"];
+    let slice = || {
+        let mut command = command(&args);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the command starts")
+    };
+    let begin = Instant::now();
+    assert!(slice().wait().expect("it ends").success());
+    let (usual, new) = (begin.elapsed(), read_i32(&output));
+    let mut killed = 0;
+    for run in 0..20 {
+        std::fs::remove_file(&output).ok();
+        let mut running = slice();
+        thread::sleep(usual.mul_f64(f64::from(run) / 20.0));
+        send(&running, 9);
+        let status = running.wait().expect("it ends");
+        match folder.names().len() {
+            1 => assert_eq!(folder.names(), ["in.npy"], "run {run}: {status}"),
+            _ => assert_eq!(read_i32(&output), new, "run {run}: {status}"),
+        }
+        assert!(folder.names().len() <= 2, "run {run}: {:?}", folder.names());
+        killed += usize::from(!status.success());
+    }
+    assert!(killed > 0, "no run was killed before its end");
+}
+
+/// Whether the command watches for signals already, or has ended.
+fn watches(running: &mut Child, folder: &Folder) -> bool {
+    if running.try_wait().expect("its state").is_some() {
+        return true;
+    }
+    if cfg!(target_os = "linux") {
+        // The last signal that it begins to watch for is SIGXFSZ, number 25. The shell before it does not.
+        let status = std::fs::read_to_string(format!("/proc/{}/status", running.id()));
+        let caught = status.unwrap_or_default();
+        let caught = caught.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        return caught.is_some_and(|mask| mask >> 24 & 1 == 1);
+    }
+    // Elsewhere by its temporary file, which it creates later.
+    folder.names().len() > 1
+}
+
 /// `nohup` makes a command ignore HUP, and a script makes its background jobs ignore INT and QUIT.
 #[test]
 fn an_ignored_signal_stays_ignored() {
@@ -94,8 +151,7 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        // Waits until the temporary file exists, because by then the command watches for signals.
-        while folder.names().len() < 2 && running.try_wait().expect("its state").is_none() {
+        while !watches(&mut running, &folder) {
             thread::sleep(Duration::from_millis(1));
         }
         send(&running, signal);
