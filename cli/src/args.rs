@@ -4,7 +4,7 @@
 mod inputs;
 mod numbers;
 
-pub(crate) use numbers::{Integers, Paddings, Sizes, mask, memory, number};
+pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, number};
 
 use crate::{
     Command,

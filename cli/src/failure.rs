@@ -14,10 +14,12 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// The library returned an error.
-    #[error("{context}: {}", in_words_of_the_command(error))]
+    #[error("{context}: {problem}")]
     Refused {
         /// What the error is about, in words that the user knows: an input or an adapter.
         context: String,
+        /// The error, in words of the command.
+        problem: String,
         error: Box<Error>,
     },
     /// Nobody reads standard output any more, to which the result goes.
@@ -57,18 +59,29 @@ impl From<Failure> for Stopped {
 }
 
 impl Stopped {
-    /// Returns the failure. An error of the library gets `context` added.
-    pub(crate) fn explained(self, context: impl Display) -> Failure {
+    /// Returns the failure. An error of the library gets `context` added, and these words.
+    pub(crate) fn explained(self, context: impl Display, words: &Words) -> Failure {
         match self {
-            Self::Library(error) => Failure::refused(context)(error),
+            Self::Library(error) => words.refused(context)(error),
             Self::Command(failure) => failure,
         }
     }
 }
 
-/// What the library names in its errors, and what a user of the command chooses instead.
-const NAMES: [(&str, &str); 14] = [
-    ("or box_indices that", "or --box-indices that"),
+/// What the library names in its errors, and what a user of the command knows instead.
+const WORDS: [(&str, &str); 34] = [
+    ("strides[", "the stride of dimension "),
+    ("] is 0: a stride", " is 0: a stride"),
+    (
+        " (Backend::cpu), or on a backend with_fallback",
+        " (--device cpu)",
+    ),
+    ("Backend::cpu", "--device cpu"),
+    (", or stream the slice (Backend::stream)", ""),
+    (" (gather without an axis takes batch_dims as the axis)", ""),
+    ("axis is", "--axis is"),
+    ("batch_dims", "--batch-dims"),
+    ("choose another Combine", "choose another --combine"),
     ("OutOfRange::Zero", "--out-of-range zero"),
     ("OutOfRange::Clamp", "--out-of-range clamp"),
     ("Combine::Add", "--combine add"),
@@ -77,25 +90,85 @@ const NAMES: [(&str, &str); 14] = [
     ("Combine::Min", "--combine min"),
     ("Combine::Max", "--combine max"),
     ("Combine::Update", "--combine update"),
-    (
-        " (Backend::cpu), or on a backend with_fallback",
-        " (--device cpu)",
-    ),
-    ("Backend::cpu", "--device cpu"),
-    ("batch_dims", "--batch-dims"),
-    (
-        "choose OutOfRange::Zero (--out-of-range zero)",
-        "choose --out-of-range zero",
-    ),
-    (", or stream the slice (Backend::stream)", ""),
+    ("begin_mask", "--begin-mask"),
+    ("end_mask", "--end-mask"),
+    ("ellipsis_mask", "--ellipsis-mask"),
+    ("new_axis_mask", "--new-axis-mask"),
+    ("shrink_axis_mask", "--shrink-axis-mask"),
+    ("i8", "int8"),
+    ("u8", "uint8"),
+    ("i16", "int16"),
+    ("u16", "uint16"),
+    ("i32", "int32"),
+    ("u32", "uint32"),
+    ("i64", "int64"),
+    ("u64", "uint64"),
+    ("f16", "float16"),
+    ("bf16", "bfloat16"),
+    ("f32", "float32"),
+    ("f64", "float64"),
 ];
 
-/// The text of an error of the library, with the options of the command instead of items of the library.
-fn in_words_of_the_command(error: &Error) -> String {
-    let text = error.to_string();
-    NAMES
-        .iter()
-        .fold(text, |text, (item, option)| text.replace(item, option))
+/// What the library calls the arguments of an operation, and what the user gave for them, such as the name of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Words(Vec<(String, String)>);
+
+impl Words {
+    /// Adds a word. The first of those that fit counts.
+    pub(crate) fn add(&mut self, library: &str, command: impl Into<String>) {
+        self.0.push((library.to_owned(), command.into()));
+    }
+
+    /// Adds a word that comes before all others.
+    pub(crate) fn put_first(&mut self, library: &str, command: impl Into<String>) {
+        self.0.insert(0, (library.to_owned(), command.into()));
+    }
+
+    /// The text with all words replaced, where they stand alone.
+    pub(crate) fn of(&self, text: &str) -> String {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let own = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
+        let words: Vec<_> = own.chain(WORDS).collect();
+        let (mut changed, mut rest, mut in_word) = (String::new(), text, false);
+        while let Some(next) = rest.chars().next() {
+            let fits = |&&(from, _): &&(&str, &str)| {
+                let Some(after) = rest.strip_prefix(from) else {
+                    return false;
+                };
+                let begins = !in_word || !from.starts_with(is_word);
+                begins && !(from.ends_with(is_word) && after.starts_with(is_word))
+            };
+            let (taken, put) = match words.iter().find(fits) {
+                Some(&(from, to)) => (from.len(), to),
+                None => (next.len_utf8(), &rest[..next.len_utf8()]),
+            };
+            changed.push_str(put);
+            in_word = rest[..taken].ends_with(is_word);
+            rest = &rest[taken..];
+        }
+        changed
+    }
+
+    /// Returns a function that adds `context` to an error of the library.
+    pub(crate) fn refused(&self, context: impl Display) -> impl FnOnce(Error) -> Failure {
+        let context = context.to_string();
+        move |error| Failure::Refused {
+            context,
+            problem: self.of(&error.to_string()),
+            error: Box::new(error),
+        }
+    }
+}
+
+/// A problem without the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
+pub(crate) fn without_numbers_of_the_system(problem: impl Display) -> String {
+    let mut text = problem.to_string();
+    while let Some(begin) = text.find(" (os error ")
+        && let Some(len) = text[begin..].find(')')
+    {
+        text.replace_range(begin..=begin + len, "");
+    }
+    text
 }
 
 impl Failure {
@@ -110,10 +183,7 @@ impl Failure {
     /// Returns a function that adds `context` to an error of the library.
     pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
-        move |error| Self::Refused {
-            context,
-            error: Box::new(error),
-        }
+        move |error| Words::default().refused(context)(error)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -132,5 +202,27 @@ impl Failure {
             },
         };
         code.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_replaced_where_they_stand_alone() {
+        let mut words = Words::default();
+        words.add("x", "f32.npy");
+        words.add("the first at indices", "the first at i.npy");
+        assert_eq!(
+            words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Zero x"),
+            "uint8 of f32.npy [2], box_x, x1, xu8: the first at i.npy[1], --out-of-range zero f32.npy"
+        );
+    }
+
+    #[test]
+    fn errors_of_the_system_have_no_numbers() {
+        let text = without_numbers_of_the_system("a: no disk (os error 5); b (os error 17)");
+        assert_eq!(text, "a: no disk; b");
     }
 }

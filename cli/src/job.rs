@@ -6,7 +6,7 @@
 use crate::{
     args::{Global, To},
     device,
-    failure::{Failure, Stopped},
+    failure::{Failure, Stopped, Words},
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
     print,
@@ -36,6 +36,8 @@ pub(crate) struct Job<'a> {
     converts: bool,
     /// The element type of the result, if it is not that of the values.
     result: Option<DType>,
+    /// What errors of the library call the arguments.
+    words: Words,
     plan: Box<Planner<'a>>,
     work: Box<Worker<'a>>,
 }
@@ -47,8 +49,10 @@ impl<'a> Job<'a> {
         plan: impl Fn(&Shapes) -> Result<P, Error> + 'a,
         work: impl Fn(&Tensors) -> Result<M, Error> + 'a,
     ) -> Self {
+        let values: Vec<_> = values.into_iter().collect();
         Self {
-            values: values.into_iter().collect(),
+            words: words(&values),
+            values,
             indices: None,
             only: false,
             bad: "",
@@ -64,6 +68,17 @@ impl<'a> Job<'a> {
     pub(crate) fn by(mut self, indices: &'a Source, bad: &'static str) -> Self {
         self.indices = Some(indices);
         self.bad = bad;
+        if let Some(name) = name(indices) {
+            self.words.add("begins", name.clone());
+            self.words
+                .add("the first at indices", format!("the first at {name}"));
+        }
+        self
+    }
+
+    /// What the library calls an argument, and what the user knows instead. It comes before the words of all jobs.
+    pub(crate) fn calling(mut self, library: &str, command: impl Into<String>) -> Self {
+        self.words.put_first(library, command);
         self
     }
 
@@ -254,7 +269,7 @@ impl Job<'_> {
                 element.name()
             )));
         }
-        let plan = (self.plan)(&read.shapes).map_err(Failure::refused(&context))?;
+        let plan = (self.plan)(&read.shapes).map_err(self.words.refused(&context))?;
 
         let backend = plan.open(global)?;
         if to.explain {
@@ -275,12 +290,12 @@ impl Job<'_> {
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
-            fallback = Some(error.to_string());
+            fallback = Some(self.words.of(&error.to_string()));
             // The output is still empty: it is written last, and its errors are not the device's.
             let cpu = device::cpu(global);
             made = self.make(self.read()?, &cpu, &mut output, &mut times);
         }
-        let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
+        let (shape, report) = made.map_err(|stopped| stopped.explained(&context, &self.words))?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
         let mut run = Run::new(inputs, to, &shape, element, &backend, times);
@@ -308,9 +323,10 @@ impl Job<'_> {
                 ..
             } = report;
             let (bad, shape) = (self.bad, crate::report::shape(self.result_shape(shape)));
-            print::aside(format_args!(
-                "warning: {out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
-            ));
+            let text = format!(
+                "{out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
+            );
+            print::aside(format_args!("warning: {}", self.words.of(&text)));
         }
     }
 
@@ -389,6 +405,26 @@ impl Job<'_> {
     }
 }
 
+/// What errors of the library call the first array.
+pub(crate) fn words(values: &[&Source]) -> Words {
+    let mut words = Words::default();
+    if let Some(name) = values.first().and_then(|first| name(first)) {
+        for word in ["x", "params", "the source", "the destination"] {
+            words.add(word, name.clone());
+        }
+    }
+    words
+}
+
+/// What a message calls an array: the name of its file, without folders. `None` for values on the command line.
+pub(crate) fn name(source: &Source) -> Option<String> {
+    if source.is_stdin() {
+        return Some("standard input".into());
+    }
+    let is_file = source.path().exists() || Literal::parse(source.text()).is_none();
+    is_file.then(|| source.name())
+}
+
 /// An array of a file, or values on the command line, which have no type yet.
 enum Operand {
     Array(Array),
@@ -464,24 +500,5 @@ impl Read {
                 .collect::<Result<_, _>>()?,
             indices,
         })
-    }
-}
-
-/// Uploads an array. If `index` is given, integers are uploaded as indices: of type `index`, or as 64-bit integers if
-/// `index` does not hold every value of their element type. Every other array is uploaded unchanged.
-pub(crate) fn upload(
-    array: &Array,
-    index: Option<DType>,
-    backend: &Backend,
-) -> Result<Tensor, Error> {
-    let shape = array.shape();
-    match (index, files::to_indices(array)) {
-        (Some(DType::I64), Ok(Indices::I32(indices))) => {
-            let wide: Vec<i64> = indices.into_iter().map(i64::from).collect();
-            backend.upload((&wide, shape))
-        }
-        (Some(DType::I32), Ok(Indices::I32(indices))) => backend.upload((&indices, shape)),
-        (Some(_), Ok(Indices::I64(indices))) => backend.upload((&indices, shape)),
-        _ => Tensor::from_bytes(backend, array.bytes().to_vec(), array.dtype(), shape),
     }
 }

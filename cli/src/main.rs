@@ -6,7 +6,7 @@
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
 //! | `slice` | the operation that goes piece by piece |
-//! | `ops` | the table of all other operations |
+//! | `ops` | the table of all other operations; `boxes` and `conversion` have what several of them share |
 //! | `info`, `inspect` | `info`, of devices and of files |
 //! | `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |

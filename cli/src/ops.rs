@@ -3,19 +3,26 @@
 //! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`]. The
 //! options of the output are added to each in `args`. Only `slice` is elsewhere, as it goes piece by piece.
 
+mod boxes;
+mod conversion;
+
 use crate::{
     args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
     failure::Failure,
     files::{Array, Source},
-    job::{self, Job, Tensors, upload},
+    job::{self, Job, Tensors},
     literal,
 };
+use boxes::{Described, crop, of_the_only_box, paste};
 use clap::{Subcommand, ValueEnum};
+use conversion::{Scaling, converted, converting, named};
 use wgslice::{
     Assembly, Conversion, DType, Error, Nonzero, Plan, SliceSpec, Tensor, View,
-    options::{self, Boxes, Combine, CropOptions, GatherOptions, PasteOptions, ScatterOptions},
+    options::{self, Combine, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
+
+pub(crate) use conversion::As;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
@@ -54,27 +61,10 @@ Examples:
         #[arg(default_value = "...", allow_hyphen_values = true)]
         spec: String,
         /// The type of the result: uint8, int8, uint16, int16, float16, bfloat16 or float32
-        #[arg(long = "as", value_name = "DTYPE", value_parser = named)]
+        #[arg(id = "as", long, value_name = "DTYPE", value_parser = named)]
         result: DType,
-        /// What numbers are multiplied by: one for all, or one for each position of the axis [default: 1]
-        #[arg(
-            long,
-            value_name = "N,M,...",
-            value_delimiter = ',',
-            allow_hyphen_values = true
-        )]
-        scale: Vec<f32>,
-        /// What is added then [default: 0]
-        #[arg(
-            long,
-            value_name = "N,M,...",
-            value_delimiter = ',',
-            allow_hyphen_values = true
-        )]
-        bias: Vec<f32>,
-        /// The axis of IN that has scales and biases; negative ones count from the end
-        #[arg(long, value_name = "AXIS", default_value_t = -1, allow_hyphen_values = true, value_parser = number::<isize>)]
-        axis: isize,
+        #[command(flatten)]
+        scaling: Scaling,
         /// Put the axes of the slice in this order
         #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
         transpose: Option<Integers>,
@@ -91,14 +81,8 @@ Examples:
     GatherNd {
         #[command(flatten)]
         arrays: Gathered,
-        /// Number of leading dimensions that PARAMS and INDICES share
-        #[arg(
-            long,
-            value_name = "N",
-            default_value_t = 0,
-            allow_hyphen_values = true
-        , value_parser = number::<usize>)]
-        batch_dims: usize,
+        #[command(flatten)]
+        batch: Batch,
     },
     /// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
     ///
@@ -115,14 +99,8 @@ Examples:
         /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
         #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
         axis: Option<isize>,
-        /// Number of leading dimensions that PARAMS and INDICES share; -N: all but the last N of INDICES
-        #[arg(
-            long,
-            value_name = "N",
-            default_value_t = 0,
-            allow_hyphen_values = true
-        , value_parser = number::<isize>)]
-        batch_dims: isize,
+        #[command(flatten)]
+        batch: Batch,
     },
     /// Gather single elements of PARAMS along one axis: ONNX's GatherElements, torch.gather
     ///
@@ -172,21 +150,16 @@ Examples:
         )]
         at: Option<Source>,
         /// The size of all boxes along the dimensions of an item
-        #[arg(long, value_name = "N,M,...")]
-        size: Sizes,
-        /// Which item each box is of, from 0 [default: box n is of item n]
-        #[arg(long, value_name = "FILE")]
-        box_indices: Option<Source>,
-        /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
-        #[arg(long, value_name = "FILE")]
-        flips: Option<Source>,
-        /// The distance between neighbouring elements of a box along these dimensions [default: 1]
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
-        strides: Option<Integers>,
+        size: Sizes,
+        #[command(flatten)]
+        described: Described,
         /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
         /// the command fails; or the box is shifted until it lies inside
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
+        #[command(flatten)]
+        conversion: As,
     },
     /// Write boxes into a copy of IN, the inverse of crop: jax.lax.dynamic_update_slice for a batch
     ///
@@ -208,15 +181,8 @@ Examples:
         /// Where each box begins
         #[arg(allow_hyphen_values = true)]
         begins: Source,
-        /// Which item each box is of, from 0 [default: box n is of item n]
-        #[arg(long, value_name = "FILE")]
-        box_indices: Option<Source>,
-        /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
-        #[arg(long, value_name = "FILE")]
-        flips: Option<Source>,
-        /// The distance between neighbouring elements of a box along these dimensions [default: 1]
-        #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
-        strides: Option<Integers>,
+        #[command(flatten)]
+        described: Described,
         /// Go on at the beginning of a dimension where a box reaches its end, as in a ring buffer
         #[arg(long)]
         circular: bool,
@@ -300,6 +266,7 @@ Examples:
         #[arg(
             long,
             value_name = "N,M,...",
+            allow_hyphen_values = true,
             required_unless_present = "into",
             conflicts_with = "into"
         )]
@@ -354,7 +321,7 @@ Examples:
         #[arg(allow_hyphen_values = true)]
         spec: String,
         /// The shape of the slice's input
-        #[arg(long, value_name = "N,M,...")]
+        #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         shape: Sizes,
     },
     /// Put the axes of an array in another order: NumPy's transpose
@@ -392,7 +359,7 @@ Examples:
         #[command(flatten)]
         x: X,
         /// For each dimension the positions to add at both ends, or BEFORE:AFTER
-        #[arg(value_name = "N,N:M,...")]
+        #[arg(value_name = "N,N:M,...", allow_hyphen_values = true)]
         paddings: Paddings,
         /// What the positions hold
         #[arg(long, value_enum, default_value_t = Mode::Zeros)]
@@ -428,7 +395,7 @@ Examples:
         #[command(flatten)]
         x: X,
         /// The copies along each dimension
-        #[arg(value_name = "N,...")]
+        #[arg(value_name = "N,...", allow_hyphen_values = true)]
         multiples: Sizes,
     },
     /// Repeat each position along an axis: TensorFlow's and NumPy's repeat
@@ -440,11 +407,43 @@ Examples:
         #[command(flatten)]
         x: X,
         /// How often
-        #[arg(value_name = "N", value_parser = number::<usize>)]
+        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
         along: Along,
     },
+}
+
+/// A slice that is made in one piece: its axes may be in another order, and its numbers of another type.
+pub(crate) fn slice<'a>(
+    input: &'a Source,
+    spec: SliceSpec,
+    axes: Option<&'a Integers>,
+    conversion: Option<(DType, Conversion)>,
+) -> Job<'a> {
+    let result = conversion.as_ref().map(|&(result, _)| result);
+    let planned = move |shape: &[usize], dtype| {
+        let mut view = View::new(shape)?.slice(&spec)?;
+        if axes.is_some() {
+            view = view.transpose(&order(axes, view.shape().len()))?;
+        }
+        converted(view.plan(dtype), conversion.as_ref())
+    };
+    let run = planned.clone();
+    let job = Job::new(
+        [input],
+        move |s| planned(&s[0], s.dtype),
+        move |t| t[0].convert(&run(t[0].shape(), t[0].dtype())?, None),
+    );
+    reordering(converting(job, result), axes)
+}
+
+/// The job, whose errors say the axis below zero that was given.
+fn reordering<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
+    match axes.and_then(|axes| axes.0.iter().min()) {
+        Some(&below) if below < 0 => job.calling(&NO_AXIS.to_string(), below.to_string()),
+        _ => job,
+    }
 }
 
 /// The array of an operation.
@@ -480,8 +479,7 @@ impl Mask {
 
     /// The mask where `x` is.
     fn upload(&self, x: &Tensor) -> Result<Tensor, Error> {
-        let (bytes, dtype) = (self.0.bytes().to_vec(), self.0.dtype());
-        Tensor::from_bytes(x.backend(), bytes, dtype, self.0.shape())
+        upload(&self.0, x)
     }
 }
 
@@ -495,6 +493,16 @@ pub(crate) struct Arrays {
     along: Along,
 }
 
+/// The dimensions of a batch.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Batch {
+    /// Number of leading dimensions that PARAMS and INDICES share; of gather also -N: all but the
+    /// last N of INDICES
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
+        value_parser = number::<isize>)]
+    batch_dims: isize,
+}
+
 /// The arrays of a gather, and what their indices mean.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Gathered {
@@ -505,6 +513,8 @@ pub(crate) struct Gathered {
     indices: Source,
     #[command(flatten)]
     policy: IndexPolicy,
+    #[command(flatten)]
+    conversion: As,
 }
 
 /// The arrays of a scatter, and what their indices mean.
@@ -584,38 +594,40 @@ impl Operation {
                     move |t| t[0].index(&spec),
                 )
             }
-            Self::GatherNd { arrays, batch_dims } => {
-                let batch_dims = isize::try_from(*batch_dims).unwrap_or(isize::MAX);
-                arrays.job(None, batch_dims, Plan::gather_nd, Tensor::gather_nd)
-            }
+            Self::GatherNd { arrays, batch } => arrays.job(None, batch.batch_dims, Plan::gather_nd),
             Self::Gather {
                 arrays,
                 axis,
-                batch_dims,
-            } => arrays.job(*axis, *batch_dims, Plan::gather, Tensor::gather),
+                batch,
+            } => {
+                let job = arrays.job(*axis, batch.batch_dims, Plan::gather);
+                of_one_axis(match axis {
+                    Some(_) => job,
+                    None => job.calling("axis is", "the axis, which is that of --batch-dims, is"),
+                })
+            }
             Self::GatherElements { arrays, along } => {
-                let (plan, gather) = (Plan::gather_elements, Tensor::gather_elements);
-                arrays.job(Some(along.axis), 0, plan, gather)
+                of_one_axis(arrays.job(Some(along.axis), 0, Plan::gather_elements))
             }
             Self::Crop {
                 input,
                 begins,
                 at,
                 size,
-                box_indices,
-                flips,
-                strides,
+                described,
                 out_of_range,
+                conversion,
             } => {
-                let options = CropOptions {
-                    sizes: size.0.clone(),
-                    strides: strides.as_ref().map_or(Ok(vec![]), Integers::sized)?,
-                    out_of_range: (*out_of_range).into(),
-                };
+                // An only item becomes a batch of one.
+                let conversion = conversion.conversion_behind(begins.is_none().into());
+                let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => crop(input, begins, [box_indices, flips], options, false)?,
-                    Err(Some(at)) => crop(input, at, [&None, flips], options, true)?.of_only_one(),
+                    Ok(begins) => crop(input, begins, described, options, conversion, false)?,
+                    Err(Some(at)) => {
+                        let job = crop(input, at, described, options, conversion, true)?;
+                        of_the_only_box(job.of_only_one(), input)
+                    }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
             }
@@ -623,23 +635,16 @@ impl Operation {
                 input,
                 patches,
                 begins,
-                box_indices,
-                flips,
-                strides,
+                described,
                 circular,
                 out_of_range,
             } => {
-                let crop = CropOptions {
-                    sizes: Vec::new(),
-                    strides: strides.as_ref().map_or(Ok(vec![]), Integers::sized)?,
-                    out_of_range: (*out_of_range).into(),
-                };
                 let options = PasteOptions {
-                    crop,
+                    crop: described.options(&[], *out_of_range)?,
                     circular: *circular,
                     unique: false,
                 };
-                paste([input, patches], begins, [box_indices, flips], options)?
+                paste([input, patches], begins, described, options)?
             }
             Self::ScatterNd {
                 arrays,
@@ -676,16 +681,16 @@ impl Operation {
                 along,
             } => {
                 let options = arrays.options(Some(along.axis));
-                Job::new(
+                let job = Job::new(
                     [data, &arrays.updates],
                     move |s| Plan::scatter_elements(&s[0], &s.indices, options, s.dtype),
                     move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
                 )
-                .combining(arrays.combines(false))
-                .by(
+                .combining(arrays.combines(false));
+                of_one_axis(job.by(
                     &arrays.indices,
                     "index tuples are out of range and were dropped",
-                )
+                ))
             }
             Self::Nonzero { mask } => {
                 let count = Mask::read(mask)?.count();
@@ -744,37 +749,12 @@ impl Operation {
                 x,
                 spec,
                 result,
-                scale,
-                bias,
-                axis,
+                scaling,
                 transpose,
             } => {
-                let spec: SliceSpec = spec.parse().map_err(Failure::refused("SPEC"))?;
-                let or = |list: &[f32], one| match list {
-                    [] => vec![one],
-                    list => list.to_vec(),
-                };
-                let conversion = match scale.is_empty() && bias.is_empty() {
-                    true => Conversion::to(*result),
-                    false => Conversion::scaled(*result, *axis, &or(scale, 1.0), &or(bias, 0.0)),
-                };
-                let planned = move |shape: &[usize], dtype| {
-                    let mut view = View::new(shape)?.slice(&spec)?;
-                    if transpose.is_some() {
-                        view = view.transpose(&order(transpose.as_ref(), view.shape().len()))?;
-                    }
-                    view.plan(dtype).converted(&conversion)
-                };
-                let run = planned.clone();
-                let job = Job::new(
-                    [&x.input],
-                    move |s| planned(&s[0], s.dtype),
-                    move |t| {
-                        let (made, _) = t[0].convert(&run(t[0].shape(), t[0].dtype())?, None)?;
-                        Ok(made)
-                    },
-                );
-                job.converting(*result)
+                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
+                let conversion = Some((*result, scaling.conversion(*result, 0)));
+                slice(&x.input, spec, transpose.as_ref(), conversion)
             }
             Self::Grad { dy, spec, shape } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
@@ -789,11 +769,12 @@ impl Operation {
             Self::Stack(arrays) => arrays.job(Assembly::stack, Tensor::stack),
             Self::Transpose { x, axes } => {
                 let planned = move |x: &View| x.transpose(&order(axes.as_ref(), x.shape().len()));
-                Job::new(
+                let job = Job::new(
                     [&x.input],
                     move |s| Ok(planned(&s.views()?[0])?.plan(s.dtype)),
                     move |t| t[0].transpose(&order(axes.as_ref(), t[0].shape().len())),
-                )
+                );
+                reordering(job, axes.as_ref())
             }
             Self::Pad {
                 x,
@@ -826,10 +807,11 @@ impl Operation {
             Self::Roll { x, shifts, axes } => {
                 let (axes, shifts) = (axes.sized()?, &shifts.0);
                 let planned = axes.clone();
-                x.job(
+                let job = x.job(
                     move |x, dtype| Assembly::roll(x, shifts, &planned, dtype),
                     move |x| x.roll(shifts, &axes),
-                )
+                );
+                job.calling("axis is", "an axis is")
             }
             Self::Tile { x, multiples } => x.job(
                 |x, dtype| Assembly::tile(x, &multiples.0, dtype),
@@ -843,14 +825,8 @@ impl Operation {
     }
 }
 
-/// The element type of this name, NumPy's or Rust's.
-fn named(name: &str) -> Result<DType, String> {
-    let found = DType::ALL.into_iter();
-    let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
-    found
-        .next()
-        .ok_or_else(|| format!("{name} is no element type, such as float32 or f16"))
-}
+/// The number of no axis.
+const NO_AXIS: usize = usize::MAX;
 
 /// The order of the axes of a transpose, counted from the begin. The library checks it.
 fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
@@ -864,7 +840,7 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
             axis
         };
         // What is below zero is no axis, as is what is beyond the last.
-        usize::try_from(counted).unwrap_or(usize::MAX)
+        usize::try_from(counted).unwrap_or(NO_AXIS)
     };
     axes.iter().map(axis).collect()
 }
@@ -872,32 +848,43 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
 type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
 type Made<R> = Result<(Tensor, R), Error>;
 
+/// A job each of whose indices is a number, not a tuple.
+fn of_one_axis(job: Job<'_>) -> Job<'_> {
+    let job = job.calling("index tuples", "indices");
+    job.calling("index tuple", "index")
+}
+
 impl Gathered {
-    fn job<R: 'static>(
-        &self,
-        axis: Option<isize>,
-        batch_dims: isize,
-        plan: Planned,
-        gather: fn(&Tensor, &Tensor, GatherOptions) -> Made<R>,
-    ) -> Job<'_>
-    where
-        (Tensor, R): Into<job::Made>,
-    {
+    fn job(&self, axis: Option<isize>, batch_dims: isize, plan: Planned) -> Job<'_> {
         let options = GatherOptions {
             axis,
             batch_dims,
             out_of_range: self.policy.out_of_range.into(),
             negative: self.policy.negative(),
         };
-        Job::new(
+        let conversion = self.conversion.conversion();
+        let result = conversion.as_ref().map(|&(result, _)| result);
+        let planned = move |shape: &[usize], indices: &[usize], dtype| {
+            converted(plan(shape, indices, options, dtype)?, conversion.as_ref())
+        };
+        let run = planned.clone();
+        let job = Job::new(
             [&self.params],
-            move |s| plan(&s[0], &s.indices, options, s.dtype),
-            move |t| gather(&t[0], t.indices(), options),
-        )
-        .by(
+            move |s| planned(&s[0], &s.indices, s.dtype),
+            move |t| {
+                let (x, indices) = (&t[0], t.indices());
+                x.convert(&run(x.shape(), indices.shape(), x.dtype())?, Some(indices))
+            },
+        );
+        let job = job.by(
             &self.indices,
             "index tuples are out of range and became zeros",
-        )
+        );
+        let job = match job::name(&self.params) {
+            Some(name) => job.calling("the array", name),
+            None => job,
+        };
+        converting(job, result)
     }
 }
 
@@ -926,101 +913,10 @@ fn in_place<R>(tensors: &Tensors, change: impl FnOnce(&mut Tensor) -> Result<R, 
     Ok((x, report))
 }
 
-/// The shape of a batch of one item of this shape.
-fn batch(item: &[usize]) -> Vec<usize> {
-    [&[1], item].concat()
-}
-
-/// With `only`, `input` is the only item, and `begins` the begin of its only box.
-fn crop<'a>(
-    input: &'a Source,
-    begins: &'a Source,
-    more: [&Option<Source>; 2],
-    options: CropOptions,
-    only: bool,
-) -> Result<Job<'a>, Failure> {
-    let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
-    let (items, flips) = (read(more[0])?, read(more[1])?);
-    let (box_indices, flipped) = (items.is_some(), flips.is_some());
-    let planned = options.clone();
-    let job = Job::new(
-        [input],
-        move |s| {
-            let boxes = Boxes {
-                count: if only {
-                    1
-                } else {
-                    s.indices.first().copied().unwrap_or(0)
-                },
-                box_indices,
-                flips: flipped,
-            };
-            match only {
-                true => Plan::crop(&batch(&s[0]), boxes, &planned, s.dtype),
-                false => Plan::crop(&s[0], boxes, &planned, s.dtype),
-            }
-        },
-        move |t| {
-            let one = |x: &Tensor| match only {
-                true => x.reshape(&batch(x.shape())),
-                false => Ok(x.clone()),
-            };
-            let begins = &one(t.indices())?;
-            let on_device = |array: &Option<Array>, dtype| {
-                let upload = |array| upload(array, dtype, begins.backend());
-                array.as_ref().map(upload).transpose()
-            };
-            let items = on_device(&items, Some(begins.dtype()))?;
-            let flips = on_device(&flips, None)?.as_ref().map(one).transpose()?;
-            let x = one(&t[0])?;
-            let (crops, report) = x.crop(begins, items.as_ref(), flips.as_ref(), &options)?;
-            match only {
-                true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
-                false => Ok((crops, report)),
-            }
-        },
-    );
-    Ok(job.by(begins, "boxes reach outside and are zeros there"))
-}
-
-/// Writes the second of `arrays` into a copy of the first.
-fn paste<'a>(
-    arrays: [&'a Source; 2],
-    begins: &'a Source,
-    more: [&Option<Source>; 2],
-    options: PasteOptions,
-) -> Result<Job<'a>, Failure> {
-    let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
-    let (items, flips) = (read(more[0])?, read(more[1])?);
-    let (box_indices, flipped) = (items.is_some(), flips.is_some());
-    let planned = options.clone();
-    let job = Job::new(
-        arrays,
-        move |s| {
-            let count = s.indices.first().copied().unwrap_or(0);
-            let boxes = Boxes {
-                count,
-                box_indices,
-                flips: flipped,
-            };
-            let dims = s.indices.get(1).copied().unwrap_or(0);
-            let mut planned = planned.clone();
-            planned.crop.sizes = s[1].get(1..=dims).unwrap_or_default().to_vec();
-            View::new(&s[0])?.paste(&View::new(&s[1])?, boxes, &planned, s.dtype)
-        },
-        move |t| {
-            let begins = t.indices();
-            let on_device = |array: &Option<Array>, dtype| {
-                let upload = |array| upload(array, dtype, begins.backend());
-                array.as_ref().map(upload).transpose()
-            };
-            let items = on_device(&items, Some(begins.dtype()))?;
-            let flips = on_device(&flips, None)?;
-            let (items, flips) = (items.as_ref(), flips.as_ref());
-            in_place(t, |x| x.paste(&t[1], begins, items, flips, &options))
-        },
-    );
-    Ok(job.by(begins, "boxes reach outside and were not written there"))
+/// The array where `beside` is.
+fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
+    let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
+    Tensor::from_bytes(beside.backend(), bytes, dtype, array.shape())
 }
 
 impl Arrays {
@@ -1044,10 +940,14 @@ impl X {
         plan: impl Fn(&View, DType) -> Result<Assembly, Error> + 'a,
         work: impl Fn(&Tensor) -> Result<Tensor, Error> + 'a,
     ) -> Job<'a> {
-        Job::new(
+        let job = Job::new(
             [&self.input],
             move |s| plan(&s.views()?[0], s.dtype),
             move |t| work(&t[0]),
-        )
+        );
+        match job::name(&self.input) {
+            Some(name) => job.calling("each array", name),
+            None => job,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! error of standard output is kept until the command has done its work. It then fails the command, unless the reader
 //! has stopped reading.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, without_numbers_of_the_system};
 use anstyle::{AnsiColor, Style};
 use std::{
     fmt,
@@ -72,7 +72,8 @@ pub(crate) fn aside(text: impl fmt::Display) {
 
 /// Prints an error on standard error.
 pub(crate) fn error(failure: &Failure) {
-    line_to_stderr(clipped(&format!("error: {failure}")));
+    let text = without_numbers_of_the_system(format_args!("error: {failure}"));
+    line_to_stderr(clipped(&text));
 }
 
 /// The style of what begins a line, as that of the argument parser.

@@ -3,9 +3,11 @@
 use crate::{
     args::{Global, Integers, To, mask, memory},
     device,
-    failure::{Failure, Stopped},
+    failure::{Failure, Stopped, Words},
     files::Source,
-    job, literal, progress,
+    job, literal,
+    ops::{self, As},
+    progress,
     report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Timer, Times},
@@ -25,8 +27,8 @@ Examples:
   wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
   wgslice slice photo.png '0, :5'
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
-  wgslice slice photos/*.png '::2, ::2' --to half
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
+  wgslice slice photo.png '::2, ::2' --as float32 --scale 0.0039215686 --transpose 2,0,1 -o planes.npy
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
@@ -44,8 +46,13 @@ pub(crate) struct Slice {
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G;
     /// files that are held in memory whole take theirs besides
     /// [default: a quarter of the device's longest buffer, at most 1 GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with_all = ["as", "transpose"])]
     pub(crate) memory: Option<usize>,
+    /// Put the axes of the slice in this order; the slice is then made in memory
+    #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
+    pub(crate) transpose: Option<Integers>,
+    #[command(flatten)]
+    pub(crate) conversion: As,
     #[command(flatten)]
     pub(crate) encoded: Encoded,
 }
@@ -103,11 +110,16 @@ pub(crate) struct Encoded {
 pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
     let mut times = Times::default();
     let spec = spec(args)?;
+    let axes = args.transpose.as_ref();
+    if axes.is_some() || args.conversion.is_given() {
+        return ops::slice(&args.input, spec, axes, args.conversion.conversion()).run(global, to);
+    }
     let array = times.measure(Stage::Read, || job::array(&args.input))?;
     let (element, shape) = (array.element(), array.shape().to_vec());
     let dtype = element.dtype;
     let input = Described::new(&args.input, &shape);
-    let refused = || Failure::refused(&input);
+    let words = job::words(&[&args.input]);
+    let refused = || words.refused(&input);
     // An invalid slice is refused before a device is opened.
     let plan = Plan::slice(&shape, &spec, dtype).map_err(refused())?;
 
@@ -138,7 +150,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
         };
         stream.run(fetch, sink)
     });
-    let streamed = streamed.map_err(|stopped| stopped.explained(&input))?;
+    let streamed = streamed.map_err(|stopped| stopped.explained(&input, &words))?;
     let values = times.measure(Stage::Write, || output.finish())?;
     times.add(Stage::Read, reading);
     times.add(Stage::Upload, streamed.upload);
@@ -165,7 +177,9 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
                 ..
             },
         ) => {
-            encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice"))
+            let mut words = Words::default();
+            words.add("begin, end and strides", "--begin, --end and --strides");
+            encoded(&args.encoded, begin, end, strides.as_ref()).map_err(words.refused("slice"))
         }
         // This is not reached: the argument parser requires SPEC or `--begin`, and with `--begin` also `--end`.
         (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),

@@ -25,6 +25,12 @@ impl Target {
         shape: &[usize],
     ) -> Result<Self, Failure> {
         if let Some(folder) = &to.to {
+            if folder.is_file() {
+                return Err(Failure::usage(format_args!(
+                    "{} is a file, but --to names a folder",
+                    folder.display()
+                )));
+            }
             fs::create_dir_all(folder).map_err(|error| {
                 let folder = folder.display();
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))

@@ -74,7 +74,7 @@ impl FromStr for Sizes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Integers(integers) = text.parse()?;
-        let size = |size| usize::try_from(size).map_err(|_| format!("{size} is no size"));
+        let size = |size| usize::try_from(size).map_err(|_| format!("{size} is below zero"));
         integers
             .into_iter()
             .map(size)
@@ -103,12 +103,19 @@ pub(crate) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, S
 /// Parses a number of bytes. Less than one megabyte is refused: the overhead of such small pieces would outweigh their
 /// work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
-    let ByteSize(bytes) = text.parse()?;
+    let parsed = text.parse();
+    let ByteSize(bytes) = parsed.map_err(|_| format!("{text:?} is no size, such as 500M or 2G"))?;
     match isize::try_from(bytes) {
         Ok(bytes) if bytes >= 1_000_000 => Ok(bytes.unsigned_abs()),
         Ok(bytes) => Err(format!("{bytes} bytes is too little: give 1M or more")),
         Err(_) => Err("more than can be addressed".into()),
     }
+}
+
+/// Parses a number with a fraction.
+pub(crate) fn fraction(text: &str) -> Result<f32, String> {
+    let parsed = text.trim().parse();
+    parsed.map_err(|_| format!("{text:?} is not a number"))
 }
 
 fn unreadable(text: &str, error: &ParseIntError) -> String {
@@ -117,6 +124,8 @@ fn unreadable(text: &str, error: &ParseIntError) -> String {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
             format!("{text} does not fit 64 bits")
         }
+        // A number that may not be negative.
+        _ if text.parse::<i64>().is_ok() => format!("{text} is below zero"),
         _ => format!("{text:?} is not an integer"),
     }
 }

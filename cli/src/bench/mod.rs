@@ -25,11 +25,11 @@ use crate::{
     device,
     failure::{Failure, WRONG_RESULT},
     files::Document,
-    print, progress,
+    print, progress, verify,
 };
 use data::Data;
 use report::{Costs, Device, Kind, Report, Row};
-use std::{fs, num::NonZero, path::PathBuf, process::ExitCode};
+use std::{num::NonZero, path::PathBuf, process::ExitCode};
 use times::{Measured, Problem};
 use wgslice::Backend;
 use workload::Workload;
@@ -97,8 +97,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     let all = match &args.workloads {
         None => workload::built_in().map_err(Failure::usage)?,
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| error.to_string());
-            let parsed = text.and_then(|text| workload::parse(&text));
+            let parsed = verify::text(path).and_then(|text| workload::parse(&text));
             parsed.map_err(|problem| Failure::usage(format!("{}: {problem}", path.display())))?
         }
     };

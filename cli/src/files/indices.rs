@@ -15,13 +15,13 @@ pub(crate) enum Indices {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IndexError {
     #[error(
-        "indices are {}, but must be integers; save them as int32 or int64, or, if they are a \
+        "indices must be integers, but it holds {}; save them as int32 or int64, or, if they are a \
          mask, save what numpy.argwhere makes of it",
         .0.name()
     )]
     NotIntegers(DType),
     #[error(
-        "indices{position:?} is {value}, beyond the largest index, {}",
+        "the index at {position:?} is {value}, beyond the largest, {}",
         i64::MAX
     )]
     TooLarge { position: Vec<usize>, value: u64 },

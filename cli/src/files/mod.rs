@@ -400,11 +400,16 @@ impl Format {
 /// Opens a file, and finds its format: by its extension or, if that is unknown, by how the file begins.
 fn open(source: &Source) -> Result<(File, Format), Problem> {
     let path = &source.path;
+    let extension = extension(path);
     let mut file = if source.is_stdin() {
         source::stdin()?
     } else {
         // The file is checked before it is opened, because opening a named pipe would wait for its other end.
-        if !fs::metadata(path)?.is_file() {
+        let found = fs::metadata(path)?;
+        if found.is_dir() && !extension.is_empty() && Format::named(&extension).is_none() {
+            return Err(unknown_extension(&extension, READ));
+        }
+        if !found.is_file() {
             return Err(Problem::invalid(
                 "not a regular file; pipes and folders cannot be read, save to a file first, or \
                  give - for standard input",
@@ -412,7 +417,6 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
         }
         File::open(path)?
     };
-    let extension = extension(path);
     let mut start = Vec::new();
     (&mut file).take(9).read_to_end(&mut start)?;
     file.rewind()?;

@@ -364,11 +364,10 @@ mod tests {
     fn a_complete_file_gets_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, path) = (folder.path(), folder.path().join("x"));
-        for (at, incomplete) in both(folder, None).into_iter().enumerate() {
-            // The first is new, the second replaces it.
-            incomplete.file().write_all(&[at as u8]).unwrap();
+        for (incomplete, content) in both(folder, None).into_iter().zip(["new", "replaced"]) {
+            incomplete.file().write_all(content.as_bytes()).unwrap();
             incomplete.name(&path, folder, false).unwrap();
-            assert_eq!(fs::read(&path).unwrap(), [at as u8]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         for incomplete in both(folder, None) {
             incomplete.file().write_all(&[7]).unwrap();

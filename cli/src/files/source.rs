@@ -75,6 +75,16 @@ impl Source {
         &self.path
     }
 
+    /// The name of the file, without folders, and that of the tensor.
+    pub(crate) fn name(&self) -> String {
+        let file = self.path.file_name().unwrap_or_default();
+        let file = file.to_string_lossy();
+        match &self.tensor {
+            Some(tensor) => format!("{file}#{tensor}"),
+            None => file.into_owned(),
+        }
+    }
+
     /// What was given.
     pub(crate) fn text(&self) -> &OsStr {
         &self.text

@@ -21,6 +21,7 @@ use crate::{
 };
 use std::{
     fs,
+    io::ErrorKind,
     num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -136,13 +137,21 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     }
 }
 
+/// Reads a file of text.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => "it is no text (UTF-8)".into(),
+        _ => error.to_string(),
+    })
+}
+
 /// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error.
 /// So is a file without cases.
 fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
     };
-    let text = fs::read_to_string(path).map_err(|error| named(&error))?;
+    let text = text(path).map_err(|error| named(&error))?;
     let cases: Vec<_> = parse(&text)
         .map(|case| {
             let case = case?;

@@ -86,7 +86,7 @@ fn specs_that_do_not_fit() {
         ("1, x", &["'x'", "\n  1, x\n     ^"]),
         ("[0", &["not closed", "\n  [0\n  ^"]),
         ("0, 0, 0", &["in.npy [2,3]", "3 dimensions", "only 2"]),
-        ("::0", &["in.npy", "strides[0] is 0"]),
+        ("::0", &["in.npy", "the stride of dimension 0 is 0"]),
         ("..., ...", &["more than one ellipsis"]),
         ("0, 3", &["in.npy", "index 3 of dimension 1"]),
         ("99999999999999999999", &["64"]),
@@ -153,11 +153,11 @@ fn vectors_and_masks_that_do_not_fit() {
         ),
         (
             &["--begin", "0", "--end", "1", "--strides", "0"],
-            &["strides[0] is 0"],
+            &["the stride of dimension 0 is 0"],
         ),
         (
             &["--begin", "0", "--end", "1", "--end-mask", "4294967296"],
-            &["end_mask is 4294967296"],
+            &["--end-mask is 4294967296"],
         ),
         (
             &["--begin", "0,0", "--end", "1,1", "--ellipsis-mask", "3"],
@@ -202,7 +202,7 @@ fn params_and_indices_that_do_not_fit() {
             &[&params, &three, "--batch-dims", "2"],
             &["--batch-dims is 2"],
         ),
-        (&[&scalar, &one], &["scalar.npy", "params is a scalar"]),
+        (&[&scalar, &one], &["scalar.npy", "scalar.npy is a scalar"]),
         (&[&params, &scalar], &["scalar.npy", "indices is a scalar"]),
         (
             &[&params, &one, "--batch-dims", "-1"],
@@ -332,9 +332,13 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
 fn messages_need_no_knowledge_of_rust() {
     let folder = Folder::new();
     let a = folder.arange("a.npy", &[2]);
+    let row = folder.arange("row.npy", &[1, 2]);
     let png = folder.write("a.png", "no picture");
     let jpeg = folder.write("x.npy", b"\x89PNG\r\n\x1a\n");
     let absent = folder.path("absent/x.npy");
+    let png_bytes = folder.write("bytes", [0xff, 0xfe]);
+    let store = folder.path("store.zarr");
+    fs::create_dir(&store).expect("a folder");
     for (args, says) in [
         (
             &["slice", &a, "0", "--threads", "0"][..],
@@ -359,14 +363,80 @@ fn messages_need_no_knowledge_of_rust() {
             &["slice", &a, "0", "-o", &a, "--no-clobber"],
             "--no-clobber keeps it",
         ),
+        (&["slice", &a, "::0"], "the stride of dimension 0 is 0"),
+        (&["slice", &a, "0", "--memory", "x"], "such as 500M or 2G"),
+        (
+            &["slice", &a, "--begin", "0,0", "--end", "1"],
+            "--begin, --end and --strides have lengths",
+        ),
+        (&["slice", &store, "0"], "Zarr stores are for wgslice-scale"),
+        (
+            &["gather", &a, "0", "--axis", "7"],
+            "--axis is 7, but a.npy has",
+        ),
+        (
+            &["gather", &a, "0,5", "--out-of-range", "error"],
+            "1 of 2 indices are out of range, the first at indices[1] = [5] of a.npy [2]",
+        ),
+        (
+            &["gather-elements", &a, "0"],
+            "as many dimensions as a.npy [2]",
+        ),
+        (
+            &["crop", &row, "[[0]]", "--size", "1", "--box-indices", "0"],
+            "--box-indices has shape []",
+        ),
+        (
+            &["crop", &a, "[[0]]", "--size", ""],
+            "or --at for a single item such as a picture",
+        ),
+        (
+            &[
+                "crop",
+                &a,
+                "--at",
+                "9",
+                "--size",
+                "1",
+                "--out-of-range",
+                "error",
+            ],
+            "the box reaches outside of a.npy [2], which begins at [9]: correct it",
+        ),
+        (&["transpose", &a, "-7"], "the permutation [-7]"),
+        (&["tile", &a, "-1"], "-1 is below zero"),
+        (&["repeat", &a, "-1"], "-1 is below zero"),
+        (&["convert", &a, "--as", "float64"], "is int32, which is"),
+        (
+            &["convert", &a, "--as", "int8", "--scale", "x"],
+            "\"x\" is not a number",
+        ),
+        (&["roll", &a, "1", "9"], "an axis is 9, but a.npy has"),
+        (&["verify", &png_bytes], "it is no text"),
     ] {
         let ran = wgslice(args);
         assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
-        for word in ["target type", "non-zero", "at path", ".wgslice", "::"] {
+        for word in [
+            "target type",
+            "non-zero type",
+            "at path",
+            ".wgslice",
+            "Backend::",
+            "OutOfRange::",
+            "os error",
+            "params",
+            "box_indices",
+            "float literal",
+            "ByteSize",
+            "f64",
+        ] {
             assert!(!ran.stderr.contains(word), "{word} in {ran:?}");
         }
     }
-    assert_eq!(folder.names(), ["a.npy", "a.png", "x.npy"]);
+    assert_eq!(
+        folder.names(),
+        ["a.npy", "a.png", "bytes", "row.npy", "store.zarr", "x.npy"]
+    );
     let new = folder.path("new.npy");
     wgslice(&["slice", &a, "0", "-o", &new, "--no-clobber"]).ok();
 }

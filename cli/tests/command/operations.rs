@@ -47,7 +47,7 @@ fn gather_takes_an_axis_and_batch_dims() {
         |ran, out| {
             assert_eq!(out, (vec![3], vec![0, 0, 10]));
             assert!(
-                ran.stderr.contains("1 of 3 index tuples are out of range"),
+                ran.stderr.contains("1 of 3 indices are out of range"),
                 "{ran:?}"
             );
         },
@@ -110,11 +110,107 @@ fn crop_takes_boxes_of_items() {
     });
     let output = folder.path("none.npy");
     let ran = wgslice(&[&crop[..], &["--out-of-range", "error", "-o", &output]].concat());
-    let error = "1 of 3 boxes reach outside of x [2,4], the first at indices[2] = [1, 3]";
+    let error = "1 of 3 boxes reach outside of lines.npy [2,4], the first, with its item, at begins.npy[2] = [1, 3]";
     assert!(
         ran.stderr.contains(error) && !Path::new(&output).exists(),
         "{ran:?}"
     );
+}
+
+/// Numbers become another type on the way, scaled by the position in the input, which gathers and crops keep.
+#[test]
+fn slices_gathers_and_crops_convert() {
+    let folder = Folder::new();
+    let input = folder.npy("x.npy", "|u1", &[2, 2, 2], &[1, 2, 3, 4, 5, 6, 7, 200]);
+    let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, -1]));
+    let flips = folder.npy("flips.npy", "|u1", &[3, 1], &[0, 0, 2]);
+    // The second item of the last axis is doubled, and 100 is added to the first.
+    let scaled = [
+        "--as",
+        "int16",
+        "--scale",
+        "1,2",
+        "--bias",
+        "100,0",
+        "--scale-axis",
+        "2",
+    ];
+    let boxes = ["--box-indices", "0,1,4294967296", "--flips", &flips];
+    for (args, expected) in [
+        (&["slice", &input, "1, ::-1"][..], &[107, 400, 105, 12][..]),
+        (&["convert", &input, "1, ::-1"], &[107, 400, 105, 12]),
+        (
+            &["slice", &input, "1", "--transpose", "1,0"],
+            &[105, 107, 12, 400],
+        ),
+        (&["gather", &input, "1,7"], &[105, 12, 107, 400, 0, 0, 0, 0]),
+        (&["gather-nd", &input, "[[1, 1]]"], &[107, 400]),
+        (&["gather-elements", &input, "[[[1, 0]]]"], &[105, 4]),
+        // A box that reaches outside has zeros there, and 100 is not added to them. The index of an item that 32 bits
+        // do not hold is out of range.
+        (
+            &[&["crop", &input, &begins, "--size", "1"], &boxes[..]].concat(),
+            &[101, 4, 107, 400, 0, 0],
+        ),
+        (
+            &["crop", &input, "--at", "0,1", "--size", "1,2"],
+            &[103, 8, 0, 0],
+        ),
+    ] {
+        let output = folder.path("out.npy");
+        for device in devices() {
+            let args = [args, &scaled, &["-o", &output, "--device", device]].concat();
+            let ran = wgslice(&args).ok();
+            assert!(ran.stdout.contains("int16"), "{ran:?}");
+            let file = std::fs::read(&output).expect("the output");
+            let (_, elements) = file.split_at(file.len() - 2 * expected.len());
+            let found = elements
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&two| i16::from_le_bytes(two));
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{device} {args:?}");
+        }
+    }
+    let plain = wgslice(&["slice", &input, "1, 1", "--as", "float32"]).ok();
+    assert!(plain.stdout.contains("[  7. 200.]"), "{plain:?}");
+    let many = folder.path("many");
+    wgslice(&["slice", &input, &flips, "0", "--as", "uint8", "--to", &many]).ok();
+    assert_eq!(std::fs::read_dir(many).expect("a folder").count(), 2);
+    let scale = ["slice", &input, "0", "--scale", "2"];
+    for (args, says) in [
+        (&scale[..], "--as"),
+        (
+            &["slice", &begins, "0", "--as", "int8"],
+            "is int32, which is not converted",
+        ),
+        (
+            &["gather", &input, "0", "--as", "int8", "--scale", "1,2,3"],
+            "for 3 positions, but axis -1 of x.npy [2,2,2] has 2",
+        ),
+        (
+            &[
+                "crop",
+                &input,
+                "[[0],[1]]",
+                "--size",
+                "1",
+                "--as",
+                "int8",
+                "--flips",
+                "1",
+            ],
+            "--flips has shape []",
+        ),
+        (
+            &["slice", &input, "0", "--as", "int8", "--memory", "2G"],
+            "cannot be used with",
+        ),
+        (&["slice", &input, "0", "--transpose", "0,-9"], "[0, -9]"),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn one_of_many_files_that_fails_does_not_end_the_others() {
         ),
         (
             &["slice", &a, "0", "--to", &damaged],
-            "cannot make the folder",
+            "is a file, but --to names a folder",
         ),
     ] {
         let ran = wgslice(args);

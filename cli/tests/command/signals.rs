@@ -118,23 +118,6 @@ fn a_killed_command_leaves_nothing() {
     assert!(killed > 0, "no run was killed before its end");
 }
 
-/// Whether the command watches for signals already, or has ended.
-fn watches(running: &mut Child, folder: &Folder) -> bool {
-    if running.try_wait().expect("its state").is_some() {
-        return true;
-    }
-    if cfg!(target_os = "linux") {
-        // The last signal that it begins to watch for is SIGXFSZ, number 25. The shell before it does not.
-        let status = std::fs::read_to_string(format!("/proc/{}/status", running.id()));
-        let caught = status.unwrap_or_default();
-        let caught = caught.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        return caught.is_some_and(|mask| mask >> 24 & 1 == 1);
-    }
-    // Elsewhere by its temporary file, which it creates later.
-    folder.names().len() > 1
-}
-
 /// `nohup` makes a command ignore HUP, and a script makes its background jobs ignore INT and QUIT.
 #[test]
 fn an_ignored_signal_stays_ignored() {
@@ -151,7 +134,9 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        while !watches(&mut running, &folder) {
+        // By the time that it writes, the command watches for signals.
+        while !folder.is_written_by(&running) {
+            assert_eq!(running.try_wait().expect("its state"), None, "{trap}");
             thread::sleep(Duration::from_millis(1));
         }
         send(&running, signal);

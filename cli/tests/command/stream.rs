@@ -68,8 +68,7 @@ fn an_interrupted_slice_leaves_nothing() {
                     .stdout(Stdio::null())
                     .spawn()
                     .expect("the command starts");
-            // Waits until the incomplete output is beside the input.
-            while folder.names().len() < 2 {
+            while !folder.is_written_by(&running) {
                 assert_eq!(
                     running.try_wait().expect("its state"),
                     None,

@@ -4,7 +4,7 @@ use std::{
     env, fs,
     io::Write,
     path::PathBuf,
-    process::{Command, Output},
+    process::{Child, Command, Output},
     sync::{
         LazyLock,
         atomic::{AtomicUsize, Ordering},
@@ -127,6 +127,19 @@ impl Folder {
         let count: usize = shape.iter().product();
         let values: Vec<i32> = (0..).take(count).collect();
         self.npy(name, "<i4", shape, &bytes(&values))
+    }
+
+    /// Whether this command has an incomplete output in the folder, which on Linux has no name.
+    pub(crate) fn is_written_by(&self, running: &Child) -> bool {
+        let opened = fs::read_dir(format!("/proc/{}/fd", running.id()));
+        let nameless = |entry: std::io::Result<fs::DirEntry>| {
+            let target = entry.and_then(|entry| fs::read_link(entry.path()));
+            target.is_ok_and(|path| {
+                path.starts_with(&self.0) && path.to_string_lossy().ends_with(" (deleted)")
+            })
+        };
+        let temporary = |name: &String| name.starts_with(".wgslice-");
+        opened.is_ok_and(|mut opened| opened.any(nameless)) || self.names().iter().any(temporary)
     }
 
     /// Returns the names in the folder, sorted.

@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(input).typescript(false);
+    // A twelfth of the download, which only a debugger would read: a panic writes its own message.
+    bindgen.remove_name_section(true);
     match bindgen.web(true).and_then(|web| web.generate(output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -36,7 +36,7 @@ fn a_value_beyond_i64_is_pointed_at() {
     let bytes = values.map(u64::to_ne_bytes).concat();
     let array = Array::new(DType::U64, vec![2, 3, 2], bytes).unwrap();
     let error = to_indices(&array).unwrap_err().to_string();
-    assert_says(&error, &["indices[1, 0, 1] is 9223372036854775808"]);
+    assert_says(&error, &["the index at [1, 0, 1] is 9223372036854775808"]);
 }
 
 #[test]
