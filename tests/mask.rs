@@ -338,6 +338,7 @@ fn masks_that_do_not_fit_are_errors() {
         let compress = |mask: &Tensor, axis| kind_of(x.compress(mask, axis, None));
         assert_eq!(compress(&upload(&[3]), Some(0)), "condition");
         assert_eq!(compress(&upload(&[2, 3]), None), "condition");
+        assert_eq!(compress(&upload(&[2, 3]), Some(9)), "condition");
         assert_eq!(compress(&upload(&[2]), Some(2)), "axis");
         assert_eq!(compress(&upload(&[2]), Some(isize::MIN)), "axis");
         assert_eq!(kind_of(Tensor::select(&upload(&[2]), &x, &x)), "broadcast");

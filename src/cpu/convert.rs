@@ -365,17 +365,15 @@ impl<'a, I: Index> Nest<'a, I> {
             let Some(along) = coordinate.along else {
                 continue;
             };
-            let step = if part.flipped {
-                -along.step
-            } else {
-                along.step
-            } * coordinate.stride;
+            // A step to the only element inside, which may be larger than x, is not used.
+            let step = match part.flipped {
+                true => along.step.wrapping_neg(),
+                false => along.step,
+            };
+            let step = step.wrapping_mul(coordinate.stride);
             if along.dim >= outer {
                 let axis = &mut axes[2 - self.inner + along.dim - outer];
                 (axis.step, axis.low, axis.high) = (step, part.from, part.to);
-                if part.from >= part.to {
-                    return None;
-                }
                 continue;
             }
             let digit = self.digit(number, along.dim);
@@ -416,7 +414,8 @@ impl<'a, I: Index> Nest<'a, I> {
             Some(along) => {
                 let flipped = crop::is_flipped(tuple, along);
                 let size = coordinate.size;
-                Some(crop::inside(along, number.into(), size, flipped, clamps))
+                let place = crop::inside(along, number.into(), size, flipped, clamps);
+                Some(place).filter(|(part, _)| part.from < part.to)
             }
         }
     }

@@ -143,7 +143,7 @@ impl ArgumentError {
             Reason::Mask(error) => match error {
                 MaskError::Axis { .. } => "axis",
                 MaskError::Capacity { .. } => "mask_capacity",
-                MaskError::Condition { .. } => "condition",
+                MaskError::ConditionRank { .. } | MaskError::Condition { .. } => "condition",
                 MaskError::Count { .. } => "mask_count",
                 MaskError::DType { .. } => "mask_dtype",
                 MaskError::Index { .. } => "mask_index",

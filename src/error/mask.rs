@@ -1,7 +1,10 @@
 //! Errors of nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 
 use super::axes::Axes;
-use crate::{DType, text::Shape};
+use crate::{
+    DType,
+    text::{Shape, counted},
+};
 
 /// A mask that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,14 +55,19 @@ pub(crate) enum MaskError {
         /// The shape of the mask.
         mask: Vec<usize>,
     },
-    /// A condition that is not a vector, or longer than the axis.
-    #[error(
-        "the condition has shape {}: it must have one dimension, of at most {size} elements",
-        Shape(shape)
-    )]
-    Condition {
+    /// A condition that is not a vector.
+    #[error("the condition has shape {}: it must have one dimension", Shape(shape))]
+    ConditionRank {
         /// The shape of the condition.
         shape: Vec<usize>,
+    },
+    /// A condition that is longer than the axis.
+    #[error(
+        "the condition has {length} elements: it must have at most {size}, the size of the axis"
+    )]
+    Condition {
+        /// The number of elements of the condition.
+        length: usize,
         /// The size of the axis.
         size: usize,
     },

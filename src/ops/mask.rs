@@ -319,16 +319,17 @@ impl View {
 
     /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
     fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
+        let &[length] = condition else {
+            let shape = condition.to_vec();
+            return Err(MaskError::ConditionRank { shape }.into());
+        };
         let rank = self.shape.len();
         let found = shape::from_end(axis, rank).filter(|&axis| axis < rank);
         let found = found.ok_or(MaskError::Axis { axis, rank })?;
         let size = self.shape[found];
-        match *condition {
-            [length] if length <= size => Ok((self.along(found, 0, 1, length), found)),
-            _ => {
-                let shape = condition.to_vec();
-                Err(MaskError::Condition { shape, size }.into())
-            }
+        match length <= size {
+            true => Ok((self.along(found, 0, 1, length), found)),
+            false => Err(MaskError::Condition { length, size }.into()),
         }
     }
 

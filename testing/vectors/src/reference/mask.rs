@@ -95,13 +95,16 @@ pub fn compress<T: Clone + Default>(
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
+    if condition.1.len() != 1 {
+        return fail("condition", "the condition is no vector");
+    }
     let flat = [values.len()];
     let (shape, axis) = match axis {
         Some(axis) => (shape, axis_of(axis, shape.len())?),
         None => (&flat[..], 0),
     };
-    if condition.1.len() != 1 || condition.0.len() > shape[axis] {
-        return fail("condition", "the condition is no vector, or too long");
+    if condition.0.len() > shape[axis] {
+        return fail("condition", "the condition is too long");
     }
     let mut longer = condition.0.to_vec();
     longer.resize(shape[axis], false);
