@@ -63,7 +63,8 @@ pub(crate) enum MaskError {
     },
     /// A condition that is longer than the axis.
     #[error(
-        "the condition has {length} elements: it must have at most {size}, the size of the axis"
+        "the condition has {}: it must have at most {size}, the size of the axis",
+        counted(*length, "element", "elements")
     )]
     Condition {
         /// The number of elements of the condition.
