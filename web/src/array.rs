@@ -11,7 +11,7 @@ use crate::{
 use std::io::Cursor;
 use wasm_bindgen::prelude::*;
 use wgslice::{
-    DType, SliceSpec, Tensor, TensorView,
+    DType, Pending, Report, SliceSpec, Tensor, TensorView,
     options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
@@ -189,17 +189,7 @@ impl PageArray {
         height: usize,
         width: usize,
     ) -> Result<Outcome, JsError> {
-        let backend = self.tensor.backend();
-        let count = boxes.count;
-        let begins = backend.upload((&boxes.begins, &[count, 2]))?;
-        let flips = backend.upload((&boxes.flips, &[count, 2]))?;
-        let items = backend.upload((&vec![0i32; count], &[count]))?;
-        let options = CropOptions {
-            sizes: vec![height, width],
-            ..CropOptions::default()
-        };
-        let item = self.view("None", "")?;
-        let (crops, report) = item.crop(&begins, Some(&items), Some(&flips), &options)?;
+        let (crops, report) = cropped(self, boxes, height, width)?;
         let report = report.await?;
         let shown = self.shown(&crops).await?;
         Ok(Outcome::reported(shown, report))
@@ -238,8 +228,32 @@ impl PageArray {
     }
 }
 
+/// Boxes of the array, and the report of those that reach outside.
+pub(crate) fn cropped(
+    x: &PageArray,
+    boxes: &Boxes,
+    height: usize,
+    width: usize,
+) -> Result<(Tensor, Pending<Report>), JsError> {
+    let backend = x.tensor.backend();
+    let count = boxes.count;
+    let begins = backend.upload((&boxes.begins, &[count, 2]))?;
+    let flips = backend.upload((&boxes.flips, &[count, 2]))?;
+    let items = backend.upload((&vec![0i32; count], &[count]))?;
+    let options = CropOptions {
+        sizes: vec![height, width],
+        ..CropOptions::default()
+    };
+    let item = x.view("None", "")?;
+    Ok(item.crop(&begins, Some(&items), Some(&flips), &options)?)
+}
+
 impl PageArray {
-    fn view(&self, spec: &str, order: &str) -> Result<TensorView, JsError> {
+    pub(crate) fn of(tensor: Tensor, dtype: DType) -> Self {
+        Self { tensor, dtype }
+    }
+
+    pub(crate) fn view(&self, spec: &str, order: &str) -> Result<TensorView, JsError> {
         let spec: SliceSpec = spec.parse()?;
         let view = self.tensor.view().slice(&spec)?;
         if order.trim().is_empty() {

@@ -8,6 +8,7 @@
 //! | `spelled` | a slice as Python, Rust and TensorFlow spell it |
 //! | `array` | the operations on a picture, a table or the array of a file |
 //! | `scatter` | scatters that accumulate |
+//! | `live` | frames of the camera, which stay on the GPU |
 //! | `outcome`, `shown` | what the page gets: a report, and how a result looks |
 //! | `read` | how a tensor is read back |
 //! | `cases` | random cases and golden vectors |
@@ -15,6 +16,7 @@
 mod array;
 mod cases;
 mod device;
+mod live;
 mod numbers;
 mod outcome;
 mod read;

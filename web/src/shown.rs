@@ -17,14 +17,14 @@ pub struct Shown {
 
 /// How an array lies on a canvas.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
-    height: usize,
-    width: usize,
-    channels: usize,
+pub(crate) struct Layout {
+    pub(crate) height: usize,
+    pub(crate) width: usize,
+    pub(crate) channels: usize,
 }
 
 /// The longest side of a picture, in pixels. Browsers limit the sides of a canvas, but support this length.
-const LONGEST: usize = 8192;
+pub(crate) const LONGEST: usize = 8192;
 
 #[wasm_bindgen]
 impl Shown {
@@ -141,7 +141,7 @@ impl Shown {
             shape: shape.to_vec(),
             dtype,
             bytes,
-            layout: layout(shape, dtype),
+            layout: Layout::of(shape, dtype),
         }
     }
 
@@ -151,24 +151,26 @@ impl Shown {
     }
 }
 
-/// Returns how an array of this shape lies on a canvas. A last dimension of size 3 or 4 holds the channels if the
-/// elements are bytes and another dimension precedes it; one of size 1 holds the only channel if two dimensions precede
-/// it. Otherwise the last dimension is the width of a picture with one channel. Dimensions before the height stack
-/// pictures below one another.
-fn layout(shape: &[usize], dtype: DType) -> Layout {
-    let (outer, width, channels) = match *shape {
-        [] => (&[][..], 1, 1),
-        [ref outer @ .., width, channels @ (3 | 4)] if dtype == DType::U8 => {
-            (outer, width, channels)
+impl Layout {
+    /// Returns how an array of this shape lies on a canvas. A last dimension of size 3 or 4 holds the channels if the
+    /// elements are bytes and another dimension precedes it; one of size 1 holds the only channel if two dimensions precede
+    /// it. Otherwise the last dimension is the width of a picture with one channel. Dimensions before the height stack
+    /// pictures below one another.
+    pub(crate) fn of(shape: &[usize], dtype: DType) -> Self {
+        let (outer, width, channels) = match *shape {
+            [] => (&[][..], 1, 1),
+            [ref outer @ .., width, channels @ (3 | 4)] if dtype == DType::U8 => {
+                (outer, width, channels)
+            }
+            [ref outer @ .., width, 1] if !outer.is_empty() => (outer, width, 1),
+            [ref outer @ .., width] => (outer, width, 1),
+        };
+        let height = outer.iter().product();
+        Self {
+            height,
+            width,
+            channels,
         }
-        [ref outer @ .., width, 1] if !outer.is_empty() => (outer, width, 1),
-        [ref outer @ .., width] => (outer, width, 1),
-    };
-    let height = outer.iter().product();
-    Layout {
-        height,
-        width,
-        channels,
     }
 }
 

@@ -5,6 +5,7 @@ use wasm_bindgen::prelude::*;
 
 /// Where boxes begin, and in which directions they are flipped. Two numbers for each: of rows, then of columns.
 #[wasm_bindgen(getter_with_clone)]
+#[derive(Clone)]
 pub struct Boxes {
     pub count: usize,
     pub begins: Vec<i32>,

@@ -20,6 +20,8 @@ const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
   '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
 ];
+// What a canvas of WebGPU needs in addition where there is no GPU: Mesa's OpenGL, which shows what SwiftShader computes.
+export const SHOWING = ['--use-gl=angle', '--use-angle=gl-egl', '--use-vulkan=native', '--ignore-gpu-blocklist'];
 const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
 
 // The page, packed as servers do, and beside it the golden vectors. Counts the bytes that it sends.
@@ -45,7 +47,7 @@ function serve() {
 }
 
 export class Browser {
-  static async launch() {
+  static async launch(more = []) {
     const made = new Browser();
     made.server = await serve();
     made.origin = `http://localhost:${made.server.address().port}`;
@@ -53,7 +55,7 @@ export class Browser {
     made.chromium = await puppeteer.launch({
       executablePath: process.env.CHROMIUM,
       userDataDir: made.profile,
-      args: SWITCHES,
+      args: [...SWITCHES, ...more],
       // Long runs are one evaluation each.
       protocolTimeout: 1_800_000,
     });

@@ -1,6 +1,7 @@
 // The tabs of crops, scatters and masks, against the command, by the means that a person has; and the camera.
 
 import path from 'node:path';
+import { Browser, SHOWING } from './browser.mjs';
 import { same, wgslice } from './checks.mjs';
 import * as npy from './npy.mjs';
 
@@ -154,22 +155,147 @@ async function masks(checks, browser) {
   await checks.that('mask: no complaint of the page', () => page.close());
 }
 
-async function camera(checks, browser) {
-  await checks.that('camera: slices of what it sees, picture after picture', async () => {
-    const page = await browser.open('?spec=::2,%20::-2');
+const halved = (shape) => shape.replace(/\d+ × \d+/, (sides) => sides.split(' × ').map((side) => Math.ceil(side / 2)).join(' × '));
+
+// The pixels on the canvas of frames that stay on the GPU. Scripts can see them only until the screen has them, so they are
+// copied when the GPU is given work. Before a frame is on the canvas, it is transparent.
+function live(page) {
+  return page.page.evaluate(() => new Promise((resolve) => {
+    const from = document.getElementById('result-live');
+    const { submit } = GPUQueue.prototype;
+    GPUQueue.prototype.submit = function (...given) {
+      submit.apply(this, given);
+      const { width, height } = from;
+      const copy = new OffscreenCanvas(width, height).getContext('2d');
+      copy.drawImage(from, 0, 0);
+      const { data } = copy.getImageData(0, 0, width, height);
+      if (data[3] === 0) return;
+      GPUQueue.prototype.submit = submit;
+      resolve({ width, height, data: [...data] });
+    };
+  }));
+}
+
+// Frames that stay on the GPU. The page does that with hardware only, so SwiftShader says that it is some.
+async function filming(checks) {
+  const browser = await Browser.launch(SHOWING);
+  const hardware = 'Object.defineProperty(GPUAdapterInfo.prototype, "isFallbackAdapter", { get: () => false });';
+  await checks.that('camera: slices of what it sees, picture after picture, and nothing is read back', async () => {
+    const page = await browser.open('?spec=::2,%20::-2', { before: hardware });
+    // Every way by which pixels could come back from the GPU or from a canvas is counted.
+    await page.page.evaluate(() => {
+      window.reads = [];
+      const count = (prototype, name) => {
+        const original = prototype[name];
+        prototype[name] = function (...given) {
+          window.reads.push(name);
+          return original.apply(this, given);
+        };
+      };
+      count(GPUBuffer.prototype, 'mapAsync');
+      count(CanvasRenderingContext2D.prototype, 'getImageData');
+      count(OffscreenCanvasRenderingContext2D.prototype, 'getImageData');
+    });
     await page.page.click('#camera');
-    await page.waitForText('rate', 'frames a second on WebGPU');
+    await page.waitForText('rate', 'from texture to texture');
     const shape = await page.text('source-shape');
-    same(await page.text('result-shape'), shape.replace(/\d+ × \d+/, (sides) => sides.split(' × ').map((side) => Math.ceil(side / 2)).join(' × ')), 'shape');
-    const first = await page.pixels('result');
-    await page.page.waitForFunction((first) => {
-      const canvas = document.getElementById('result');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      return data.reduce((sum, value) => sum + value, 0) !== first;
-    }, {}, first.data.reduce((sum, value) => sum + value, 0));
+    same(await page.text('result-shape'), halved(shape), 'shape');
+    const reads = () => page.page.evaluate(() => window.reads);
+        await page.page.evaluate(() => {
+      window.reads = [];
+      document.getElementById('rate').textContent = '';
+    });
+    await page.waitForText('rate', 'from texture to texture');
+    same(await reads(), [], 'reads while frames are shown');
     const rate = await page.text('rate');
+    const sum = () => live(page).then(({ data }) => data.reduce((sum, value) => sum + value, 0));
+    const first = await sum();
+    for (let time = 0; await sum() === first; time++) if (time > 100) throw new Error('the picture never changes');
+    await page.type({ spec: '4:0' });
+    await page.waitForText('result-shape', '0 × ');
+    await page.type({ spec: '4:5:0' });
+    await page.waitForText('error', 'stride');
+    await page.type({ spec: ':, 3:40' });
+    await page.waitForText('result-shape', ' × 37 × 3');
+    same(await page.text('error'), '', 'error');
+    same(npy.read(await page.save('npy')).shape[1], 37, 'the frame that is saved');
     await page.show('mask');
     await page.waitForText('report', 'The mask is true for');
+    await page.waitForText('rate', 'with upload and readback');
+    await page.page.click('#camera');
+    await page.page.waitForFunction(() => document.getElementById('rate').hidden);
+    await page.times();
+    await page.close();
+    return rate;
+  });
+  await checks.that('camera: frames on the GPU are sliced and cropped as pictures are', async () => {
+    // A camera that shows one picture, so that slices of it can be compared.
+    const still = () => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [96, 64];
+        const context = canvas.getContext('2d');
+        const draw = () => {
+          for (let at = 0; at < 24; at++) {
+            context.fillStyle = `hsl(${at * 47} 80% ${20 + at * 2}%)`;
+            context.fillRect((at % 6) * 16, Math.floor(at / 6) * 16, 16, 16);
+          }
+        };
+        draw();
+        setInterval(draw, 20);
+        return canvas.captureStream(30);
+      };
+    };
+    const page = await browser.open('?spec=:', { before: `${hardware} (${still})()` });
+    await page.page.click('#camera');
+    await page.waitForText('result-shape', '64 × 96 × 3');
+    const at = ({ data, width }, row, column) => [...data.slice(4 * (row * width + column), 4 * (row * width + column) + 3)];
+    const whole = await live(page);
+    same(new Set(Array.from({ length: 24 }, (_, block) => String(at(whole, Math.floor(block / 6) * 16 + 8, (block % 6) * 16 + 8)))).size, 24, 'colours');
+    const wanted = {
+      '::-1, ::2': [64, 48, (row, column) => at(whole, 63 - row, 2 * column)],
+      '10:20, 90:30:-3': [10, 20, (row, column) => at(whole, 10 + row, 90 - 3 * column)],
+      '..., 1': [64, 96, (row, column) => Array(3).fill(at(whole, row, column)[1])],
+    };
+    const compare = async ([height, width, pixel], what) => {
+      const found = await live(page);
+      same([found.height, found.width], [height, width], `size of ${what}`);
+      for (let row = 0; row < height; row++) {
+        for (let column = 0; column < width; column++) same(at(found, row, column), pixel(row, column), `${what}, pixel ${row}, ${column}`);
+      }
+    };
+    for (const [spec, expected] of Object.entries(wanted)) {
+      await page.type({ spec });
+      await page.until('slice', { spec });
+      await compare(expected, spec);
+    }
+    await page.show('crop');
+    await page.type({ height: '20', width: '30', boxes: '5, 7\n40, 80 h\n0, 0 vh' });
+    await page.until('crop', { boxes: '5, 7\n40, 80 h\n0, 0 vh' });
+    const boxes = [[5, 7, 0, 0], [40, 80, 0, 1], [0, 0, 1, 1]];
+    const [columns, rows] = [1, 3];
+    await compare([20 * rows, 30 * columns, (row, column) => {
+      const [top, left, v, h] = boxes[Math.floor(row / 20) * columns + Math.floor(column / 30)];
+      const [down, across] = [row % 20, column % 30];
+      const from = [top + (v ? 19 - down : down), left + (h ? 29 - across : across)];
+      return from[0] < 64 && from[1] < 96 ? at(whole, ...from) : [0, 0, 0];
+    }], 'boxes');
+    await page.close();
+  });
+  await browser.close();
+}
+
+async function camera(checks, browser) {
+  await checks.that('camera: on software, slices of what it sees, picture after picture', async () => {
+    const page = await browser.open('?spec=::2,%20::-2');
+    await page.page.click('#camera');
+    await page.waitForText('rate', 'with upload and readback');
+    const shape = await page.text('source-shape');
+    same(await page.text('result-shape'), halved(shape), 'shape');
+    const sum = () => page.pixels('result').then(({ data }) => data.reduce((sum, value) => sum + value, 0));
+    const first = await sum();
+    for (let time = 0; await sum() === first; time++) if (time > 100) throw new Error('the picture never changes');
+    const rate = await page.text('rate');
     await page.page.click('#camera');
     await page.page.waitForFunction(() => document.getElementById('rate').hidden);
     await page.times();
@@ -188,5 +314,5 @@ async function camera(checks, browser) {
 }
 
 export async function operations(checks, browser) {
-  for (const part of [crops, scatters, masks, camera]) await part(checks, browser);
+  for (const part of [crops, scatters, masks, camera, filming]) await part(checks, browser);
 }

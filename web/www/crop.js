@@ -1,7 +1,7 @@
 // The third tab: boxes of one size, cut out of x, each flipped or not.
 
 import { Boxes } from './pkg/wgslice_web.js';
-import { COLOURS, sideBySide } from './drawing.js';
+import { beside, COLOURS, sheet, sideBySide } from './drawing.js';
 import { pixelOf } from './selection.js';
 import { file, rustShape } from './snippets.js';
 import { source } from './source.js';
@@ -14,6 +14,12 @@ const MANY = 400;
 function sizes({ height, width }) {
   const read = [height, width].map((text) => (/^\s*\d{1,4}\s*$/.test(text) ? Number(text) : null));
   return read.includes(null) ? null : read;
+}
+
+function given(state) {
+  const size = sizes(state);
+  if (!size) throw new Error('the height and the width of the boxes must be integers from 0 to 9999');
+  return size;
 }
 
 // Boxes at random places within x, of which half are flipped in each direction.
@@ -74,10 +80,10 @@ y = tf.stack([
 export const crop = new Operation({
   name: 'crop',
   defaults: { boxes: '50, 160\n50, 160 h\n300, 60 v\n330, 330\n20, 20 vh\n440, 440', height: '128', width: '128' },
-  run(x, state) {
-    const size = sizes(state);
-    if (!size) throw new Error('the height and the width of the boxes must be integers from 0 to 9999');
-    return x.crop(new Boxes(state.boxes), ...size);
+  run: (x, state) => x.crop(new Boxes(state.boxes), ...given(state)),
+  film(canvas, x, state) {
+    const [boxes, size] = [new Boxes(state.boxes), given(state)];
+    return canvas.crop(x, boxes, ...size, beside(boxes.count, size));
   },
   look({ state, left, outcome, shown }) {
     const boxes = numbers(new Boxes(state.boxes));
@@ -86,13 +92,14 @@ export const crop = new Operation({
       top, left: edge, height, width, flips: { v, h }, colour: COLOURS[at % COLOURS.length], label: at,
     }));
     const flat = left.shape.length < 4 && shown.image;
-    const sheet = flat ? sideBySide(shown.image, boxes.length) : undefined;
-    const onSheet = ({ colour, label }) => ({ ...sheet.box(label), colour, label });
-    const onResult = sheet ? { boxes: marked.map(onSheet) } : {};
+    // A frame that stays on the GPU is on its canvas already.
+    const placed = outcome ? flat && sideBySide(shown.image, boxes.length) : sheet(boxes.length, [height, width]);
+    const onSheet = ({ colour, label }) => ({ ...placed.box(label), colour, label });
+    const onResult = placed ? { boxes: marked.map(onSheet) } : {};
     return {
       label: `${boxes.length} boxes of ${height} × ${width}`,
-      report: reported(outcome, 'boxes'),
-      sheet,
+      report: outcome && reported(outcome, 'boxes'),
+      sheet: placed || undefined,
       marks: { boxes: left.shape.length < 4 ? marked : [], texts: left.texts },
       onResult,
       origin([at, ...inside]) {

@@ -1,9 +1,10 @@
 // The devices that the page runs on: the GPU by WebGPU, where there is one, and the CPU.
 
-import { Device } from './pkg/wgslice_web.js';
+import { Device, Live } from './pkg/wgslice_web.js';
 
 export const devices = {
-  // Each has `device`, the library's; `name`, such as WebGPU; and `label`, which also says which adapter.
+  // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also says which adapter; and whether it
+  // `shows` frames that stay on it.
   all: [],
   chosen: null,
   // Why there is no WebGPU, or null.
@@ -17,16 +18,19 @@ function missing() {
   return 'This browser offers no WebGPU.';
 }
 
-// The browser's description of the adapter, which says more than the library's name for it.
-async function adapterName() {
-  const info = (await navigator.gpu.requestAdapter())?.info;
+// The browser's description of the adapter, which says more than the library's name for it, and whether it can show
+// frames: software does not in every browser, and Chromium's loses the device where it cannot.
+async function described() {
+  const adapter = await navigator.gpu.requestAdapter();
+  const info = adapter?.info;
   const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');
-  return words || 'adapter without a name';
+  const software = info?.isFallbackAdapter ?? adapter?.isFallbackAdapter ?? false;
+  return { label: `WebGPU · ${words || 'adapter without a name'}`, shows: !software };
 }
 
 // Opens the CPU, which is there at once.
 export function openCpu() {
-  devices.all = [{ device: Device.cpu(), name: 'CPU', label: 'CPU · WebAssembly' }];
+  devices.all = [{ device: Device.cpu(), name: 'CPU', label: 'CPU · WebAssembly', shows: false }];
   [devices.chosen] = devices.all;
 }
 
@@ -36,9 +40,23 @@ export async function openGpu() {
   if (devices.why) return;
   try {
     const device = await Device.webgpu();
-    devices.all.unshift({ device, name: 'WebGPU', label: `WebGPU · ${await adapterName()}` });
+    devices.all.unshift({ device, name: 'WebGPU', ...await described() });
     [devices.chosen] = devices.all;
   } catch (error) {
     devices.why = `WebGPU is there, but cannot be used: ${error.message}`;
   }
+}
+
+// The canvas of frames that stay on the chosen device; null if it shows none.
+let live;
+export function liveCanvas() {
+  if (!devices.chosen.shows) return null;
+  if (live === undefined) {
+    try {
+      live = new Live(devices.chosen.device, document.getElementById('result-live'));
+    } catch {
+      live = null;
+    }
+  }
+  return live;
 }

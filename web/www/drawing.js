@@ -18,6 +18,15 @@ export function paint(canvas, image, stretched = false) {
   fit(canvas);
 }
 
+// Gives a canvas the size of a picture that something else draws.
+export function size(canvas, { width, height }) {
+  if (canvas.width === width && canvas.height === height) return;
+  canvas.width = width;
+  canvas.height = height;
+  canvas.dataset.stretched = '';
+  fit(canvas);
+}
+
 export function fit(canvas) {
   const frame = canvas.parentElement;
   const room = frame.parentElement.clientWidth - 12;
@@ -191,15 +200,23 @@ function cross(context, { row, column }, x, y, wide, high) {
 // the sheet is, or null if it is none, and `box` where a picture is.
 export function sideBySide({ data, width, height }, count) {
   const high = height / count;
-  const columns = Math.max(1, Math.min(count, Math.round(Math.sqrt(count * high / width))));
+  const columns = beside(count, [high, width]);
   const image = new ImageData(columns * width, Math.ceil(count / columns) * high);
   for (let row = 0; row < height; row++) {
     const at = Math.floor(row / high);
     const to = (Math.floor(at / columns) * high + row % high) * image.width + (at % columns) * width;
     image.data.set(data.subarray(row * width * 4, (row + 1) * width * 4), to * 4);
   }
+  return { image, ...sheet(count, [high, width]) };
+}
+
+// How many pictures stand beside each other.
+export const beside = (count, [high, width]) => Math.max(1, Math.min(count, Math.round(Math.sqrt(count * high / width))));
+
+// Where pictures of this height and width are that stand so.
+export function sheet(count, [high, width]) {
+  const columns = beside(count, [high, width]);
   return {
-    image,
     place({ row, column }) {
       const at = Math.floor(row / high) * columns + Math.floor(column / width);
       return at < count ? { row: at * high + row % high, column: column % width } : null;

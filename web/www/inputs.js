@@ -55,17 +55,20 @@ export function connectInputs() {
 
 let video = null;
 
-function stopCamera() {
+export function stopCamera() {
   if (!video) return;
+  // The last frame stays, as a picture.
+  source.frame(video, FRAME);
   video.srcObject.getTracks().forEach((track) => track.stop());
+  video.srcObject = null;
   video = null;
   source.live = false;
   pair.rate('');
   $('camera').setAttribute('aria-pressed', 'false');
 }
 
-// `update` runs the open tab's operation on the present frame.
-export function connectCamera(update, label) {
+// `operation` returns that of the open tab, if it has one; `update` runs it.
+export function connectCamera(operation, update, label) {
   $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
   $('camera').addEventListener('click', async () => {
     if (video) {
@@ -75,7 +78,7 @@ export function connectCamera(update, label) {
     }
     try {
       const stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: FRAME }, frameRate: { ideal: 60 } } });
-      video = Object.assign(document.createElement('video'), { srcObject: stream, muted: true, playsInline: true });
+      video = Object.assign($('source-live'), { srcObject: stream });
       await video.play();
     } catch (error) {
       video = null;
@@ -87,22 +90,33 @@ export function connectCamera(update, label) {
     $('source-note').classList.remove('bad');
     $('camera').setAttribute('aria-pressed', 'true');
     source.live = true;
-    film(video, update, label);
+    film(video, operation, label);
   });
 }
 
-// Each picture that the screen shows is one more frame, unless the frame before is not done.
-async function film(mine, update, label) {
+// The present frame as an array, for what is not done from texture to texture.
+export const still = () => source.frame(video, FRAME);
+
+// Each picture that the screen shows is one more frame, unless the frame before is not done. Where the device and the
+// tab can do it, a frame stays on the GPU.
+async function film(mine, operation, label) {
   let [frames, since] = [0, performance.now()];
-  while (video === mine) {
+  const stream = mine.srcObject;
+  while (mine.srcObject === stream) {
     await new Promise((resolve) => requestAnimationFrame(resolve));
-    if (video !== mine) return;
-    source.frame(mine, FRAME);
-    await update();
+    if (mine.srcObject !== stream) return;
+    const open = operation();
+    const stays = open?.films();
+    if (stays) await open.film(mine);
+    else {
+      still();
+      await open?.update();
+    }
     frames++;
     const time = performance.now() - since;
-    if (time < 500) continue;
-    pair.rate(`${Math.round(frames / time * 1000)} frames a second on ${label()}, with upload and readback`);
+    if (time < 500 || mine.srcObject !== stream) continue;
+    const how = stays ? 'from texture to texture' : 'with upload and readback';
+    pair.rate(`${Math.round(frames / time * 1000)} frames a second on ${label()}, ${how}`);
     [frames, since] = [0, performance.now()];
   }
 }

@@ -61,9 +61,9 @@ async function start() {
 
   connectInputs();
   connectSnippets();
-  connectCamera(update, () => devices.chosen.label);
+  connectCamera(() => operations[open], update, () => devices.chosen.label);
   pair.connectPair((...given) => operations[open]?.drag(...given));
-  pair.connectSaving(() => operations[open].read.npy());
+  pair.connectSaving(() => operations[open].result());
   $('link').addEventListener('click', () => copy(operations[open]?.link() ?? verify.link(), $('link')));
   for (const [name, operation] of Object.entries(operations)) operation.connect(name === first);
   verify.connect(first === 'verify');

@@ -1,6 +1,6 @@
 // The two figures, x and what is made of it: pictures, marks, times and errors.
 
-import { fit, mark, paint } from './drawing.js';
+import { fit, mark, paint, size } from './drawing.js';
 import { pointing } from './pointing.js';
 import { elementOf } from './selection.js';
 
@@ -10,6 +10,7 @@ const $ = (id) => document.getElementById(id);
 //   left, shown       x and the result, as `shownAs` describes them
 //   sheet             how the result lies on its canvas, if not as it is: `{ image, place }`
 //   marks, onResult   marks on both, for `mark`
+//   film              the size of the pictures on the canvas of frames that stay on the GPU, if x is one of these
 //   origin            for the position of an element of the result, the marks of where it came from
 let view = null;
 let pointed = null;
@@ -22,23 +23,29 @@ const written = (shape, dtype) => `${shape.length ? shape.join(' × ') : 'a sing
 function remark() {
   if (!view) return;
   const from = pointed && view.origin?.(elementOf(pointed.place, view.shown));
-  if (view.left.image) mark($('source'), $('source-marks'), { ...view.marks, at: cross, ...from?.marks });
+  if (!$('source-frame').hidden) mark($('source'), $('source-marks'), { ...view.marks, at: cross, ...from?.marks });
   if (!$('result-frame').hidden) mark($('result'), $('result-marks'), { ...view.onResult, at: pointed?.on });
   $('pointed').textContent = from?.text ?? '';
 }
 
 export function show(next) {
   view = next;
-  const { left, shown, sheet } = next;
-  $('source-frame').hidden = !left.image;
+  const { left, shown, sheet, film } = next;
+  for (const name of ['source', 'result']) {
+    $(`${name}-live`).hidden = !film;
+    $(name).style.visibility = film ? 'hidden' : '';
+  }
+  $('source-frame').hidden = !left.image && !film;
   $('source-shape').textContent = written(left.shape, left.dtype);
-  if (left.image && painted !== left.image) paint($('source'), left.image);
+  if (film) size($('source'), left);
+  else if (left.image && painted !== left.image) paint($('source'), left.image);
   painted = left.image;
   const image = sheet?.image ?? shown.image;
-  $('result-frame').hidden = !image;
+  $('result-frame').hidden = film ? !film.fits : !image;
   $('result-shape').textContent = written(shown.shape, shown.dtype);
-  if (image) paint($('result'), image, next.stretched);
-  $('save-png').hidden = !image;
+  if (film?.fits) size($('result'), film);
+  else if (image) paint($('result'), image, next.stretched);
+  $('save-png').hidden = !image && !film;
   $('result-numbers').hidden = !next.numbers;
   $('result-numbers').textContent = next.numbers ?? '';
   $('report').hidden = !next.report;
@@ -119,7 +126,11 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function connectSaving(npy) {
-  $('save-npy').addEventListener('click', () => download(new Blob([npy()]), 'result.npy'));
-  $('save-png').addEventListener('click', () => $('result').toBlob((blob) => download(blob, 'result.png')));
+// Calls `read` for the result, which is on the canvas then, too.
+export function connectSaving(read) {
+  $('save-npy').addEventListener('click', async () => download(new Blob([(await read()).npy()]), 'result.npy'));
+  $('save-png').addEventListener('click', async () => {
+    await read();
+    $('result').toBlob((blob) => download(blob, 'result.png'));
+  });
 }

@@ -74,6 +74,7 @@ export const slice = new Operation({
   name: 'slice',
   defaults: { spec: EXAMPLES[0][1], order: '' },
   run: (x, { spec, order }) => x.slice(spec, order),
+  film: (canvas, x, { spec, order }) => canvas.slice(x, spec, order),
   look({ state, left, input, shown }) {
     const selection = input.selection(state.spec, state.order);
     const { offset, strides } = selection;

@@ -52,6 +52,13 @@ class Source extends EventTarget {
     this.#become(this.#pixels(video, width, height, ''));
   }
 
+  // Says what a frame of the camera is that stays on the GPU.
+  filmed([height, width, channels]) {
+    this.#asked++;
+    this.name = 'camera.png';
+    this.shown = { image: null, shape: [height, width, channels], dtype: 'uint8', range: [0, 255], width, height, channels };
+  }
+
   // Returns the array on a device, which is kept until x changes.
   on(device) {
     if (!this.#arrays.has(device)) this.#arrays.set(device, this.#make(device));

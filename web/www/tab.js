@@ -2,7 +2,8 @@
 // x changes, shows the result, and times it on each device.
 
 import { address, fromAddress } from './address.js';
-import { devices } from './devices.js';
+import { devices, liveCanvas } from './devices.js';
+import { still, stopCamera } from './inputs.js';
 import { latest } from './latest.js';
 import * as pair from './pair.js';
 import { snippets } from './snippets.js';
@@ -18,6 +19,9 @@ const FEW = 48;
 const [ENOUGH, CALLS] = [40, 100];
 const [PAUSE, FEWEST] = [180, 3];
 
+// How an array would lie on a canvas alone.
+const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
+
 // A panic of the library. What a person types never causes one.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
@@ -32,6 +36,7 @@ export class Operation {
   //   run(input, state)     the operation; returns a promise of an outcome
   //   left(state)           what the left figure shows: x, unless it says otherwise
   //   look(seen)            the marks and texts of `pair.show`
+  //   film(canvas, x, state)  shows the result of a frame on the canvas of frames that stay on the GPU, where it can
   //   drag(from, to, state, ended)  what becomes of the state when x is dragged on
   //   programs(seen)        the snippets
   constructor(about) {
@@ -39,10 +44,13 @@ export class Operation {
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
-    this.update = latest(() => source.using(() => this.#update()));
+    // Frames that stay on the GPU follow each other, and the next will show what has changed.
+    this.update = latest(() => this.films() || source.using(() => this.#update()));
     this.asked = 0;
     // The last result, for saving it.
     this.read = null;
+    // What the marks on the present frame are of.
+    this.filmed = null;
   }
 
   connect(isOpen) {
@@ -87,9 +95,74 @@ export class Operation {
     }
   }
 
+  // Whether the camera is on, and its frames stay on the GPU.
+  films() {
+    return Boolean(source.live && this.about.film && liveCanvas());
+  }
+
+  // Shows what becomes of a frame of the camera that stays on the GPU.
+  async film(video) {
+    const { panel } = this;
+    const [canvas, state] = [liveCanvas(), { ...this.state }];
+    // A video itself is not copied by every browser, and wgpu gives up where it is not.
+    const frame = await createImageBitmap(video, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
+    try {
+      const x = canvas.take(frame);
+      try {
+        this.#showFrame(canvas, x, state);
+      } catch (error) {
+        if (isFault(error)) throw error;
+        pair.error(inWordsOfThePage(error.message));
+        this.filmed = null;
+      }
+      x.free();
+      await canvas.done();
+    } catch (error) {
+      if (isFault(error)) throw error;
+      stopCamera();
+      pair.error(error.message);
+    } finally {
+      frame.close();
+    }
+    panel.querySelector('[aria-invalid]')?.setAttribute('aria-invalid', String(!$('error').hidden));
+    Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
+  }
+
+  #showFrame(canvas, x, state) {
+    const { about } = this;
+    source.filmed(x.shape);
+    const left = source.shown;
+    const film = about.film(canvas, x, state);
+    // Only the picture differs from that of the frame before.
+    const is = JSON.stringify([state, left.shape]);
+    if (this.filmed !== is) {
+      const shown = { image: null, dtype: 'uint8', ...alone(film) };
+      const look = about.look({ state, left, input: x, outcome: null, read: null, shown });
+      // No single channel of the video is drawn over it.
+      if (look.marks.lit) delete look.marks.lit.channels;
+      const onCanvas = { width: film.across, height: film.down, fits: film.fits };
+      pair.show({ left, shown, numbers: null, film: onCanvas, ...look });
+      snippets(about.programs({ state, left, shown }));
+      pair.error(null);
+      this.link();
+      this.filmed = is;
+    }
+    film.free();
+  }
+
+  // The result, for saving it.
+  async result() {
+    if (this.films()) {
+      still();
+      await source.using(() => this.#update());
+    }
+    return this.read;
+  }
+
   async #update() {
     const { about, panel } = this;
     const turn = ++this.asked;
+    this.filmed = null;
     const state = { ...this.state };
     panel.dataset.state = 'busy';
     pair.times(null);

@@ -1,0 +1,270 @@
+//! Frames of the camera on a GPU: from a texture to a texture. Nothing is read back.
+
+use crate::{
+    array::{PageArray, cropped},
+    device::Device,
+    shown::{LONGEST, Layout},
+    typed::Boxes,
+};
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Poll, Waker},
+};
+use wasm_bindgen::prelude::*;
+use web_sys::{HtmlCanvasElement, ImageBitmap};
+use wgslice::{Backend, DType, Tensor, TensorView, gpu::Texels, slice, wgpu};
+
+/// A canvas that shows what becomes of frames, on the device of a backend.
+#[wasm_bindgen]
+pub struct Live {
+    backend: Backend,
+    /// Whether the device is lost, which copies from images do not survive.
+    lost: Arc<AtomicBool>,
+    surface: wgpu::Surface<'static>,
+    /// The texture of the present frame.
+    frame: Option<wgpu::Texture>,
+    /// The size that the surface has.
+    size: Option<[u32; 2]>,
+}
+
+/// What is on the canvas: an array of this shape, and how it would lie on a canvas alone.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Filmed {
+    pub shape: Vec<usize>,
+    pub height: usize,
+    pub width: usize,
+    pub channels: usize,
+    /// The size of the canvas.
+    pub across: usize,
+    pub down: usize,
+    /// Whether a canvas can show it. If not, the canvas shows what it did before.
+    pub fits: bool,
+}
+
+#[wasm_bindgen]
+impl Live {
+    /// Connects a canvas, on which nothing was drawn yet. Fails on the CPU.
+    #[wasm_bindgen(constructor)]
+    pub fn new(device: &Device, canvas: HtmlCanvasElement) -> Result<Self, JsError> {
+        if device.is_cpu() {
+            return Err(JsError::new("frames stay on a GPU, and this is the CPU"));
+        }
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::BROWSER_WEBGPU,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let surface = instance.create_surface(wgpu::SurfaceTarget::Canvas(canvas))?;
+        let backend = device.backend.clone();
+        let lost = Arc::new(AtomicBool::new(false));
+        let gpu = backend.gpu().ok_or_else(no_gpu)?;
+        let noticed = lost.clone();
+        gpu.device()
+            .set_device_lost_callback(move |_, _| noticed.store(true, Relaxed));
+        Ok(Self {
+            backend,
+            lost,
+            surface,
+            frame: None,
+            size: None,
+        })
+    }
+
+    /// Takes a frame, as a picture of height × width × 3.
+    pub fn take(&mut self, frame: ImageBitmap) -> Result<PageArray, JsError> {
+        let size = wgpu::Extent3d {
+            width: frame.width(),
+            height: frame.height(),
+            depth_or_array_layers: 1,
+        };
+        self.check()?;
+        let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
+        if self.frame.as_ref().is_none_or(|frame| frame.size() != size) {
+            self.frame = Some(gpu.device().create_texture(&wgpu::TextureDescriptor {
+                label: Some("frame of the camera"),
+                size,
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format: FORMAT,
+                // The browser draws the frame into it.
+                usage: wgpu::TextureUsages::COPY_SRC
+                    | wgpu::TextureUsages::COPY_DST
+                    | wgpu::TextureUsages::RENDER_ATTACHMENT,
+                view_formats: &[],
+            }));
+        }
+        let texture = self.frame.as_ref().ok_or_else(no_gpu)?;
+        gpu.queue().copy_external_image_to_texture(
+            &wgpu::CopyExternalImageSourceInfo {
+                source: wgpu::ExternalImageSource::ImageBitmap(frame),
+                origin: wgpu::Origin2d::ZERO,
+                flip_y: false,
+            },
+            wgpu::CopyExternalImageDestInfo {
+                texture,
+                mip_level: 0,
+                origin: wgpu::Origin3d::ZERO,
+                aspect: wgpu::TextureAspect::All,
+                color_space: wgpu::PredefinedColorSpace::Srgb,
+                premultiplied_alpha: false,
+            },
+            size,
+        );
+        let texels = Texels::new(texture)?.slice(&slice![0, .., .., ..3])?;
+        let tensor = Tensor::from_texture(&self.backend, &texels)?;
+        Ok(PageArray::of(tensor, DType::U8))
+    }
+
+    /// Shows a slice, as [`PageArray::slice`] makes it.
+    pub fn slice(&mut self, x: &PageArray, spec: &str, order: &str) -> Result<Filmed, JsError> {
+        let made = x.view(spec, order)?.to_tensor()?;
+        let shape = made.shape().to_vec();
+        self.show(&made, shape)
+    }
+
+    /// Shows boxes, as [`PageArray::crop`] makes them, so many beside each other.
+    pub fn crop(
+        &mut self,
+        x: &PageArray,
+        boxes: &Boxes,
+        height: usize,
+        width: usize,
+        beside: usize,
+    ) -> Result<Filmed, JsError> {
+        let rows = boxes.count.div_ceil(beside.max(1));
+        // Boxes that lie outside of every picture fill the last row.
+        let missing = (rows * beside).saturating_sub(boxes.count);
+        let mut all = Boxes {
+            count: boxes.count + missing,
+            ..boxes.clone()
+        };
+        all.begins.extend(vec![i32::MAX; 2 * missing]);
+        all.flips.extend(vec![0; 2 * missing]);
+        let (crops, _report) = cropped(x, &all, height, width)?;
+        let shape = [&[boxes.count], &crops.shape()[1..]].concat();
+        let channels = shape[3..].iter().product();
+        let sheet = crops.reshape(&[rows, beside, height, width, channels])?;
+        let sheet = sheet.transpose(&[0, 2, 1, 3, 4])?;
+        let sheet = sheet.reshape(&[rows * height, beside * width, channels])?;
+        self.show(&sheet, shape)
+    }
+
+    /// Waits until the GPU has done what was asked of it. The library's own way maps a buffer; this one reads nothing.
+    pub async fn done(&self) -> Result<(), JsError> {
+        let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
+        let state = Arc::new(Mutex::new((false, None::<Waker>)));
+        let theirs = state.clone();
+        gpu.queue().on_submitted_work_done(move || {
+            let mut state = locked(&theirs);
+            state.0 = true;
+            if let Some(waiting) = state.1.take() {
+                waiting.wake();
+            }
+        });
+        poll_fn(|context| {
+            let mut state = locked(&state);
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1 = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        self.check()
+    }
+}
+
+const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+fn no_gpu() -> JsError {
+    JsError::new("the device was lost: reload the page, or choose the CPU")
+}
+
+impl Live {
+    fn check(&self) -> Result<(), JsError> {
+        match self.lost.load(Relaxed) {
+            true => Err(no_gpu()),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts an array of bytes on the canvas, of an array of this shape.
+    fn show(&mut self, tensor: &Tensor, shape: Vec<usize>) -> Result<Filmed, JsError> {
+        let Layout {
+            height,
+            width,
+            channels,
+        } = Layout::of(tensor.shape(), DType::U8);
+        let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
+        let most = LONGEST.min(gpu.device().limits().max_texture_dimension_2d as usize);
+        let side = |size: usize| {
+            u32::try_from(size)
+                .ok()
+                .filter(|_| (1..=most).contains(&size))
+        };
+        let sides = side(width).zip(side(height));
+        if let Some((across, down)) = sides {
+            if self.size != Some([across, down]) {
+                self.surface.configure(
+                    gpu.device(),
+                    &wgpu::SurfaceConfiguration {
+                        usage: wgpu::TextureUsages::COPY_SRC
+                            | wgpu::TextureUsages::COPY_DST
+                            | wgpu::TextureUsages::RENDER_ATTACHMENT,
+                        format: FORMAT,
+                        color_space: wgpu::SurfaceColorSpace::Auto,
+                        width: across,
+                        height: down,
+                        present_mode: wgpu::PresentMode::AutoVsync,
+                        desired_maximum_frame_latency: 2,
+                        // The channel that is not written counts as opaque.
+                        alpha_mode: wgpu::CompositeAlphaMode::Opaque,
+                        view_formats: Vec::new(),
+                    },
+                );
+                self.size = Some([across, down]);
+            }
+            let wgpu::CurrentSurfaceTexture::Success(shown) = self.surface.get_current_texture()
+            else {
+                // The canvas shows the frame before.
+                return Ok(filmed(shape, [width, height], true));
+            };
+            let texels = Texels::new(&shown.texture)?;
+            let picture = tensor.reshape(&[1, height, width, channels])?;
+            let colours = match channels {
+                1 => 3,
+                channels => channels,
+            };
+            let texels = texels.slice(&slice![.., .., .., ..colours])?;
+            let picture: TensorView = picture.view().broadcast_to(texels.shape())?;
+            picture.write_texture(&texels)?;
+            gpu.queue().present(shown);
+        }
+        Ok(filmed(shape, [width, height], sides.is_some()))
+    }
+}
+
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn filmed(shape: Vec<usize>, [across, down]: [usize; 2], fits: bool) -> Filmed {
+    let Layout {
+        height,
+        width,
+        channels,
+    } = Layout::of(&shape, DType::U8);
+    Filmed {
+        shape,
+        height,
+        width,
+        channels,
+        across,
+        down,
+        fits,
+    }
+}
