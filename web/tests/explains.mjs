@@ -105,6 +105,41 @@ export async function explains(checks, browser) {
     // The cross begins at row 8, column 10, and first goes left; steps are a pixel in so small a picture.
     await page.until('slice', { spec: '8:11, 9:13' });
   });
+  await checks.that('explains: handles change the steps', async () => {
+    const handle = async (name) => {
+      const box = await (await page.page.$(`#step-${name}`)).boundingBox();
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    };
+    const pull = async (name, across, down) => {
+      const [x, y] = await handle(name);
+      await page.page.mouse.move(x, y);
+      await page.page.mouse.down();
+      await page.page.mouse.move(x + across / 2, y + down / 2);
+      await page.page.mouse.move(x + across, y + down);
+      await page.page.mouse.up();
+    };
+    for (const [spec, name, across, down, expected] of [
+      ['3:15, 2:18', 'columns', 28, 0, '3:15, 2:18:3'],
+      ['3:15, 2:18:3', 'columns', -14, 0, '3:15, 2:18:2'],
+      ['3:15, 2:18:2', 'columns', -200, 0, '3:15, 2:18'],
+      // Backwards, away from the beginning is up and left.
+      ['::-1, ::-1', 'rows', 0, -14, '::-2, ::-1'],
+      ['..., 0', 'rows', 0, 14, '::2, :, 0'],
+      ['None, 4:', 'columns', 14, 0, 'None, 4:, ::2'],
+    ]) {
+      await slice(page, spec);
+      await pull(name, across, down);
+      await page.until('slice', { spec: expected });
+    }
+    await slice(page, '3, 2:18');
+    same(await page.page.$eval('#step-rows', ({ hidden }) => hidden), true, 'of a single row there are no steps');
+    await page.page.focus('#step-columns');
+    for (const [key, expected] of [['ArrowRight', '3, 2:18:2'], ['End', '3, 2:18:20'], ['Home', '3, 2:18']]) {
+      await page.page.keyboard.press(key);
+      await page.until('slice', { spec: expected });
+    }
+    same(await page.page.$eval('#step-columns', (handle) => handle.getAttribute('aria-valuenow')), '1', 'what is read out');
+  });
   await checks.that('explains: after an error the last result is faded, and named so', async () => {
     await slice(page, '2:5');
     const opacity = () => page.page.$eval('.result .stage', (stage) => getComputedStyle(stage).opacity);

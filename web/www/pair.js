@@ -3,6 +3,7 @@
 import { fit, mark, paint, size } from './drawing.js';
 import { pointing } from './pointing.js';
 import { elementOf } from './selection.js';
+import { placeSteps } from './steps.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -11,6 +12,7 @@ const $ = (id) => document.getElementById(id);
 //   sheet             how the result lies on its canvas, if not as it is: `{ image, place }`
 //   marks, onResult   marks on both, for `mark`
 //   film              the size of the pictures on the canvas of frames that stay on the GPU, if x is one of these
+//   steps             the handles on x
 //   origin            for the position of an element of the result, the marks of where it came from
 let view = null;
 let pointed = null;
@@ -23,6 +25,7 @@ const written = (shape, dtype) => `${shape.length ? shape.join(' × ') : 'a sing
 function remark() {
   if (!view) return;
   const from = pointed && view.origin?.(elementOf(pointed.place, view.shown));
+  placeSteps(view.steps ?? []);
   if (!$('source-frame').hidden) mark($('source'), $('source-marks'), { ...view.marks, at: cross, ...from?.marks });
   if (!$('result-frame').hidden) mark($('result'), $('result-marks'), { ...view.onResult, at: pointed?.on });
   $('pointed').textContent = from?.text ?? '';

@@ -85,3 +85,32 @@ export function spanned(from, to, x) {
   });
   return [...items, range(start[column], end[column], x.shape[column])].join(', ');
 }
+
+const NEW_AXIS = /^(None|(\w+\.)?newaxis)$/;
+
+// The entries of a slice of an array of this rank, with one for each axis, and which entry each axis has.
+function entries(spec, rank) {
+  const items = spec.trim().replace(/^\[(.*)\]$/, '$1').split(',').map((item) => item.trim());
+  if (items.at(-1) === '') items.pop();
+  const named = items.filter((item) => item !== '...' && !NEW_AXIS.test(item)).length;
+  const left = Array(Math.max(0, rank - named)).fill(':');
+  const all = items.includes('...') ? items.flatMap((item) => (item === '...' ? left : [item])) : [...items, ...left];
+  const places = all.flatMap((item, at) => (NEW_AXIS.test(item) ? [] : [at]));
+  return { all, places };
+}
+
+// The step of a slice along an axis. Null if it selects a single position.
+export function stepOf(spec, axis, rank) {
+  const { all, places } = entries(spec, rank);
+  const parts = all[places[axis]]?.split(':') ?? [];
+  return parts.length > 1 ? Number(parts[2]?.replaceAll('_', '') || 1) : null;
+}
+
+// The slice with another step along an axis.
+export function stepped(spec, axis, rank, step) {
+  const { all, places } = entries(spec, rank);
+  const [start, stop] = all[places[axis]].split(':').map((part) => part.trim());
+  all[places[axis]] = step === 1 ? `${start}:${stop}` : `${start}:${stop}:${step}`;
+  while (all.length > 1 && all.at(-1) === ':') all.pop();
+  return all.join(', ');
+}

@@ -1,9 +1,10 @@
 // The first tab: a slice of x, as it is typed, or dragged on x.
 
 import { spelled } from './pkg/wgslice_web.js';
-import { origin, pixelOf, selected, spanned } from './selection.js';
+import { columnAxis, origin, pixelOf, selected, spanned, stepOf, stepped } from './selection.js';
 import { file, output, rustShape } from './snippets.js';
 import { source } from './source.js';
+import { connectSteps } from './steps.js';
 import { chips, Operation } from './tab.js';
 
 const $ = (id) => document.getElementById(id);
@@ -70,6 +71,18 @@ function programs({ state, left, shown }) {
 const FIELDS = ['python', 'rust', 'entries', 'begin', 'end', 'strides', ...MASKS];
 const fields = (object) => Object.fromEntries(FIELDS.map((name) => [name, object[name]]));
 
+// The handles on what is selected, in `box`.
+function handles(spec, x, box) {
+  if (!box) return [];
+  const rank = x.shape.length;
+  const columns = columnAxis(x);
+  const handle = (name, axis) => {
+    const step = axis < 0 ? null : stepOf(spec, axis, rank);
+    return step === null ? [] : [{ name, axis, step, most: x.shape[axis], box }];
+  };
+  return [...handle('rows', columns - 1), ...handle('columns', columns)];
+}
+
 export const slice = new Operation({
   name: 'slice',
   defaults: { spec: EXAMPLES[0][1], order: '' },
@@ -83,6 +96,7 @@ export const slice = new Operation({
     $('explained').textContent = input.explain(state.spec, state.order);
     return {
       label: `x[${state.spec}]`,
+      steps: handles(state.spec, left, box),
       marks: { lit, boxes: box ? [box] : [], texts: left.texts },
       onResult: { texts: shown.texts },
       origin(index) {
@@ -95,6 +109,7 @@ export const slice = new Operation({
   drag: (from, to) => ({ spec: spanned(from, to, source.shown), order: '' }),
   programs,
   connect(operation) {
+    connectSteps((axis, step) => operation.set({ spec: stepped(operation.state.spec, axis, source.shown.shape.length, step) }));
     chips(operation, EXAMPLES.map(([name, spec, order]) => [name, order ? `${spec} → ${order}` : spec, { spec, order }]));
   },
 });
