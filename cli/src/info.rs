@@ -7,7 +7,7 @@ use crate::{
     args::{DeviceChoice, Global},
     device,
     failure::Failure,
-    print,
+    print, units,
 };
 use clap::ValueEnum;
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub(crate) fn run(global: &Global) -> Result<ExitCode, Failure> {
     let adapters = adapters(global, choice)?;
     let backend = device::open(global);
     let (device, reason) = match &backend {
-        Ok(backend) => (Some(backend.to_string()), backend.reason().to_owned()),
+        Ok(backend) => (Some(backend.to_string()), units::spaced(backend.reason())),
         Err(failure) => (None, failure.to_string()),
     };
     let info = Info {

@@ -140,7 +140,7 @@ impl Run {
             element,
             device: backend.to_string(),
             cpu: backend.is_cpu(),
-            reason: backend.reason().to_owned(),
+            reason: units::spaced(backend.reason()),
             fallback: None,
             seconds,
             pieces: None,
@@ -264,7 +264,7 @@ impl Explained {
             output: Described::output(to, shape),
             element,
             device: backend.to_string(),
-            reason: backend.reason().to_owned(),
+            reason: units::spaced(backend.reason()),
             input_bytes,
             read_bytes: match in_place {
                 true => input_bytes,

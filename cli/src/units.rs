@@ -26,6 +26,20 @@ pub(crate) fn seconds(seconds: f64) -> String {
     format!("{} {unit}", three_digits(seconds * scale))
 }
 
+/// A text of the library with a space before the units of its times, which it writes as in `18.8µs`.
+pub(crate) fn spaced(text: &str) -> String {
+    let word = |word: &str| {
+        let begin = word.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, rest) = word.split_at(begin.unwrap_or(word.len()));
+        let unit = rest.trim_end_matches([',', '.', ':', ')']);
+        match !number.is_empty() && ["ns", "µs", "ms", "s"].contains(&unit) {
+            true => format!("{number} {rest}"),
+            false => word.to_owned(),
+        }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 fn three_digits(number: f64) -> String {
     let decimals = match number {
         ..9.995 => 2,
@@ -63,6 +77,14 @@ pub(crate) fn counted(number: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_the_library_get_spaces() {
+        assert_eq!(
+            spaced("takes 18.8µs and 200.1ms, then 5s: 3 items, 4.x"),
+            "takes 18.8 µs and 200.1 ms, then 5 s: 3 items, 4.x"
+        );
+    }
 
     #[test]
     fn numbers_have_three_digits_and_a_unit() {

@@ -73,8 +73,12 @@ pub(super) fn create(
 pub(super) fn header(element: Element, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     if element.bits_of.is_some() || element.dtype == DType::BF16 {
         let name = element.name();
+        let converted = match element.bits_of {
+            None => ", or make it float32 by `wgslice convert --as float32`",
+            Some(_) => "",
+        };
         return Err(Problem::invalid(format!(
-            "{name} has no name in .npy; write to .safetensors, which holds it"
+            "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
         )));
     }
     Ok(Header::bytes(element.dtype, shape)?)

@@ -231,9 +231,15 @@ impl Image {
             (DType::U8, None) => BitDepth::Eight,
             (DType::U16, None) => BitDepth::Sixteen,
             _ => {
+                let name = element.name();
+                let converted = match (element.dtype, element.bits_of) {
+                    (DType::I8 | DType::I16 | DType::F16 | DType::BF16 | DType::F32, None) => {
+                        ", or make it uint8 by `wgslice convert --as uint8`"
+                    }
+                    _ => "",
+                };
                 return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {}; write to .npy or .safetensors",
-                    element.name()
+                    "PNG holds uint8 or uint16, not {name}; write to .npy or .safetensors{converted}"
                 )));
             }
         };
