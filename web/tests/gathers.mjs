@@ -30,8 +30,11 @@ async function compare(page, from, params, tuples, [policy, wrap]) {
   const { error, result, report } = gathered(params, tuples, policy, wrap);
   const told = await page.text('report');
   if (error) {
-    // Each names its own way to say what becomes of a tuple out of range.
-    const ways = [[/“gives zeros”|--out-of-range zero/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP']];
+    // Each has its own words for the arrays, and for what becomes of a tuple out of range.
+    const ways = [
+      [/“gives zeros”|--out-of-range zero/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP'],
+      [/\bastronaut\.npy \[/g, 'x ['], [/\btable\.npy \[/g, 'the table ['], [/indices\.npy\[/g, 'indices['],
+    ];
     const words = (text) => ways.reduce((text, [way, name]) => text.replace(way, name), text.split(/\s+/).join(' ').trim());
     const shown = words(await page.text('error'));
     if (!shown || !words(error).includes(shown)) throw new Error(`${shown}, but the command says ${error}`);

@@ -97,6 +97,7 @@ let (y, report) = Backend::auto().gather_nd(
 export const gather = new Operation({
   name: 'gather',
   defaults: { ...EXAMPLES[0][2], policy: 'zero', wrap: false },
+  params: ({ from }) => (from === 'table' ? 'the table' : 'x'),
   input: (device, { from }) => (from === 'table' ? table(device) : source.on(device)),
   async left({ from }) {
     if (from !== 'table') return source.shown;

@@ -25,9 +25,12 @@ const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], heig
 // A panic of the library. What a person types never causes one.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
-// Messages of the library name its options, which people choose here in other words.
+// Messages of the library name its arguments and options, for which there are other words here.
 const CHOICES = { Zero: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
-const inWordsOfThePage = (message) => message.replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name);
+const inWordsOfThePage = (message, params) => message
+  .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
+  .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')
+  .replace(/\bparams\b/g, params);
 
 export class Operation {
   // `about` has
@@ -35,12 +38,13 @@ export class Operation {
   //   input(device, state)  what is worked on: x on this device, unless it says otherwise
   //   run(input, state)     the operation; returns a promise of an outcome
   //   left(state)           what the left figure shows: x, unless it says otherwise
+  //   params(state)         what messages call what is worked on: x, unless it says otherwise
   //   look(seen)            the marks and texts of `pair.show`
   //   film(canvas, x, state)  shows the result of a frame on the canvas of frames that stay on the GPU, where it can
   //   drag(from, to, state, ended)  what becomes of the state when x is dragged on
   //   programs(seen)        the snippets
   constructor(about) {
-    this.about = { input: (device) => source.on(device), left: () => source.shown, ...about };
+    this.about = { input: (device) => source.on(device), left: () => source.shown, params: () => 'x', ...about };
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
@@ -112,7 +116,7 @@ export class Operation {
         this.#showFrame(canvas, x, state);
       } catch (error) {
         if (isFault(error)) throw error;
-        pair.error(inWordsOfThePage(error.message));
+        pair.error(inWordsOfThePage(error.message, this.about.params(state)));
         this.filmed = null;
       }
       x.free();
@@ -187,7 +191,7 @@ export class Operation {
       if (!source.live) this.#time(turn, state);
     } catch (error) {
       if (isFault(error)) throw error;
-      pair.error(inWordsOfThePage(error.message));
+      pair.error(inWordsOfThePage(error.message, this.about.params(state)));
     }
     panel.querySelector('[aria-invalid]')?.setAttribute('aria-invalid', String(!$('error').hidden));
     Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
