@@ -541,7 +541,7 @@ fn masks_select() {
         ),
         (
             &["compress", &x, &columns, "--axis", "0"],
-            "of at most 2 elements",
+            "the condition has 3 elements: it must have at most 2",
         ),
         (&["where", &rows, &x, &x], "cannot be broadcast"),
         (&["nonzero", &x], "but a mask is bool or uint8"),
