@@ -2,7 +2,7 @@
 // invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
 //
 // `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of it. An invocation makes
-// four words, `lanes` apart, and loads everything that these need before it stores any. A row owns the words whose
+// four words at a time, `lanes` apart, and loads everything that these need before it stores any. A row owns the words whose
 // elements are all its own. Where rows begin or end within words (EDGES), one invocation of a row makes the word in which
 // it ends, and of the first row that in which it begins.
 //
@@ -98,7 +98,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let table = table_of(origin(at));
     for (var words = begin + first + lane + lanes * FOUR; words.x < stop; words += 4u * lanes) {
         make_four(at, words, words < vec4(stop), table);
-        if !LOOPS { break; }
     }
     if EDGES != 0u && first + lane == 0u {
         if row == 0u && begin * of_word() != at.to { make_edge(begin - 1u, false); }

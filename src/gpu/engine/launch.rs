@@ -328,7 +328,14 @@ impl Site<'_> {
         }
         let grid = match is_short {
             true => self.of_lanes((count * run + head).div_ceil(of_word), 1, 1, 1),
-            false => self.tiles(count, words),
+            false if self.reach.tuning.loops || is_few(count * run, &self.reach.tuning) => {
+                self.tiles(count, words)
+            }
+            // To look up a row takes as long as to make some ten elements.
+            false => {
+                let lanes = words.div_ceil(16).next_power_of_two().min(MOST_LANES);
+                self.of_lanes(count, words, lanes, lanes * 16)
+            }
         };
         let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
         let is_steady = table
