@@ -57,7 +57,9 @@ fn lines(source: &Source, listing: &files::Listing) -> Vec<[String; 5]> {
             ];
             let entry = |entry: &files::Entry| {
                 let name = entry.name.as_deref().unwrap_or_default();
-                line(format!("  {}", printable(name)), entry, "")
+                let why = entry.damaged.as_ref();
+                let damage = why.map_or_else(String::new, |why| format!("damaged: {why}"));
+                line(format!("  {}", printable(name)), entry, &damage)
             };
             [head].into_iter().chain(arrays.iter().map(entry)).collect()
         }
@@ -99,14 +101,18 @@ fn print_table(rows: &[[String; 5]]) {
 
 fn object(source: &Source, listing: &files::Listing) -> Value {
     let array = |entry: &files::Entry| {
-        json!({
+        let mut array = json!({
             "name": entry.name,
             "shape": entry.shape,
             "dtype": entry.dtype,
             "bytes": entry.bytes,
             "order": if entry.column_major { "Fortran" } else { "C" },
             "byte_order": if entry.big_endian { "big" } else { "little" },
-        })
+        });
+        if let Some(why) = &entry.damaged {
+            array["damaged"] = why.as_str().into();
+        }
+        array
     };
     let arrays: Vec<Value> = listing.arrays.iter().map(array).collect();
     json!({

@@ -47,6 +47,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
         shape,
         column_major: false,
         big_endian: false,
+        damaged: None,
     })
 }
 

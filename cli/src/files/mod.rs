@@ -163,6 +163,8 @@ pub(crate) struct Entry {
     pub(crate) column_major: bool,
     /// Whether the highest byte of a number stands first in the file. False if the elements are single bytes.
     pub(crate) big_endian: bool,
+    /// Why the elements cannot be read. `None` if they can.
+    pub(crate) damaged: Option<String>,
 }
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.

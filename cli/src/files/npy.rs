@@ -54,6 +54,7 @@ pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
         column_major: header.column_major && header.shape.len() > 1,
         shape: header.shape,
         big_endian: header.dtype.size() > 1 && header.byte_order == ByteOrder::Big,
+        damaged: None,
     })
 }
 

@@ -56,6 +56,7 @@ pub(super) fn list(file: File) -> Result<Vec<Entry>, Problem> {
             bytes: 0,
             column_major: false,
             big_endian: false,
+            damaged: None,
         };
         Entry {
             name: Some(name),

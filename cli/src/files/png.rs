@@ -104,6 +104,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
         column_major: false,
         // Not that of the file, which is of no use to anyone.
         big_endian: false,
+        damaged: None,
     })
 }
 

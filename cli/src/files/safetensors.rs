@@ -106,6 +106,12 @@ pub(super) fn create(
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
     let (header, data_start) = read_header(file)?;
     let (name, tensor) = choose(&header, name)?;
+    if let Some(why) = header.damaged(file_len(file) - data_start).remove(name) {
+        return Err(Problem::invalid(format!(
+            "tensor {} is damaged: {why}; copy or save the file again",
+            quoted(name)
+        )));
+    }
     let Some(Element { dtype, bits_of }) = tensor.element() else {
         return Err(Problem::invalid(format!(
             "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F8 to F64, \
@@ -113,7 +119,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
             quoted(&tensor.dtype)
         )));
     };
-    // `read_header` has checked that the data ends where the file ends, and that this tensor has the length of its shape.
+    // The data of a tensor that is not damaged is there, and has the length of its shape.
     let len = byte_len(dtype, &tensor.shape).ok_or_else(damaged)?;
     let bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
     Ok(Array {
@@ -130,27 +136,28 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
 
 /// Lists the tensors in the order of their names.
 pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
-    let (Header(tensors), _) = read_header(file)?;
+    let (header, data_start) = read_header(file)?;
+    let mut damaged = header.damaged(file_len(file) - data_start);
     let entry = |(name, tensor): (String, Tensor)| Entry {
+        damaged: damaged.remove(&name),
         name: Some(name),
         dtype: match tensor.element() {
             Some(element) => element.name().to_owned(),
             None => tensor.dtype,
         },
         shape: tensor.shape,
-        bytes: tensor.data_offsets.1 - tensor.data_offsets.0,
+        bytes: tensor.data_offsets.1.saturating_sub(tensor.data_offsets.0),
         column_major: false,
         big_endian: false,
     };
-    Ok(tensors.into_iter().map(entry).collect())
+    Ok(header.0.into_iter().map(entry).collect())
 }
 
 fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// Reads the header, and returns it with the offset of the data in the file, in bytes. The tensors fill the data without
-/// gaps, and each that has a known element type has the length of its shape.
+/// Reads the header, and returns it with the offset of the data in the file, in bytes.
 fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
@@ -163,12 +170,13 @@ fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
     let data_start = 8 + len;
-    let there = file_len(file).saturating_sub(data_start);
-    let data = header.data_len()?;
-    if data != there {
+    let there = file_len(file).checked_sub(data_start).ok_or_else(damaged)?;
+    let ends = header.0.values().map(|tensor| tensor.data_offsets.1);
+    let data = ends.max().unwrap_or(0);
+    if data < there {
         return Err(Problem::invalid(format!(
-            "the header describes {data} bytes of data, but {there} follow; the file is cut short \
-             or damaged, copy or save it again"
+            "the header describes {data} bytes of data, but {there} follow; the file is damaged, \
+             copy or save it again"
         )));
     }
     Ok((header, data_start))
@@ -178,29 +186,32 @@ fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
 struct Header(BTreeMap<String, Tensor>);
 
 impl Header {
-    /// Checks the offsets and the lengths of the tensors, and returns the length of all.
-    fn data_len(&self) -> Result<u64, Problem> {
+    /// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors lie one behind the other.
+    fn damaged(&self, there: u64) -> BTreeMap<String, String> {
         let mut tensors: Vec<_> = self.0.iter().collect();
         tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
-        let mut end = 0;
+        let (mut damaged, mut end) = (BTreeMap::new(), 0);
         for (name, tensor) in tensors {
-            let wrong = |what: &str| {
-                let name = quoted(name);
-                Problem::invalid(format!("the header is damaged: tensor {name} {what}"))
-            };
             let (from, to) = tensor.data_offsets;
-            if from != end || to < from {
-                return Err(wrong("does not begin where the one before it ends"));
-            }
-            if let Some(element) = tensor.element()
-                && byte_len(element.dtype, &tensor.shape).and_then(|len| u64::try_from(len).ok())
-                    != Some(to - from)
-            {
-                return Err(wrong("has not the length of its shape"));
-            }
+            let len = tensor.element().map(|element| {
+                let len = byte_len(element.dtype, &tensor.shape);
+                len.and_then(|len| u64::try_from(len).ok())
+            });
+            let why = if from != end || to < from {
+                Some("it does not begin where the one before it ends".into())
+            } else if len.is_some_and(|len| len != Some(to - from)) {
+                Some("it has not the length of its shape".into())
+            } else if to > there {
+                Some(format!(
+                    "it ends at byte {to} of the data, of which {there} are there: the file is cut short"
+                ))
+            } else {
+                None
+            };
+            damaged.extend(why.map(|why| (name.clone(), why)));
             end = to;
         }
-        Ok(end)
+        damaged
     }
 }
 

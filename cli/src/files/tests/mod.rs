@@ -34,9 +34,10 @@ fn read_at(path: &Path) -> Result<Array, String> {
 /// Reads `content` from a file called `name`.
 fn read_content(name: &str, content: &[u8]) -> Result<Array, String> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    fs::write(&path, content).unwrap();
-    read_at(&path)
+    // Behind a `#` is the name of a tensor.
+    let file = name.split('#').next().unwrap_or(name);
+    fs::write(folder.path().join(file), content).unwrap();
+    read_at(&folder.path().join(name))
 }
 
 fn assert_says(error: &str, parts: &[&str]) {

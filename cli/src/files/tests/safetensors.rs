@@ -146,7 +146,8 @@ fn damaged_files_are_refused() {
         ),
         (&format!("{{{}}}", wrapping.join(",")), &[]),
     ] {
-        let error = read_content("x.safetensors", &file(header, data)).unwrap_err();
+        let name = if header.contains("\"0\"") { "#0" } else { "" };
+        let error = read_content(&format!("x.safetensors{name}"), &file(header, data)).unwrap_err();
         assert_says(&error, &["cannot read"]);
         assert!(
             error.contains("damaged") || error.contains("cut short"),
@@ -156,6 +157,37 @@ fn damaged_files_are_refused() {
     for content in [&[][..], &[1, 0, 0], &[255; 8], &[255; 100]] {
         let error = read_content("x.safetensors", content).unwrap_err();
         assert_says(&error, &["not a .safetensors file"]);
+    }
+}
+
+/// Of a file that is cut short, too, what is there can be read.
+#[test]
+fn a_damaged_tensor_does_not_hide_the_others() {
+    let tensor = |name: &str, shape: &str, from: u64, to: u64| {
+        format!(r#""{name}":{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
+    };
+    let tensors = [
+        tensor("good", "2", 0, 2),
+        tensor("odd", "3", 2, 4),
+        tensor("far", "1", 9, 10),
+        tensor("backwards", "1", 12, 11),
+        tensor("cut", "4", 10, 14),
+    ];
+    let content = file(&format!("{{{}}}", tensors.join(",")), &[7; 11]);
+    assert_eq!(
+        read_content("x.safetensors#good", &content)
+            .unwrap()
+            .bytes(),
+        [7, 7]
+    );
+    for (name, why) in [
+        ("odd", "length of its shape"),
+        ("far", "does not begin where"),
+        ("backwards", "does not begin where"),
+        ("cut", "of which 11 are there: the file is cut short"),
+    ] {
+        let error = read_content(&format!("x.safetensors#{name}"), &content).unwrap_err();
+        assert_says(&error, &["cannot read", name, "damaged", why]);
     }
 }
 
