@@ -131,5 +131,16 @@ fn an_unknown_type_does_not_hide_other_tensors() {
         "{new:?}"
     );
     let wrong = folder.write("x.safetensors", safetensors("x", "F32", &[2], &[0; 7]));
-    assert!(wgslice(&["info", &wrong]).stderr.contains("damaged"));
+    let listed = wgslice(&["info", &wrong]).ok();
+    assert!(listed.stdout.contains("damaged: it has not"), "{listed:?}");
+    let json = wgslice(&["info", &wrong, "--json"]).ok().json();
+    assert!(
+        json["files"][0]["arrays"][0]["damaged"].is_string(),
+        "{json}"
+    );
+    let read = wgslice(&["slice", &wrong, "0"]);
+    assert!(
+        read.code == Some(2) && read.stderr.contains("damaged"),
+        "{read:?}"
+    );
 }
