@@ -1,7 +1,7 @@
 //! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
-    Buffers, DeviceIndices, Gpu, Texels,
+    Buffers, DeviceIndices, Gpu, NonzeroBuffers, Texels,
     device::slots::{Slot, Slots},
     engine::{
         program::{REPORT_GROUP, UniformSpace},
@@ -9,7 +9,7 @@ use super::{
     },
 };
 use crate::{
-    Backend, DType, Error, Plan,
+    Backend, DType, Error, Nonzero, Plan,
     options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
@@ -252,6 +252,40 @@ fn a_prepared_plan_stays_prepared() {
     let prepared = gpu.prepare(&plan(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     drop(prepared);
+}
+
+/// A search is prepared as a plan is: recording it works out nothing, and compiles nothing.
+#[test]
+fn a_search_is_prepared() {
+    let gpu = noop(8);
+    let nonzero = Nonzero::new(&[3, 40], Some(16), DType::I32).unwrap();
+    gpu.supports(&nonzero).unwrap();
+    let prepared = gpu.prepare(&nonzero).unwrap();
+    let compiled = gpu.engine.pipelines.compiled().into_iter().count();
+    assert!(
+        compiled >= 3,
+        "to count, to add up and to write: {compiled}"
+    );
+    let works = gpu.engine.cache.kept_works();
+    let [mask, rows, count] = buffers(&gpu, 3).try_into().unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let buffers = NonzeroBuffers {
+        mask: mask.slice(..),
+        rows: rows.slice(..),
+        count: count.slice(..),
+    };
+    gpu.encode_nonzero(&mut encoder, &prepared, buffers)
+        .unwrap();
+    assert_eq!(gpu.engine.cache.kept_works(), works);
+    assert_eq!(
+        gpu.engine.pipelines.compiled().into_iter().count(),
+        compiled
+    );
+    let deep = Nonzero::new(&[1; 9], None, DType::I32).unwrap();
+    assert!(matches!(
+        gpu.supports(&deep),
+        Err(Error::DeviceLimit { .. })
+    ));
 }
 
 /// The buffer of a slot, and the slot's offset in it.

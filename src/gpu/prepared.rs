@@ -9,12 +9,13 @@ use super::{
         work::Work,
     },
 };
-use crate::{Error, Pending, Plan};
+use crate::{Error, Nonzero, Pending, Plan};
 use std::{ops::Deref, sync::Arc};
 
-/// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the dispatches are
+/// A [`Plan`], [`Nonzero`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the dispatches are
 /// worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and recorded by the
-/// same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
+/// same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_nonzero`], [`Gpu::encode_from_texture`] and
+/// [`Gpu::encode_to_texture`].
 ///
 /// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
@@ -29,7 +30,7 @@ pub struct Prepared<T = Plan> {
     _works: Arc<[Arc<Work>]>,
 }
 
-/// What was prepared, so that `&prepared` goes where `&plan` or `&texels` does.
+/// What was prepared, so that `&prepared` goes where what it was made of does.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
@@ -38,15 +39,17 @@ impl<T> Deref for Prepared<T> {
     }
 }
 
-/// What [`Gpu::prepare`] prepares: a [`Plan`] or [`Texels`].
+/// What [`Gpu::prepare`] prepares: a [`Plan`], [`Nonzero`] or [`Texels`].
 pub trait Prepare: sealed::Prepare + Clone + Send + Sync + 'static {}
 
 impl Prepare for Plan {}
 
+impl Prepare for Nonzero {}
+
 impl Prepare for Texels {}
 
 mod sealed {
-    use super::{Error, Gpu, Plan, Texels};
+    use super::{Error, Gpu, Nonzero, Plan, Texels};
 
     pub trait Prepare {
         /// The plans that are recorded.
@@ -56,6 +59,12 @@ mod sealed {
     impl Prepare for Plan {
         fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
             Ok(vec![self.clone()])
+        }
+    }
+
+    impl Prepare for Nonzero {
+        fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
+            Ok(vec![self.plan.clone()])
         }
     }
 
@@ -131,7 +140,7 @@ impl Gpu {
         Pending::running(move || gpu.prepare(&what))
     }
 
-    /// Checks that this device can run a plan. The check compiles nothing and allocates nothing on the device, so it
+    /// Checks that this device can run a plan, a search, or copies of texels. The check compiles nothing and allocates nothing on the device, so it
     /// does not tell whether there is memory for the result.
     ///
     /// ```no_run
@@ -152,9 +161,11 @@ impl Gpu {
     /// [`Error::DTypeOnDevice`] if the shaders cannot combine elements of this type in this way; [`Error::DeviceLimit`]
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
-    pub fn supports(&self, plan: &Plan) -> Result<(), Error> {
-        let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
-        places.try_for_each(|places| self.engine.supports(plan, &places))
+    pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
+        what.plans(self)?.iter().try_for_each(|plan| {
+            let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
+            places.try_for_each(|places| self.engine.supports(plan, &places))
+        })
     }
 }
 

@@ -24,7 +24,9 @@ pub(in crate::gpu) fn route<'a>(plan: &'a Plan, tuning: &Tuning, copyable: bool)
         let is_zeros = match plan.effect() {
             Effect::Fill => true,
             Effect::Scatter(scatter) => scatter.fresh,
-            Effect::Make | Effect::Update | Effect::Find(_) => false,
+            Effect::Make | Effect::Update => false,
+            // Kernels go through the mask, not a walk.
+            Effect::Find(_) => return Route::Dispatches,
         };
         return match is_zeros && plan.result_bytes() > 0 {
             true if copyable && plan.result_bytes().is_multiple_of(4) => Route::Clear,

@@ -1,14 +1,19 @@
 //! Calls of every operation on small tensors, held against the naive reference.
 
 use crate::draw;
-use arbitrary::{Result, Unstructured};
+use arbitrary::{Error, Result, Unstructured};
 use libfuzzer_sys::Corpus;
 use serde_json::{Map, Value, json};
 use wgslice::{Backend, SliceSpec, spec::TfStridedSlice};
-use wgslice_vectors::{Call, Case, Operation, Step, Tensor, check_all, random::answered};
+use wgslice_vectors::{
+    Call, Case, Operation, Step, Tensor, check_all,
+    random::{answered, case_of},
+};
 
 /// The most elements of the array that a call begins with.
 const MOST: usize = 512;
+/// The most elements of a tensor whose shape was changed: three of them may be broadcast to their product.
+const CHANGED: usize = 32;
 
 /// Draws a case from bytes, and checks it. Rejects bytes that make none.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
@@ -293,6 +298,55 @@ fn scatter(
             Case::new(operation, [("tensor", tensor), indices, updates], args)
         }
     })
+}
+
+/// Draws a random case of any operation, and changes a few numbers of its arguments and shapes of its tensors.
+pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
+    let operation = *u.choose(Operation::ALL)?;
+    let mut case = case_of(operation, u.arbitrary()?, 0);
+    for _ in 0..u.int_in_range(0..=3)? {
+        if u.ratio(1, 4)? {
+            let number = u.choose_index(case.tensors.len())?;
+            if let Some(tensor) = case.tensors.values_mut().nth(number) {
+                let shape = bounded(near(u, &tensor.shape)?, CHANGED);
+                // Masks stay masks, and most indices in range.
+                let old = if tensor.data.is_empty() {
+                    &[0][..]
+                } else {
+                    &tensor.data
+                };
+                let data = old.iter().copied().cycle().take(shape.iter().product());
+                *tensor = Tensor {
+                    data: data.collect(),
+                    shape,
+                };
+            }
+            continue;
+        }
+        let mut numbers = Vec::new();
+        case.args
+            .values_mut()
+            .for_each(|value| integers(value, &mut numbers));
+        if !numbers.is_empty() {
+            let number = u.choose_index(numbers.len())?;
+            *numbers.swap_remove(number) = u.int_in_range(-9..=9_i64)?.into();
+        }
+    }
+    // Not every argument may have any number.
+    match answered(case.clone()) {
+        Ok(_) => Ok(case),
+        Err(_) => Err(Error::IncorrectFormat),
+    }
+}
+
+/// Collects the integers in a value.
+fn integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(|value| integers(value, found)),
+        Value::Object(map) => map.values_mut().for_each(|value| integers(value, found)),
+        Value::Number(number) if number.is_i64() => found.push(value),
+        _ => {}
+    }
 }
 
 /// Returns the shape with some lengths changed, and sometimes with one more length.

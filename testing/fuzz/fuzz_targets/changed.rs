@@ -1,0 +1,8 @@
+//! Calls of every operation, changed in a few places, have the reference's results and errors.
+
+#![no_main]
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+use wgslice_fuzz::cases;
+
+fuzz_target!(|bytes: &[u8]| -> Corpus { cases::fuzz(bytes, cases::changed) });
