@@ -1,6 +1,6 @@
 //! Errors of crops.
 
-use crate::text::Shape;
+use crate::text::{Shape, counted};
 
 /// The boxes of a crop do not match the array `x`, or a box reaches outside of the item that it is cut from. The first
 /// dimension of `x` numbers the items.
@@ -55,8 +55,10 @@ pub(crate) enum CropError {
     },
     /// The number of boxes is not the number of items, and there are no box indices.
     #[error(
-        "there are {boxes} boxes and {items} items of x: pass one box for each item, or \
-         box_indices that say of which item each box is"
+        "there {is} {} for {}: pass one box for each item, or box_indices that say of which item each box is",
+        counted(*boxes, "box", "boxes"),
+        counted(*items, "item of x", "items of x"),
+        is = if *boxes == 1 { "is" } else { "are" }
     )]
     Items {
         /// The number of boxes.
