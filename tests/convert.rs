@@ -282,3 +282,28 @@ fn a_source_without_elements_looks_nothing_up() {
         }
     }
 }
+
+/// Work of so many words that an invocation of a GPU makes some of a row's after others.
+#[cfg(feature = "gpu")]
+#[test]
+fn long_conversions_on_what_passes_for_a_gpu() {
+    use crate::harness::gpu::{candidates, request_device};
+    let [rows, columns] = [1100, 4099];
+    let source: Vec<u8> = (0..rows * columns)
+        .map(|n: usize| n.to_le_bytes()[0])
+        .collect();
+    let view = View::new(&[rows, columns]).unwrap();
+    let view = view.slice(&slice![.., 1..]).unwrap();
+    let half = Conversion::scaled(DType::F32, 0, &[0.5], &[1.0]);
+    let plan = view.plan(DType::U8).converted(&half).unwrap();
+    let selected = source.chunks(columns).flat_map(|row| &row[1..]);
+    let expected: Vec<f32> = selected.map(|&x| f32::from(x) * 0.5 + 1.0).collect();
+    for candidate in candidates() {
+        let limits = candidate.adapter.limits();
+        let gpu = request_device(&candidate.adapter, wgpu::Features::empty(), limits).unwrap();
+        let gpu = gpu.as_hardware();
+        let outcome = Backend::from(gpu).convert::<u8, f32>(&plan, &source, None);
+        let found = outcome.unwrap().0.data;
+        assert!(found == expected, "{:?}", candidate.adapter.get_info());
+    }
+}

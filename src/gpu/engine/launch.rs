@@ -43,6 +43,9 @@ const SECTOR: usize = 32;
 /// The most invocations that share a tile.
 const MOST_LANES: usize = 64;
 
+/// About as many invocations as a large GPU runs at once: 132 multiprocessors with 2,048 each.
+const INVOCATIONS: usize = 1 << 18;
+
 /// The values of `BYTES` in `copy_words.wgsl`.
 const FORWARD: usize = 1;
 const BACKWARD: usize = 2;
@@ -328,13 +331,13 @@ impl Site<'_> {
         }
         let grid = match is_short {
             true => self.of_lanes((count * run + head).div_ceil(of_word), 1, 1, 1),
-            false if self.reach.tuning.loops || is_few(count * run, &self.reach.tuning) => {
-                self.tiles(count, words)
-            }
-            // To look up a row takes as long as to make some ten elements.
+            false if self.reach.tuning.loops => self.tiles(count, words),
+            // To look up a row takes as long as to make some ten words.
             false => {
-                let lanes = words.div_ceil(16).next_power_of_two().min(MOST_LANES);
-                self.of_lanes(count, words, lanes, lanes * 16)
+                let of_lane = 4 * (count * words / (4 * INVOCATIONS)).clamp(1, 8);
+                let lanes = words.div_ceil(of_lane).next_power_of_two();
+                let lanes = lanes.min(MOST_LANES);
+                self.of_lanes(count, words, lanes, lanes * of_lane)
             }
         };
         let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
