@@ -6,8 +6,8 @@ use crate::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BooleanArray, StructArray, UInt32Array, UInt64Array},
-        datatypes::{DataType, Field, Fields, UInt32Type, UInt64Type},
+        array::{Array, ArrayRef, AsArray, BooleanArray, StructArray, UInt64Array},
+        datatypes::{DataType, Field, Fields, UInt64Type},
     },
     common::cast::as_int64_array,
     error::{DataFusionError, Result},
@@ -97,7 +97,6 @@ fn fields() -> Fields {
         count("chunks_copied"),
         count("bytes_read"),
         count("bytes_written"),
-        Field::new("checksum", DataType::UInt32, true),
         count("out_of_range"),
     ])
 }
@@ -107,7 +106,6 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(outcomes.iter().map(count)))
     };
     let computed: Vec<bool> = outcomes.iter().map(|outcome| outcome.computed).collect();
-    let checksums: UInt32Array = outcomes.iter().map(|outcome| outcome.checksum).collect();
     Arc::new(StructArray::new(
         fields(),
         vec![
@@ -116,7 +114,6 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
             count(|outcome| outcome.chunks_copied),
             count(|outcome| outcome.bytes_read),
             count(|outcome| outcome.bytes_written),
-            Arc::new(checksums),
             count(|outcome| outcome.out_of_range),
         ],
         None,
@@ -131,7 +128,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()
-        .filter(|values| values.columns().len() == 7);
+        .filter(|values| values.columns().len() == 6);
     let other = || DataFusionError::Internal("zarr_shard has answered with another type".into());
     let values = values.ok_or_else(other)?;
     let computed = values.column(0).as_boolean_opt().ok_or_else(other)?;
@@ -141,19 +138,14 @@ pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
             .as_primitive_opt::<UInt64Type>()
             .ok_or_else(other)
     };
-    let checksums = values
-        .column(5)
-        .as_primitive_opt::<UInt32Type>()
-        .ok_or_else(other)?;
     let (chunks, copied) = (count(1)?, count(2)?);
-    let (read, written, out) = (count(3)?, count(4)?, count(6)?);
+    let (read, written, out) = (count(3)?, count(4)?, count(5)?);
     let outcome = |row: usize| Outcome {
         computed: computed.value(row),
         chunks_read: chunks.value(row),
         chunks_copied: copied.value(row),
         bytes_read: read.value(row),
         bytes_written: written.value(row),
-        checksum: checksums.is_valid(row).then(|| checksums.value(row)),
         out_of_range: out.value(row),
     };
     Ok((0..values.len()).map(outcome).collect())

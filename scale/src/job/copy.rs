@@ -1,11 +1,11 @@
 //! Copies of boxes between arrays in row-major order.
 
 /// One dimension of a box. `from` and `to` are the distances in elements between neighbours, `from` in the array that
-/// is read and `to` in the array that is written.
+/// is read, negative if it is read towards its beginning, and `to` in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
-    pub(crate) from: usize,
+    pub(crate) from: isize,
     pub(crate) to: usize,
 }
 
@@ -18,7 +18,10 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
             continue;
         }
         match joined.last_mut() {
-            Some(last) if last.from == dim.from * dim.size && last.to == dim.to * dim.size => {
+            Some(last)
+                if last.from == dim.from * dim.size.cast_signed()
+                    && last.to == dim.to * dim.size =>
+            {
                 *last = Dim {
                     size: last.size * dim.size,
                     ..dim
@@ -31,11 +34,12 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
 }
 
 /// Calls `each` for every run of elements of a box that is contiguous in both arrays. The three arguments are in bytes:
-/// where the run begins in the array that is read, where it begins in the array that is written, and its length. Both
-/// beginnings are counted from the box's first element in that array.
+/// where the run begins in the array that is read, where it begins in the array that is written, and its length. The
+/// box's first element begins at bytes `from` and `to`.
 ///
 /// The distances in `dims` are in elements, and an element has `unit` bytes.
 pub(crate) fn for_each_run(
+    (mut from, mut to): (usize, usize),
     dims: impl IntoIterator<Item = Dim>,
     unit: usize,
     mut each: impl FnMut(usize, usize, usize),
@@ -49,7 +53,7 @@ pub(crate) fn for_each_run(
         length *= last.size;
     }
     for dim in &mut dims {
-        dim.from *= unit;
+        dim.from *= unit.cast_signed();
         dim.to *= unit;
     }
     let inner = dims.pop().unwrap_or(Dim {
@@ -58,10 +62,14 @@ pub(crate) fn for_each_run(
         to: 0,
     });
     let mut at = vec![0; dims.len()];
-    let (mut from, mut to) = (0, 0);
     loop {
         for index in 0..inner.size {
-            each(from + index * inner.from, to + index * inner.to, length);
+            let read = inner.from.wrapping_mul(index.cast_signed());
+            each(
+                from.wrapping_add_signed(read),
+                to + index * inner.to,
+                length,
+            );
         }
         let mut number = dims.len();
         loop {
@@ -71,12 +79,12 @@ pub(crate) fn for_each_run(
             number -= 1;
             let dim = dims[number];
             at[number] += 1;
-            from += dim.from;
+            from = from.wrapping_add_signed(dim.from);
             to += dim.to;
             if at[number] < dim.size {
                 break;
             }
-            from -= dim.from * dim.size;
+            from = from.wrapping_add_signed(-dim.from * dim.size.cast_signed());
             to -= dim.to * dim.size;
             at[number] = 0;
         }
@@ -91,9 +99,8 @@ pub(crate) fn copy_box(
     dims: impl IntoIterator<Item = Dim>,
     unit: usize,
 ) {
-    let (from, to) = (from * unit, to * unit);
-    for_each_run(dims, unit, |read, written, length| {
-        dest[to + written..][..length].copy_from_slice(&source[from + read..][..length]);
+    for_each_run((from * unit, to * unit), dims, unit, |from, to, length| {
+        dest[to..][..length].copy_from_slice(&source[from..][..length]);
     });
 }
 
@@ -122,12 +129,25 @@ mod tests {
         assert_eq!(dest, [99, 99, 10, 11, 12, 13, 99, 99, 18, 19, 20, 21]);
     }
 
+    /// The rows 2, 1, 0 of an array of shape [3, 4] are copied, and of each the middle two elements.
+    #[test]
+    fn a_box_is_read_towards_the_beginning() {
+        let source: Vec<u8> = (0..12).collect();
+        let mut dest = [99; 6];
+        let dims = [(3, -4, 2), (2, 1, 1)];
+        let dims = dims.map(|(size, from, to)| Dim { size, from, to });
+        copy_box((&source, 9), (&mut dest, 0), dims, 1);
+        assert_eq!(dest, [9, 10, 5, 6, 1, 2]);
+    }
+
     #[test]
     fn contiguous_dimensions_are_one_run() {
         let mut runs = Vec::new();
         let dims = [(5, 12, 24), (3, 4, 4), (4, 1, 1)];
         let dims = dims.map(|(size, from, to)| Dim { size, from, to });
-        for_each_run(dims, 2, |from, to, length| runs.push((from, to, length)));
+        for_each_run((0, 0), dims, 2, |from, to, length| {
+            runs.push((from, to, length))
+        });
         let expected: Vec<_> = (0..5).map(|row| (row * 24, row * 48, 24)).collect();
         assert_eq!(runs, expected);
     }

@@ -282,7 +282,7 @@ impl Gather {
                     to += segment.first * shard_strides[result];
                     dims.push(Dim {
                         size: segment.count,
-                        from,
+                        from: from.cast_signed(),
                         to: shard_strides[result],
                     });
                 }
@@ -297,7 +297,9 @@ impl Gather {
                 )?;
                 let rows = rows.bytes()?;
                 let mut runs = Vec::new();
-                for_each_run(dims, unit, |from, to, length| runs.push((from, to, length)));
+                for_each_run((0, 0), dims, unit, |from, to, length| {
+                    runs.push((from, to, length))
+                });
                 let row = product(&counts) * unit;
                 for (number, &(_, tuple)) in group.iter().enumerate() {
                     let (row, to) = (
@@ -343,7 +345,7 @@ impl Gather {
         let dims: Vec<_> = kept
             .map(|(&(_, dim), (&size, from))| Dim {
                 size,
-                from,
+                from: from.cast_signed(),
                 to: shard_strides[dim],
             })
             .collect();

@@ -120,7 +120,7 @@ pub(super) fn read_box(
             .sum();
         let dims = place.map(|(segment, (&from, &to))| Dim {
             size: segment.count,
-            from,
+            from: from.cast_signed(),
             to,
         });
         copy_box((chunk.as_ref(), read), (&mut bytes, written), dims, unit);

@@ -1,5 +1,6 @@
 //! The memory that the tasks of a process hold together.
 
+use crate::zarr::Buffer;
 use std::{
     collections::VecDeque,
     mem,
@@ -21,12 +22,12 @@ struct Memory {
     /// together reserve more than a `usize` holds.
     held: u128,
     /// The buffers that finished tasks have left for later ones, the oldest first.
-    idle: VecDeque<Vec<u8>>,
+    idle: VecDeque<Buffer>,
 }
 
 impl Memory {
     fn shrink(&mut self, limit: usize) {
-        let mut idle: usize = self.idle.iter().map(Vec::capacity).sum();
+        let mut idle: usize = self.idle.iter().map(Buffer::capacity).sum();
         while idle > limit {
             let Some(oldest) = self.idle.pop_front() else {
                 return;
@@ -42,7 +43,7 @@ pub(super) struct Share {
     bytes: usize,
     /// The largest capacity, in bytes, with which one of the buffers is kept for later tasks.
     buffer: usize,
-    pub(super) buffers: [Vec<u8>; 2],
+    pub(super) buffers: [Buffer; 2],
 }
 
 /// Waits until `bytes` and the memory of all running tasks of this process are together at most `limit` bytes, and then
@@ -58,9 +59,9 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize
     memory.held += bytes as u128;
     let buffers = [0, 1].map(|number| {
         if number >= buffers {
-            return Vec::new();
+            return Buffer::default();
         }
-        let fits = |idle: &Vec<u8>| (buffer / 2..=buffer).contains(&idle.capacity());
+        let fits = |idle: &Buffer| (buffer / 2..=buffer).contains(&idle.capacity());
         let last = memory.idle.iter().rposition(fits);
         let last = last.and_then(|last| memory.idle.remove(last));
         last.unwrap_or_default()
@@ -91,27 +92,32 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zarr::SHARD;
 
     #[test]
     fn buffers_are_used_again_and_count() {
         let idle = || {
             let memory = MEMORY.lock().unwrap();
-            let idle = memory.idle.iter().map(Vec::capacity);
+            let idle = memory.idle.iter().map(Buffer::capacity);
             idle.collect::<Vec<_>>()
         };
         let mut share = take(100, None, (2, 40));
-        share.buffers = [Vec::with_capacity(40), Vec::with_capacity(41)];
+        share.buffers = [40, 41].map(|bytes| {
+            let mut buffer = Buffer::default();
+            buffer.reset(0, bytes, SHARD).unwrap();
+            buffer
+        });
         drop(share);
         assert_eq!(idle(), [40], "one has grown over what was taken");
         assert!(take(100, None, (0, 80)).buffers[0].capacity() == 0);
         let share = take(100, None, (2, 80));
-        assert_eq!(share.buffers.each_ref().map(Vec::capacity), [40, 0]);
+        assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [40, 0]);
         assert!(idle().is_empty());
         drop(share);
         // A buffer that is too small or too large is not used.
         for buffer in [82, 39] {
             let share = take(100, Some(140), (2, buffer));
-            assert_eq!(share.buffers.each_ref().map(Vec::capacity), [0, 0]);
+            assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
         }
         // A kept buffer is given back to the system if the limit leaves no room for it.

@@ -2,7 +2,6 @@
 
 use super::{Prepared, device::Device, faults, memory, prepared::Kind, tiles::Tiles};
 use crate::zarr::{Error, coordinates, strides};
-use std::ops::Range;
 
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,8 +16,6 @@ pub struct Outcome {
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
-    /// The CRC-32C of the shard as it is stored. `None` if the shard existed already.
-    pub checksum: Option<u32>,
     /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard.
     pub out_of_range: u64,
 }
@@ -69,15 +66,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
     let result = prepared.result_box(&at);
     let [bytes, image] = &mut share.buffers;
-    let mut tiles = Tiles::new(target, bytes)?;
-    let is_whole = result
-        .iter()
-        .map(Range::len)
-        .eq(target.shard().iter().copied());
-    if !is_whole {
-        // Elements beyond the array's end have the fill value.
-        tiles.clear();
-    }
+    let mut tiles = Tiles::new(target, bytes, &result)?;
     let device = Device::new(how.device, how.threads, &prepared.auto);
     let mut outcome = Outcome {
         computed: true,
@@ -107,7 +96,6 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     }
     tiles.encode(image, how.threads)?;
     outcome.bytes_written = image.len() as u64;
-    outcome.checksum = Some(crc32c::crc32c(image));
     target.write(&at, image, job)?;
     faults::after();
     Ok(outcome)

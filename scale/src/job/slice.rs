@@ -6,7 +6,7 @@ use super::{
     tiles::{Side, Tiles},
     walk::{self, Part, Run, Segment, Walk},
 };
-use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
+use crate::zarr::{Cache, Error, Reader, Source, Target, Tile, strides};
 use std::{collections::HashMap, ops::Range};
 use wgslice::{
     SliceSpec,
@@ -96,28 +96,55 @@ impl Slice {
             let mut sizes = segments.iter().zip(source.chunk());
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
-            if !is_turned && !is_listed && (is_whole || is_box(&segments)) {
+            let slab = (!is_listed).then(|| slab(&segments, source.chunk(), &chunk_strides));
+            if !is_turned && !is_listed && (is_whole || has_rows(&segments)) {
+                let apart = segments.iter().zip(&chunk_strides);
+                let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
+                let apart: Vec<isize> = apart.collect();
                 let runs: Vec<Run> = parts.iter().flat_map(|part| part.runs()).collect();
-                let sides = self.sides(&runs, &chunk_strides, result.len());
+                let sides = self.sides(&runs, &apart, result.len());
                 let from = segments.iter().zip(&chunk_strides);
-                let from = from.map(|(segment, stride)| segment.begin * stride).sum();
-                let tile = tiles.whole(&sides).filter(|_| is_whole && same_codecs);
-                let Some(tile) = tile else {
-                    let chunk = reader.shared(cache, &at, users)?;
-                    return tiles.copy((chunk.as_ref(), from), &sides);
+                let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
+                let tile = tiles.whole(&sides).filter(|_| is_whole);
+                let Some(tile) = tile.filter(|_| same_codecs || users == 1) else {
+                    let (chunk, first) = match &slab {
+                        Some(slab) => reader.part(cache, &at, users, &slab.elements)?,
+                        None => (reader.shared(cache, &at, users)?, 0),
+                    };
+                    return tiles.copy((chunk.as_ref(), from - first), &sides);
                 };
+                if !same_codecs {
+                    if reader.read_plain(&at, tiles.tile_mut(tile))? {
+                        return Ok(());
+                    }
+                    let chunk = reader.chunk(&at)?;
+                    return tiles.copy((chunk.as_ref(), from), &sides);
+                }
                 let (chunk, stored) = reader.stored(&at)?;
                 // A sharded result leaves out chunks in which all elements have the fill value, even those that the
                 // source stores.
-                if stored.is_none() || target.is_missing(chunk.as_ref()) {
+                let Some(stored) = stored.filter(|_| !target.is_missing(chunk.as_ref())) else {
                     return tiles.copy((chunk.as_ref(), from), &sides);
-                }
-                tiles.stored[tile] = stored;
+                };
+                tiles.tiles[tile] = Tile::Stored(stored);
                 copied += 1;
                 return Ok(());
             }
-            let chunk = reader.shared(cache, &at, users)?;
-            let (dtype, shape) = (source.dtype(), source.chunk());
+            let (dtype, mut shape) = (source.dtype(), source.chunk());
+            let mut segments = segments;
+            let chunk = match &slab {
+                Some(slab) => {
+                    let (chunk, _) = reader.part(cache, &at, users, &slab.elements)?;
+                    if chunk.as_ref().len() == slab.elements.len() * dtype.size() {
+                        shape = &slab.shape;
+                        for (segment, origin) in segments.iter_mut().zip(&slab.origin) {
+                            segment.begin -= origin;
+                        }
+                    }
+                    chunk
+                }
+                None => reader.shared(cache, &at, users)?,
+            };
             let selected = if is_listed {
                 let items: Vec<IndexItem> = parts.iter().map(|part| entry(part)).collect();
                 let spec = IndexSpec::new(items).outer();
@@ -130,13 +157,14 @@ impl Slice {
             let counts: Vec<usize> = counts.collect();
             let mut apart = vec![0; counts.len()];
             for (&from, stride) in self.order.iter().zip(strides(&counts)) {
-                apart[from] = stride;
+                apart[from] = stride.cast_signed();
             }
             let bytes = selected.bytes()?;
             let runs: Vec<Vec<Run>> = parts.iter().map(|part| part.runs()).collect();
             walk::product(&runs, |runs| {
                 let from = runs.iter().zip(&apart);
-                let from = from.map(|(run, stride)| run.number * stride).sum();
+                let from = from.map(|(run, stride)| run.number * stride.unsigned_abs());
+                let from = from.sum();
                 tiles.copy((&bytes, from), &self.sides(runs, &apart, result.len()))
             })
         })?;
@@ -145,7 +173,7 @@ impl Slice {
 
     /// Describes a box of a result of `rank` dimensions. `runs` has the part of the box in each dimension of the source,
     /// and `apart` the distances between neighbours in the array that is read.
-    fn sides(&self, runs: &[Run], apart: &[usize], rank: usize) -> Vec<Side> {
+    fn sides(&self, runs: &[Run], apart: &[isize], rank: usize) -> Vec<Side> {
         let one = Side {
             from: 0,
             first: 0,
@@ -165,13 +193,41 @@ impl Slice {
     }
 }
 
-/// Whether the elements are a box of the chunk, in the chunk's order and without gaps, with rows of more than one
-/// element.
-fn is_box(segments: &[Segment]) -> bool {
-    let mut inner_to_outer = segments.iter().rev();
-    let last = inner_to_outer.next();
-    let is_run = |segment: &Segment| segment.count > 1 && segment.step == 1;
-    last.is_none_or(is_run) && inner_to_outer.all(|segment| segment.count == 1 || segment.step == 1)
+/// Whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in order.
+fn has_rows(segments: &[Segment]) -> bool {
+    let last = segments.last();
+    last.is_none_or(|segment| segment.count > 1 && segment.step == 1)
+}
+
+/// The smallest part of a chunk, contiguous in row-major order, that has all elements of a box of the chunk and is a box
+/// itself.
+struct Slab {
+    elements: Range<usize>,
+    /// Where it begins in each dimension.
+    origin: Vec<usize>,
+    shape: Vec<usize>,
+}
+
+fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
+    let mut slab = Slab {
+        elements: 0..chunk.iter().product(),
+        origin: vec![0; chunk.len()],
+        shape: chunk.to_vec(),
+    };
+    for (dim, (segment, stride)) in segments.iter().zip(strides).enumerate() {
+        let last = (segment.count.cast_signed() - 1) * segment.step;
+        let last = segment.begin.wrapping_add_signed(last);
+        let (begin, end) = (segment.begin.min(last), segment.begin.max(last) + 1);
+        let first = slab.elements.start + begin * stride;
+        slab.elements = first..first + (end - begin) * stride;
+        slab.origin[dim] = begin;
+        slab.shape[dim] = end - begin;
+        // The dimensions after one of which several positions are read are read whole.
+        if end - begin > 1 {
+            break;
+        }
+    }
+    slab
 }
 
 /// Writes the positions of a segment as the slice `begin:end:step`.

@@ -5,23 +5,24 @@ use super::{
     copy::{Dim, copy_box},
     walk,
 };
-use crate::zarr::{Error, SHARD, Target, allocate::reserve, grid, product, strides};
+use crate::zarr::{
+    Buffer, Error, SHARD, Target, Tile, allocate::reserve, coordinates, grid, product, strides,
+};
 use std::ops::Range;
-use zarrs::storage::Bytes;
 
 /// The decoded chunks of a shard.
 pub(super) struct Tiles<'a> {
     target: &'a Target,
-    bytes: &'a mut Vec<u8>,
-    /// For each chunk, its stored bytes if they are copied from the source. `None` if the chunk is to be encoded.
-    pub(super) stored: Vec<Option<Bytes>>,
+    bytes: &'a mut Buffer,
+    /// What becomes of each chunk.
+    pub(super) tiles: Vec<Tile>,
 }
 
 /// One dimension of a box in a shard: the box's first position in the shard, and its size. `from` is the distance in
 /// elements between neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
-    pub(super) from: usize,
+    pub(super) from: isize,
     pub(super) first: usize,
     pub(super) size: usize,
 }
@@ -33,42 +34,51 @@ struct Piece {
     tile: usize,
     /// What this dimension adds to the place where the piece begins in the array that is read, in elements from the
     /// box's first element.
-    from: usize,
+    from: isize,
     /// What this dimension adds to the place where the piece begins in the chunk, in elements.
     to: usize,
     dim: Dim,
 }
 
 impl<'a> Tiles<'a> {
-    /// Begins a shard in `bytes`. Its elements are arbitrary until they are written.
+    /// Begins a shard, of which `result` is the box of the result, in `bytes`. The elements of this box are arbitrary
+    /// until they are written. Elements beyond the array's end have the fill value. Chunks that lie beyond it are not
+    /// stored, and no memory is touched for them.
     ///
     /// # Errors
     ///
     /// [`Error::Data`] if the shard does not fit into the memory.
-    pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Result<Self, Error> {
+    pub(super) fn new(
+        target: &'a Target,
+        bytes: &'a mut Buffer,
+        result: &[Range<usize>],
+    ) -> Result<Self, Error> {
         resize(bytes, target)?;
-        let count = product(&grid(target.shard(), target.chunk()));
-        let mut stored = Vec::new();
-        reserve(&mut stored, count, SHARD)?;
-        stored.resize(count, None);
+        let grid = grid(target.shard(), target.chunk());
+        let (count, size) = (product(&grid), target.chunk_bytes());
+        let mut tiles = Vec::new();
+        reserve(&mut tiles, count, SHARD)?;
+        for number in 0..count {
+            let at = coordinates(number, &grid);
+            let dims = at.iter().zip(target.chunk()).zip(result);
+            let left = |((at, chunk), range): ((&usize, &usize), &Range<usize>)| {
+                range.len().saturating_sub(at * chunk).min(*chunk)
+            };
+            let sizes: Vec<usize> = dims.map(left).collect();
+            if sizes.contains(&0) && count > 1 {
+                tiles.push(Tile::Missing);
+                continue;
+            }
+            if sizes != target.chunk() {
+                clear(&mut bytes[number * size..][..size], target.fill());
+            }
+            tiles.push(Tile::Decoded);
+        }
         Ok(Self {
             target,
             bytes,
-            stored,
+            tiles,
         })
-    }
-
-    /// Gives all elements the fill value.
-    pub(super) fn clear(&mut self) {
-        let fill = self.target.fill();
-        if let [byte, rest @ ..] = fill
-            && rest.iter().all(|other| other == byte)
-        {
-            return self.bytes.fill(*byte);
-        }
-        for element in self.bytes.chunks_exact_mut(fill.len()) {
-            element.copy_from_slice(fill);
-        }
     }
 
     /// Returns the number of the chunk that a box fills. `None` if the box is not exactly one chunk.
@@ -89,11 +99,11 @@ impl<'a> Tiles<'a> {
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
-        rows: &mut Vec<u8>,
+        rows: &mut Buffer,
         fill: impl FnOnce(&mut [u8], &[usize]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let shard = self.target.shard();
-        if self.stored.len() == 1 {
+        if self.tiles.len() == 1 {
             return fill(self.bytes, shard);
         }
         resize(rows, self.target)?;
@@ -101,7 +111,7 @@ impl<'a> Tiles<'a> {
         let sides = ranges.iter().zip(strides(shard));
         let sides: Vec<_> = sides
             .map(|(range, from)| Side {
-                from,
+                from: from.cast_signed(),
                 first: 0,
                 size: range.len(),
             })
@@ -110,9 +120,15 @@ impl<'a> Tiles<'a> {
     }
 
     /// Encodes the shard to `image`, whose content is replaced, on up to `threads` threads.
-    pub(super) fn encode(mut self, image: &mut Vec<u8>, threads: usize) -> Result<(), Error> {
-        let stored = &mut self.stored[..];
-        self.target.encode(self.bytes, stored, image, threads)
+    pub(super) fn encode(mut self, image: &mut Buffer, threads: usize) -> Result<(), Error> {
+        let tiles = &mut self.tiles[..];
+        self.target.encode(self.bytes, tiles, image, threads)
+    }
+
+    /// The bytes of a chunk.
+    pub(super) fn tile_mut(&mut self, number: usize) -> &mut [u8] {
+        let size = self.target.chunk_bytes();
+        &mut self.bytes[number * size..][..size]
     }
 
     /// Copies a box to the shard. `sides` describes the box, whose first element is element `from` of `source`.
@@ -132,7 +148,8 @@ impl<'a> Tiles<'a> {
         walk::product(&pieces, |pieces| {
             let sum = |part: fn(&Piece) -> usize| pieces.iter().map(part).sum::<usize>();
             let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
-            let places = (sum(|piece| piece.from) + from, sum(|piece| piece.to));
+            let read: isize = pieces.iter().map(|piece| piece.from).sum();
+            let places = (from.wrapping_add_signed(read), sum(|piece| piece.to));
             let dims = pieces.iter().map(|piece| piece.dim);
             copy_box((source, places.0), (tile, places.1), dims, unit);
             Ok(())
@@ -140,12 +157,21 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// Makes a buffer as long as a decoded shard, and reserves room for an encoded one, which may be longer.
-fn resize(bytes: &mut Vec<u8>, target: &Target) -> Result<(), Error> {
-    let more = target.buffer_bytes().saturating_sub(bytes.len());
-    reserve(bytes, more, SHARD)?;
-    bytes.resize(target.shard_bytes(), 0);
-    Ok(())
+/// Makes a buffer as long as a decoded shard, with room for an encoded one, which may be longer.
+fn resize(bytes: &mut Buffer, target: &Target) -> Result<(), Error> {
+    bytes.reset(target.shard_bytes(), target.buffer_bytes(), SHARD)
+}
+
+/// Gives all elements the fill value.
+fn clear(elements: &mut [u8], fill: &[u8]) {
+    if let [byte, rest @ ..] = fill
+        && rest.iter().all(|other| other == byte)
+    {
+        return elements.fill(*byte);
+    }
+    for element in elements.chunks_exact_mut(fill.len()) {
+        element.copy_from_slice(fill);
+    }
 }
 
 impl Side {
@@ -159,7 +185,7 @@ impl Side {
             let size = (chunk - at % chunk).min(self.size - done);
             pieces.push(Piece {
                 tile: at / chunk * tile,
-                from: done * self.from,
+                from: self.from.wrapping_mul(done.cast_signed()),
                 to: at % chunk * stride,
                 dim: Dim {
                     size,

@@ -219,9 +219,13 @@ fn write_tile(
         .map(|(range, stride)| range.start * stride)
         .sum();
     let dims = shape.iter().zip(strides(&shape)).zip(to);
-    let dims = dims.map(|((&size, from), to)| Dim { size, from, to });
+    let dims = dims.map(|((&size, from), to)| Dim {
+        size,
+        from: from.cast_signed(),
+        to,
+    });
     let mut outcome = Ok(());
-    for_each_run(dims, unit, |from, to, length| {
+    for_each_run((0, 0), dims, unit, |from, to, length| {
         if outcome.is_ok() {
             let at = SeekFrom::Start((start + origin * unit + to) as u64);
             outcome = file

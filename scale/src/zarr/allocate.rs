@@ -19,14 +19,16 @@ pub(crate) fn reserve<T>(
     count: usize,
     purpose: Purpose<impl Display>,
 ) -> Result<(), Error> {
-    list.try_reserve_exact(count).map_err(|_| {
-        Error::data(format_args!(
-            "{}, of {} bytes, does not fit into the memory of this machine: {}",
-            purpose.what,
-            count.saturating_mul(size_of::<T>()),
-            purpose.way_out
-        ))
-    })
+    list.try_reserve_exact(count)
+        .map_err(|_| too_large(count.saturating_mul(size_of::<T>()), &purpose))
+}
+
+/// The error that so many bytes are more than this machine has.
+pub(super) fn too_large(bytes: usize, purpose: &Purpose<impl Display>) -> Error {
+    Error::data(format_args!(
+        "{}, of {bytes} bytes, does not fit into the memory of this machine: {}",
+        purpose.what, purpose.way_out
+    ))
 }
 
 /// Returns this many zeros.

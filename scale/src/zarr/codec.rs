@@ -116,6 +116,14 @@ pub(super) fn is_plain(description: &[Value]) -> bool {
     *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
 }
 
+/// Whether chunks with this description are stored by Blosc alone, so that a part of one can be decoded.
+pub(super) fn is_blosc(description: &[Value]) -> bool {
+    let [bytes @ .., blosc] = description else {
+        return false;
+    };
+    blosc[0] == "blosc" && is_plain(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,73 +1,72 @@
 //! Encodes a shard to its stored bytes.
 
-use super::{
-    Error, Target,
-    allocate::{self, Purpose},
-    product,
-};
+use super::{Buffer, Error, SHARD, Target, product};
 use std::{borrow::Cow, mem, panic, thread};
 use zarrs::{
     array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions},
     storage::Bytes,
 };
 
-/// What the buffers of a shard are for.
-pub(crate) const SHARD: Purpose<&str> = Purpose {
-    what: "a shard",
-    way_out: "make smaller shards with --shard",
-};
+/// What becomes of a chunk of a shard.
+#[derive(Clone, Debug)]
+pub(crate) enum Tile {
+    /// Its elements are encoded, or left out if all have the fill value.
+    Decoded,
+    /// These bytes are stored as they are.
+    Stored(Bytes),
+    /// It is not stored, so that all its elements have the fill value.
+    Missing,
+}
 
 impl Target {
-    /// Encodes a shard to `image`, on up to `threads` threads. Afterwards the content of `tiles` and `stored` is
+    /// Encodes a shard to `image`, on up to `threads` threads. Afterwards the content of `decoded` and `tiles` is
     /// unspecified.
     ///
-    /// `tiles` has the decoded chunks of the shard one after another. For each chunk, `stored` has the bytes to store
-    /// for it, or `None` if the chunk is to be encoded.
+    /// `decoded` has the elements of the shard's chunks one chunk after another, and `tiles` says what becomes of each.
     ///
     /// # Errors
     ///
     /// [`Error::Data`] if the codec fails.
     pub(crate) fn encode(
         &self,
-        tiles: &mut Vec<u8>,
-        stored: &mut [Option<Bytes>],
-        image: &mut Vec<u8>,
+        decoded: &mut Buffer,
+        tiles: &mut [Tile],
+        image: &mut Buffer,
         threads: usize,
     ) -> Result<(), Error> {
         let lengths = if self.is_plain {
-            mem::swap(tiles, image);
-            self.pack(image)
+            mem::swap(decoded, image);
+            self.pack(image, tiles)
         } else {
-            image.clear();
-            allocate::reserve(image, self.buffer_bytes(), SHARD)?;
-            let count = stored.len().div_ceil(threads.max(1)).max(1);
-            let groups = tiles.chunks(count * self.chunk_bytes());
-            let mut groups = groups.zip(stored.chunks_mut(count));
+            image.reset(0, self.buffer_bytes(), SHARD)?;
+            let count = tiles.len().div_ceil(threads.max(1)).max(1);
+            let groups = decoded.chunks(count * self.chunk_bytes());
+            let mut groups = groups.zip(tiles.chunks_mut(count));
             let first = groups.next();
             thread::scope(|scope| {
-                let others = groups.map(|(tiles, stored)| {
+                let others = groups.map(|(decoded, tiles)| {
                     scope.spawn(move || {
-                        let mut part = Vec::new();
-                        let lengths = self.encode_tiles(tiles, stored, &mut part);
+                        let mut part = Buffer::default();
+                        let lengths = self.encode_tiles(decoded, tiles, &mut part);
                         lengths.map(|lengths| (part, lengths))
                     })
                 });
                 let others: Vec<_> = others.collect();
                 let mut lengths = match first {
-                    Some((tiles, stored)) => self.encode_tiles(tiles, stored, image)?,
+                    Some((decoded, tiles)) => self.encode_tiles(decoded, tiles, image)?,
                     None => Vec::new(),
                 };
                 for other in others {
                     let other = other.join();
                     let (part, more) = other.unwrap_or_else(|it| panic::resume_unwind(it))?;
-                    image.extend_from_slice(&part);
+                    image.append(&part)?;
                     lengths.extend(more);
                 }
                 Ok::<_, Error>(lengths)
             })?
         };
         if self.is_sharded {
-            push_index(image, &lengths);
+            push_index(image, &lengths)?;
         }
         Ok(())
     }
@@ -75,21 +74,22 @@ impl Target {
     /// Appends encoded chunks to an image. Returns the length of each in bytes, `None` for chunks that are not stored.
     fn encode_tiles(
         &self,
-        tiles: &[u8],
-        stored: &mut [Option<Bytes>],
-        image: &mut Vec<u8>,
+        decoded: &[u8],
+        tiles: &mut [Tile],
+        image: &mut Buffer,
     ) -> Result<Vec<Option<usize>>, Error> {
-        let tiles = tiles.chunks(self.chunk_bytes()).zip(stored);
-        let lengths = tiles.map(|(tile, stored)| {
-            if let Some(stored) = stored.take() {
-                image.extend_from_slice(&stored);
-                return Ok(Some(stored.len()));
+        let chunks = decoded.chunks(self.chunk_bytes()).zip(tiles);
+        let lengths = chunks.map(|(elements, tile)| {
+            match mem::replace(tile, Tile::Missing) {
+                Tile::Stored(stored) => {
+                    image.append(&stored)?;
+                    return Ok(Some(stored.len()));
+                }
+                Tile::Decoded if !self.is_missing(elements) => {}
+                Tile::Decoded | Tile::Missing => return Ok(None),
             }
-            if self.is_missing(tile) {
-                return Ok(None);
-            }
-            let encoded = self.encode_tile(tile)?;
-            image.extend_from_slice(&encoded);
+            let encoded = self.encode_tile(elements)?;
+            image.append(&encoded)?;
             Ok(Some(encoded.len()))
         });
         lengths.collect()
@@ -113,13 +113,13 @@ impl Target {
 
     /// Removes the chunks that are not to be stored from an image of decoded chunks. Returns lengths as
     /// [`Target::encode_tiles`] does.
-    fn pack(&self, image: &mut Vec<u8>) -> Vec<Option<usize>> {
+    fn pack(&self, image: &mut Buffer, tiles: &[Tile]) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
         let mut end = 0;
-        let mut lengths = Vec::with_capacity(image.len() / size);
-        for begin in (0..image.len()).step_by(size) {
+        let mut lengths = Vec::with_capacity(tiles.len());
+        for (tile, begin) in tiles.iter().zip((0..image.len()).step_by(size)) {
             let range = begin..begin + size;
-            if self.is_missing(&image[range.clone()]) {
+            if matches!(tile, Tile::Missing) || self.is_missing(&image[range.clone()]) {
                 lengths.push(None);
                 continue;
             }
@@ -160,7 +160,7 @@ impl Target {
 /// Appends the index of a shard, followed by a checksum. For each chunk, the index has its offset in the shard and its
 /// length, in bytes. Both are [`u64::MAX`] for a chunk that is not stored. [`super::Layout::metadata`] describes this
 /// form to readers.
-fn push_index(image: &mut Vec<u8>, lengths: &[Option<usize>]) {
+fn push_index(image: &mut Buffer, lengths: &[Option<usize>]) -> Result<(), Error> {
     let begin = image.len();
     let mut end = 0_u64;
     for length in lengths {
@@ -169,8 +169,9 @@ fn push_index(image: &mut Vec<u8>, lengths: &[Option<usize>]) {
             entry = [end, *length as u64];
             end += entry[1];
         }
-        image.extend(entry.into_iter().flat_map(u64::to_le_bytes));
+        image.append(&entry[0].to_le_bytes())?;
+        image.append(&entry[1].to_le_bytes())?;
     }
     let checksum = crc32c::crc32c(&image[begin..]);
-    image.extend_from_slice(&checksum.to_le_bytes());
+    image.append(&checksum.to_le_bytes())
 }

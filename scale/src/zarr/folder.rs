@@ -52,19 +52,9 @@ impl Folder {
             Err(error) => Err(error),
         }
     }
-}
 
-impl Place for Folder {
-    fn name(&self, key: &str) -> String {
-        self.path(key).display().to_string()
-    }
-
-    fn missing(&self) -> Option<&'static str> {
-        let is_there = self.root.is_dir();
-        (!is_there).then_some("there is no such folder; name the folder of a Zarr array")
-    }
-
-    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
+    /// Opens a file where a range begins. Also returns the range's length.
+    fn at(&self, key: &str, range: ByteRange) -> Result<Option<(File, u64)>, Unread> {
         let Some((mut file, size)) = self.open(key)? else {
             return Ok(None);
         };
@@ -82,12 +72,41 @@ impl Place for Folder {
         if start > 0 {
             file.seek(SeekFrom::Start(start))?;
         }
+        Ok(Some((file, length)))
+    }
+}
+
+impl Place for Folder {
+    fn name(&self, key: &str) -> String {
+        self.path(key).display().to_string()
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        let is_there = self.root.is_dir();
+        (!is_there).then_some("there is no such folder; name the folder of a Zarr array")
+    }
+
+    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
+        let Some((file, length)) = self.at(key, range)? else {
+            return Ok(None);
+        };
         let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(io::Error::other)?);
         file.take(length).read_to_end(&mut bytes)?;
         if bytes.len() as u64 != length {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         Ok(Some(bytes.into()))
+    }
+
+    fn read_to(&self, key: &str, range: ByteRange, dest: &mut [u8]) -> Result<bool, Unread> {
+        let Some((mut file, length)) = self.at(key, range)? else {
+            return Ok(false);
+        };
+        if length != dest.len() as u64 {
+            return Err(InvalidByteRangeError::new(range, length).into());
+        }
+        file.read_exact(dest)?;
+        Ok(true)
     }
 
     fn size(&self, key: &str) -> io::Result<Option<u64>> {

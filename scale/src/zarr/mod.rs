@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `error` | the errors of stores and jobs; only failed reads and writes are worth another try |
 //! | `allocate` | memory whose size users and stores choose |
+//! | `buffer` | the memory in which a shard is made |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | where a store is: a folder, or a URL |
 //! | `store` | reads values under keys, and says what every place for them must do |
@@ -18,6 +19,7 @@
 //! | `npy` | arrays in `.npy` files |
 
 pub(crate) mod allocate;
+mod buffer;
 mod cache;
 mod codec;
 mod dtype;
@@ -40,8 +42,9 @@ pub use location::is_store;
 pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
+pub(crate) use buffer::{Buffer, SHARD};
 pub(crate) use cache::Cache;
-pub(crate) use encode::SHARD;
+pub(crate) use encode::Tile;
 pub(crate) use folder::Folder;
 pub(crate) use location::{Location, is_url};
 pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};

@@ -140,7 +140,7 @@ impl NpyFile {
         let dims: Vec<Dim> = (dim..sizes.len())
             .map(|dim| Dim {
                 size: sizes[dim],
-                from: from[dim],
+                from: from[dim].cast_signed(),
                 to: to[dim],
             })
             .collect();

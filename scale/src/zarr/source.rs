@@ -12,6 +12,7 @@ use std::{
     borrow::Cow,
     fmt::Display,
     iter,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -20,6 +21,7 @@ use zarrs::{
     array::{
         Array, ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache,
         ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
+        codec::{blosc_decompress_bytes_partial, blosc_typesize, blosc_validate},
     },
     plugin::ExtensionName,
     storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
@@ -45,8 +47,21 @@ pub struct Source {
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
+    /// How a part of a chunk can be read.
+    part: Part,
     fill: Vec<u8>,
     fingerprint: u32,
+}
+
+/// How a part of a chunk, some of its elements that are neighbours in row-major order, can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The elements are stored as they are in memory, so only their bytes are read.
+    Plain,
+    /// The chunk is read whole, but only the blocks with the elements are decoded.
+    Blosc,
+    /// By decoding the whole chunk.
+    Whole,
 }
 
 impl Source {
@@ -115,6 +130,11 @@ impl Source {
             outer,
             inner,
             codec,
+            part: match &stored {
+                Some(stored) if codec::is_plain(stored) => Part::Plain,
+                Some(stored) if codec::is_blosc(stored) => Part::Blosc,
+                _ => Part::Whole,
+            },
             stored,
             fill,
             fingerprint,
@@ -279,53 +299,147 @@ impl Reader<'_> {
         let (key, encoded) = self.encoded(at)?;
         let elements = match &encoded {
             Some(encoded) => self.decode(&key, at, Cow::Borrowed(encoded))?,
-            None => self.missing()?,
+            None => self.missing(product(&self.source.chunk))?,
         };
         Ok((Chunk::new(elements), encoded))
+    }
+
+    /// Reads these elements of a chunk, in row-major order, as [`Reader::shared`] reads all. Returns elements, and the
+    /// number in the chunk of the first of them: it may be cheaper to read more. What is not decoded is not checked.
+    pub(crate) fn part(
+        &mut self,
+        cache: &Cache,
+        at: &[usize],
+        users: usize,
+        elements: &Range<usize>,
+    ) -> Result<(Chunk, usize), Error> {
+        let all = product(&self.source.chunk);
+        let unit = self.source.dtype.size();
+        let bytes = elements.start * unit..elements.end * unit;
+        // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.
+        let is_small = match self.source.part {
+            Part::Plain => elements.len() < all,
+            Part::Blosc => elements.len() <= all / 4,
+            Part::Whole => false,
+        };
+        if users > 1 || !is_small {
+            return Ok((self.shared(cache, at, users)?, 0));
+        }
+        let (key, place) = self.place(at)?;
+        let read = match place {
+            Some(place) if self.source.part == Part::Plain => {
+                let place = self.inside(&key, at, place, &bytes)?;
+                self.get(&key, at, place)?.map(Vec::from)
+            }
+            Some(place) => match self.get(&key, at, place)? {
+                Some(encoded) => match decoded_part(&encoded, self.source.chunk_bytes(), &bytes) {
+                    Some(read) => Some(read),
+                    None => {
+                        self.chunks += 1;
+                        let whole = self.decode(&key, at, Cow::Owned(encoded.into()))?;
+                        return Ok((Chunk::new(whole), 0));
+                    }
+                },
+                None => None,
+            },
+            None => None,
+        };
+        self.chunks += 1;
+        let read = match read {
+            Some(read) => read,
+            None => self.missing(elements.len())?,
+        };
+        Ok((Chunk::new(read), elements.start))
+    }
+
+    /// Reads all elements of a chunk to `dest`, if they are stored as they are in memory. Returns whether they are.
+    pub(crate) fn read_plain(&mut self, at: &[usize], dest: &mut [u8]) -> Result<bool, Error> {
+        if self.source.part != Part::Plain {
+            return Ok(false);
+        }
+        let (key, place) = self.place(at)?;
+        let is_there = match place {
+            Some(place) => {
+                let place = self.inside(&key, at, place, &(0..dest.len()))?;
+                let read = self.store.read_to(&key, place, dest);
+                read.map_err(|error| self.failed(&key, at, &error))?
+            }
+            None => false,
+        };
+        self.chunks += 1;
+        if !is_there {
+            dest.copy_from_slice(&self.missing(product(&self.source.chunk))?);
+        }
+        Ok(true)
+    }
+
+    /// The range of these bytes of a chunk that is stored as it is in memory, at `place`.
+    fn inside(
+        &self,
+        key: &StoreKey,
+        at: &[usize],
+        place: ByteRange,
+        bytes: &Range<usize>,
+    ) -> Result<ByteRange, Error> {
+        let (begin, length) = match place {
+            ByteRange::FromStart(begin, length) => (begin, length),
+            ByteRange::Suffix(_) => return Ok(place),
+        };
+        if length.is_some_and(|length| length != self.source.chunk_bytes() as u64) {
+            return Err(self.failed(key, at, &"it has another length than its shape"));
+        }
+        Ok(ByteRange::FromStart(
+            begin.saturating_add(bytes.start as u64),
+            Some(bytes.len() as u64),
+        ))
     }
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
         match self.encoded(at)? {
             (key, Some(encoded)) => self.decode(&key, at, Cow::Owned(encoded.into())),
-            (_, None) => self.missing(),
+            (_, None) => self.missing(product(&self.source.chunk)),
         }
     }
 
     /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that holds it.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
-        let shape = &self.source.chunk;
-        let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
-        let (key, encoded) = match &self.shards {
-            None => {
-                let key = self.array.chunk_key(&chunk);
-                let encoded = self
-                    .store
-                    .get(&key)
-                    .map_err(|error| self.failed(&key, at, &error))?;
-                (key, encoded)
-            }
-            Some(shards) => {
-                let shard = chunk.iter().zip(shape).zip(&self.source.outer);
-                let shard: Vec<u64> = shard
-                    .map(|((&at, &chunk), &outer)| at / (outer / chunk).max(1) as u64)
-                    .collect();
-                let key = self.array.chunk_key(&shard);
-                let range = self.array.subchunk_byte_range(&shards.indexes, &chunk);
-                let range = range.map_err(|error| self.failed(&key, at, &error))?;
-                let encoded = range.map(|range: ByteRange| self.store.get_partial(&key, range));
-                let encoded = encoded.transpose();
-                let encoded = encoded.map_err(|error| self.failed(&key, at, &error))?;
-                (key, encoded.flatten())
-            }
+        let (key, place) = self.place(at)?;
+        let encoded = match place {
+            Some(place) => self.get(&key, at, place)?,
+            None => None,
         };
         self.chunks += 1;
         Ok((key, encoded))
     }
 
-    /// Returns the elements of a chunk that is not stored. All have the fill value.
-    fn missing(&self) -> Result<Vec<u8>, Error> {
+    fn get(&self, key: &StoreKey, at: &[usize], place: ByteRange) -> Result<Option<Bytes>, Error> {
+        let encoded = self.store.get_partial(key, place);
+        encoded.map_err(|error| self.failed(key, at, &error))
+    }
+
+    /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
+    /// that it is missing.
+    fn place(&self, at: &[usize]) -> Result<(StoreKey, Option<ByteRange>), Error> {
+        let shape = &self.source.chunk;
+        let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
+        let Some(shards) = &self.shards else {
+            let key = self.array.chunk_key(&chunk);
+            return Ok((key, Some(ByteRange::FromStart(0, None))));
+        };
+        let shard = chunk.iter().zip(shape).zip(&self.source.outer);
+        let shard: Vec<u64> = shard
+            .map(|((&at, &chunk), &outer)| at / (outer / chunk).max(1) as u64)
+            .collect();
+        let key = self.array.chunk_key(&shard);
+        let range = self.array.subchunk_byte_range(&shards.indexes, &chunk);
+        let range = range.map_err(|error| self.failed(&key, at, &error))?;
+        Ok((key, range))
+    }
+
+    /// Returns `count` elements of a chunk that is not stored. All have the fill value.
+    fn missing(&self, count: usize) -> Result<Vec<u8>, Error> {
         let fill = &self.source.fill;
-        let bytes = self.source.chunk_bytes();
+        let bytes = count * fill.len();
         let path = self.source.path.display();
         let purpose = Purpose {
             what: format_args!("a chunk of {path}"),
@@ -336,7 +450,6 @@ impl Reader<'_> {
         }
         let mut elements = Vec::new();
         allocate::reserve(&mut elements, bytes, purpose)?;
-        let count = product(&self.source.chunk);
         elements.extend(iter::repeat_n(&fill[..], count).flatten());
         Ok(elements)
     }
@@ -380,6 +493,21 @@ impl Reader<'_> {
             )),
         }
     }
+}
+
+/// Decodes these bytes of a chunk of `length` bytes that Blosc has encoded. `None` if only decoding all of it shows
+/// whether, or why not, it can be decoded.
+fn decoded_part(encoded: &[u8], length: usize, bytes: &Range<usize>) -> Option<Vec<u8>> {
+    if blosc_validate(encoded) != Some(length) {
+        return None;
+    }
+    // Blosc counts elements of the size that it was told.
+    let unit = blosc_typesize(encoded)?;
+    if [bytes.start, bytes.end].iter().any(|at| at % unit != 0) {
+        return None;
+    }
+    let decoded = blosc_decompress_bytes_partial(encoded, bytes.start, bytes.len(), unit).ok()?;
+    (decoded.len() == bytes.len()).then_some(decoded)
 }
 
 pub(super) fn chunk_shape(shape: &[usize]) -> Result<ChunkShape, Error> {

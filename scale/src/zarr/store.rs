@@ -38,6 +38,19 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Reads the bytes of a value in this range. `None` if there is no such value.
     fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
 
+    /// Reads the bytes of a value in this range, which has the length of `dest`, to `dest`. Returns whether there is such
+    /// a value.
+    fn read_to(&self, key: &str, range: ByteRange, dest: &mut [u8]) -> Result<bool, Unread> {
+        let Some(bytes) = self.read(key, range)? else {
+            return Ok(false);
+        };
+        if bytes.len() != dest.len() {
+            return Err(InvalidByteRangeError::new(range, bytes.len() as u64).into());
+        }
+        dest.copy_from_slice(&bytes);
+        Ok(true)
+    }
+
     /// Returns the length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
@@ -69,6 +82,12 @@ pub(crate) enum Unread {
     /// The range reaches over the end of the value.
     Range(InvalidByteRangeError),
     System(io::Error),
+}
+
+impl From<InvalidByteRangeError> for Unread {
+    fn from(error: InvalidByteRangeError) -> Self {
+        Self::Range(error)
+    }
 }
 
 impl From<io::Error> for Unread {
@@ -127,14 +146,31 @@ impl Store {
     }
 
     fn read(&self, key: &StoreKey, range: ByteRange) -> Result<Option<Bytes>, StorageError> {
-        let bytes = match self.place.read(key.as_str(), range) {
-            Err(Unread::Range(error)) => return Err(error.into()),
-            Err(Unread::System(error)) => self.noted(Err(error))?,
-            Ok(bytes) => bytes,
-        };
+        let bytes = self.known(self.place.read(key.as_str(), range))?;
         let length = bytes.as_ref().map_or(0, Bytes::len);
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(bytes)
+    }
+
+    /// [`Place::read_to`].
+    pub(crate) fn read_to(
+        &self,
+        key: &StoreKey,
+        range: ByteRange,
+        dest: &mut [u8],
+    ) -> Result<bool, StorageError> {
+        let is_there = self.known(self.place.read_to(key.as_str(), range, dest))?;
+        let length = if is_there { dest.len() } else { 0 };
+        self.delivered.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(is_there)
+    }
+
+    fn known<T>(&self, read: Result<T, Unread>) -> Result<T, StorageError> {
+        match read {
+            Err(Unread::Range(error)) => Err(error.into()),
+            Err(Unread::System(error)) => self.noted(Err(error)),
+            Ok(read) => Ok(read),
+        }
     }
 }
 

@@ -1,0 +1,297 @@
+"""Slices one Zarr store into another with wgslice-scale, with tensorstore and with zarrs-python, in turns, and prints a
+table in Markdown for each codec.
+
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench
+
+It installs what it needs into FOLDER/venv, by the checksums of requirements.txt, and builds wgslice-scale unless
+--command names one. All read the same source and write the same shape, shards, chunks and codec, with the same number
+of threads, and the elements of all results are compared. A time is the best of the rounds, each on its own: of the
+whole process for wgslice-scale. The others stay in one process for all rounds, so that their threads and their memory are
+there already, and neither their start nor the opening of the source is counted. Reads are those of the system's calls,
+whether from a disk or from its cache. Memory is the peak of the whole process for wgslice-scale, and for the others
+what it is above that after all imports.
+"""
+
+import argparse
+import concurrent.futures
+import itertools
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+import venv
+import zlib
+from pathlib import Path
+
+CASES = [
+    ("aligned crop", "128:, 256:, :512"),
+    ("crop", "100:900, 33:480, 71:500"),
+    ("steps", "::2, ::2, ::2"),
+    ("large steps", "::80, ::3, :"),
+    ("flips", "::-1, ::-1, ::-1"),
+    ("flip of rows", "::-1, :, :"),
+    ("steps, flip and crop", "5::3, ::-2, 7:500"),
+]
+CODECS = {
+    "blosc": "blosc (LZ4, shuffled)",
+    "none": "Not compressed",
+    "zstd": "zstd at level 3",
+}
+SHARD, CHUNK = (256, 256, 128), (64, 64, 64)
+HERE = Path(__file__).resolve().parent
+
+
+def codec(name):
+    import zarr
+
+    zstd = zarr.codecs.ZstdCodec(level=3)
+    blosc = zarr.codecs.BloscCodec(cname="lz4", clevel=5, shuffle="shuffle", typesize=4)
+    return {"zstd": zstd, "blosc": blosc, "none": None}[name]
+
+
+def create(path, shape, name):
+    import zarr
+
+    return zarr.create_array(path, shape=shape, shards=SHARD, chunks=CHUNK, dtype="int32", compressors=codec(name))
+
+
+def source(path, shape, name):
+    """A smooth volume with noise, as scanners give it, in about a third of its bytes after compression."""
+    import numpy
+
+    if (path / "complete").exists():
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    array = create(path, shape, name)
+    random = numpy.random.default_rng(1)
+    y, x = numpy.mgrid[: shape[1], : shape[2]]
+    for z in range(0, shape[0], SHARD[0]):
+        slab = numpy.arange(z, min(z + SHARD[0], shape[0]))[:, None, None] + y + x
+        array[z : z + SHARD[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
+    (path / "complete").touch()
+
+
+def slices(spec, shape):
+    """The slices of `spec` with counts in place of None."""
+    import numpy
+
+    return [range(size)[one] for one, size in zip(eval(f"numpy.s_[{spec}]", {"numpy": numpy}), shape)]
+
+
+def boxes(shape):
+    """The slices of each shard of an array of this shape."""
+    for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, SHARD)]):
+        yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, SHARD, shape))
+
+
+def cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def field(path, name):
+    """A number from a file of /proc; 0 where there is none."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(name + ":")), 0)
+
+
+class Measured:
+    """What the work of this process takes from here on."""
+
+    idle = 0
+
+    def __init__(self):
+        try:
+            # From here on, the peak is counted anew.
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            pass
+        self.read = field("/proc/self/io", "rchar")
+        self.began, self.used = time.perf_counter(), cpu()
+
+    def end(self):
+        wall, used = time.perf_counter() - self.began, cpu() - self.used
+        return {
+            "wall": wall,
+            "cpu": used,
+            "read": field("/proc/self/io", "rchar") - self.read,
+            "memory": (field("/proc/self/status", "VmHWM") - self.idle) * 1024,
+        }
+
+
+def of_tensorstore(path, out, spec, threads):
+    import tensorstore
+
+    limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
+    context = {name: {"limit": limit} for name, limit in limits.items()}
+    context = tensorstore.Context({**context, "cache_pool": {"total_bytes_limit": 300 << 20}})
+    store = lambda path: {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(path)}}
+    whole = tensorstore.open(store(path), context=context, open=True).result()
+    items = (slice(one.start, None if one.stop < 0 else one.stop, one.step) for one in slices(spec, whole.shape))
+    view = whole[tuple(items)].translate_to[0]
+    measured = Measured()
+    to = tensorstore.open(store(out), context=context, open=True).result()
+    # One write for each shard, so that each is written once.
+    writes = []
+    for box in boxes(view.shape):
+        writes.append(to[box].write(view[box]))
+        if len(writes) >= threads:
+            writes.pop(0).result()
+    for write in writes:
+        write.result()
+    return measured.end()
+
+
+def of_zarrs(path, out, spec, threads):
+    import zarr
+
+    zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "threading.max_workers": threads})
+    whole, to = zarr.open_array(path, mode="r"), zarr.open_array(out, mode="r+")
+    walks = slices(spec, whole.shape)
+
+    def shard(box):
+        # Zarr has no negative steps: the same positions are read in ascending order, and flipped.
+        part = [walk[one] for walk, one in zip(walks, box)]
+        forward = [one if one.step > 0 else one[::-1] for one in part]
+        read = whole[tuple(slice(one.start, one.stop, one.step) for one in forward)]
+        to[box] = read[tuple(slice(None, None, -1 if one.step < 0 else 1) for one in part)]
+
+    measured = Measured()
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(shard, boxes(to.shape)))
+    return measured.end()
+
+
+def of_wgslice(command, path, out, spec, name, threads):
+    sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
+    options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
+    began = time.perf_counter()
+    run = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
+    # The process has ended, but the system still knows what it has read.
+    os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
+    wall, read = time.perf_counter() - began, field(f"/proc/{run.pid}/io", "rchar")
+    _, status, usage = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode == 0, f"wgslice-scale has ended with {run.returncode}"
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "read": read, "memory": usage.ru_maxrss * 1024}
+
+
+def checksum(path):
+    import zarr
+
+    array, found = zarr.open_array(path, mode="r"), 0
+    for begin in range(0, array.shape[0], SHARD[0]):
+        found = zlib.crc32(array[begin : begin + SHARD[0]].tobytes(), found)
+    return array.shape, found
+
+
+class Side:
+    """One side, in a process of its own: requests and answers are lines of JSON."""
+
+    def __init__(self, of):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen([sys.executable, __file__, "--side", of], **pipes)
+
+    def __call__(self, *arguments):
+        print(json.dumps([str(one) if isinstance(one, Path) else one for one in arguments]), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+
+def serve(of):
+    work = {"wgslice": of_wgslice, "tensorstore": of_tensorstore, "zarrs": of_zarrs}[of]
+    if of != "wgslice":
+        # The process of wgslice-scale inherits the peak of memory of its parent, which therefore imports nothing.
+        import numpy, tensorstore, zarr, zarrs
+
+        Measured.idle = field("/proc/self/status", "VmRSS")
+    for request in sys.stdin:
+        print(json.dumps(work(*json.loads(request))), flush=True)
+
+
+def table(args, name, shape, of):
+    path = args.folder / f"source-{name}.zarr"
+    source(path, shape, name)
+    stored = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    print(f"\n### {CODECS[name]}: {stored / 1e6:.0f} MB stored\n")
+    print(
+        "| slice | wgslice-scale, s | tensorstore, s | ratio | CPU, s | tensorstore's, s | ratio | MB read | tensorstore's "
+        "| MB of memory | tensorstore's | zarrs-python, s | CPU, s |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for title, spec in CASES:
+        if args.only and args.only != title:
+            continue
+        sides = {"wgslice": [], "tensorstore": [], "zarrs": []}
+        for _ in range(args.rounds):
+            outs = {side: args.folder / f"{side}.zarr" for side in sides}
+            for out in outs.values():
+                shutil.rmtree(out, ignore_errors=True)
+            for side in ("tensorstore", "zarrs"):
+                create(outs[side], [len(one) for one in slices(spec, shape)], name)
+            sides["wgslice"].append(of["wgslice"](args.command, path, outs["wgslice"], spec, name, args.threads))
+            sides["tensorstore"].append(of["tensorstore"](path, outs["tensorstore"], spec, args.threads))
+            sides["zarrs"].append(of["zarrs"](path, outs["zarrs"], spec, args.threads))
+            found = {side: checksum(out) for side, out in outs.items()}
+            assert len(set(found.values())) == 1, (spec, found)
+        least = lambda side, what: min(one[what] for one in sides[side])
+        ours, theirs, zarrs = (lambda what, side=side: least(side, what) for side in sides)
+        cells = [f"{title}: `{spec}`"]
+        for what in ("wall", "cpu"):
+            cells += [f"{ours(what):.2f}", f"{theirs(what):.2f}", f"{theirs(what) / ours(what):.2f}"]
+        for what in ("read", "memory"):
+            cells += [f"{ours(what) / 1e6:.0f}", f"{theirs(what) / 1e6:.0f}"]
+        cells += [f"{zarrs('wall'):.2f}", f"{zarrs('cpu'):.2f}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--side"]:
+        return serve(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--command", help="the command wgslice-scale; without it, cargo builds one")
+    parser.add_argument("--shape", default="512,512,512")
+    parser.add_argument("--codec", choices=CODECS, action="append", help="only this codec")
+    parser.add_argument("--only", choices=[title for title, _ in CASES], help="only this slice")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=4)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    python = args.folder / "venv/bin/python"
+    if Path(sys.prefix).resolve() != (args.folder / "venv").resolve():
+        if not (args.folder / "venv/complete").exists():
+            venv.create(args.folder / "venv", with_pip=True, clear=True)
+            install = [python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", HERE / "requirements.txt"]
+            subprocess.run(install, check=True)
+            (args.folder / "venv/complete").touch()
+        os.execv(python, [python, *sys.argv])
+    if args.command is None:
+        manifest = HERE.parent / "Cargo.toml"
+        build = ["cargo", "build", "--release", "--locked", "--manifest-path", manifest]
+        subprocess.run(build, check=True)
+        target = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+        args.command = target / "release/wgslice-scale"
+    from importlib.metadata import version
+
+    shape = tuple(map(int, args.shape.split(",")))
+    size = 4
+    for one in shape:
+        size *= one
+    print(
+        f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {size / 1e6:.0f} MB; "
+        f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; the best of {args.rounds} "
+        f"rounds; tensorstore {version('tensorstore')}, zarr {version('zarr')}, zarrs {version('zarrs')}"
+    )
+    of = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
+    for name in args.codec or CODECS:
+        table(args, name, shape, of)
+
+
+if __name__ == "__main__":
+    main()

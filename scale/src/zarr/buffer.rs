@@ -1,0 +1,141 @@
+//! The memory in which a shard is made.
+
+use super::{
+    Error,
+    allocate::{Purpose, too_large},
+};
+use memmap2::MmapMut;
+use std::{
+    fmt::Display,
+    ops::{Deref, DerefMut},
+};
+
+/// What the buffers of a shard are for.
+pub(crate) const SHARD: Purpose<&str> = Purpose {
+    what: "a shard",
+    way_out: "make smaller shards with --shard",
+};
+
+/// Bytes in memory that comes from the system directly, in huge pages where it has them: a shard is tens of megabytes,
+/// and clearing and mapping each page of 4 KiB takes as long as filling it. The system clears a page when it is touched
+/// first.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    map: Option<MmapMut>,
+    length: usize,
+}
+
+impl Buffer {
+    /// The number of bytes for which there is memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.map.as_ref().map_or(0, |map| map.len())
+    }
+
+    /// Makes the buffer hold `length` bytes, whose values are arbitrary, with room for at least `capacity`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if there is not so much memory.
+    pub(crate) fn reset(
+        &mut self,
+        length: usize,
+        capacity: usize,
+        purpose: Purpose<impl Display>,
+    ) -> Result<(), Error> {
+        self.length = 0;
+        let capacity = capacity.max(length);
+        if self.capacity() < capacity {
+            // The old memory is given back first.
+            self.map = None;
+            self.map = Some(anonymous(capacity, purpose)?);
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if there is not so much memory.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let end = self.length + bytes.len();
+        if end > self.capacity() {
+            let mut larger = anonymous(end.saturating_mul(2), SHARD)?;
+            larger[..self.length].copy_from_slice(self);
+            self.map = Some(larger);
+        }
+        let begin = self.length;
+        self.length = end;
+        self[begin..].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Drops all bytes after the first `length`.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+}
+
+fn anonymous(bytes: usize, purpose: Purpose<impl Display>) -> Result<MmapMut, Error> {
+    let map = MmapMut::map_anon(bytes.max(1)).map_err(|_| too_large(bytes, &purpose))?;
+    // A system without huge pages, or without any left, refuses or takes ordinary ones.
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
+    Ok(map)
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.as_ref().map_or(&[], |map| &map[..self.length])
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let length = self.length;
+        self.map.as_mut().map_or(&mut [], |map| &mut map[..length])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_grows_and_keeps_its_bytes() {
+        let mut buffer = Buffer::default();
+        assert!(buffer.is_empty() && buffer.capacity() == 0);
+        buffer.append(&[1, 2, 3]).unwrap();
+        buffer.append(&[4; 100]).unwrap();
+        assert_eq!((&buffer[..4], buffer.len()), (&[1, 2, 3, 4][..], 103));
+        buffer.truncate(2);
+        buffer.truncate(50);
+        buffer.append(&[]).unwrap();
+        assert_eq!(buffer[..], [1, 2]);
+        let capacity = buffer.capacity();
+        buffer.reset(capacity, 0, SHARD).unwrap();
+        assert_eq!((buffer.len(), buffer.capacity()), (capacity, capacity));
+        buffer.reset(0, 0, SHARD).unwrap();
+        assert!(buffer.is_empty());
+        buffer.reset(7, 5000, SHARD).unwrap();
+        assert_eq!((buffer.len(), buffer.capacity()), (7, 5000));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        for bytes in [1 << 60, usize::MAX] {
+            let error = Buffer::default()
+                .reset(0, bytes, SHARD)
+                .unwrap_err()
+                .to_string();
+            let expected = format!(
+                "a shard, of {bytes} bytes, does not fit into the memory of this machine: make smaller shards with \
+                 --shard"
+            );
+            assert_eq!(error, expected);
+        }
+    }
+}
