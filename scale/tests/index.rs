@@ -109,6 +109,7 @@ fn random_expressions_select_all_combinations() {
             spec: text.clone(),
             outer: true,
             axes: axes.clone(),
+            conversion: None,
         };
         let form = form(&mut random, &shape);
         let result = folder.path().join("b.zarr");
@@ -143,6 +144,7 @@ fn what_numpy_reads_otherwise_or_refuses_is_an_error() {
             spec: spec.to_owned(),
             outer,
             axes,
+            conversion: None,
         };
         let result = folder.path().join("b.zarr");
         match Job::new(operation, &source.path, &result, &Default::default()) {

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+mod conversion;
 #[cfg(feature = "sql")]
 mod functions;
 mod gather;

@@ -54,6 +54,7 @@ fn random_slices_are_the_references() {
         let operation = || Operation::Slice {
             spec: spec.text.clone(),
             axes: axes.clone(),
+            conversion: None,
         };
         let mut form = form(&mut random, &shape);
         if is_aligned {
@@ -115,7 +116,17 @@ fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
         ["b.zarr", "c.zarr", "d.zarr"].map(|name| folder.path().join(name));
     let make = |source: &Path, result: &Path, axes: Option<Vec<usize>>| {
         let spec = ":".to_owned();
-        let job = Job::new(Operation::Slice { spec, axes }, source, result, &form).unwrap();
+        let job = Job::new(
+            Operation::Slice {
+                spec,
+                axes,
+                conversion: None,
+            },
+            source,
+            result,
+            &form,
+        )
+        .unwrap();
         run(&job, HOW).unwrap().chunks_copied
     };
     make(&known.path, &compressed, None);

@@ -317,6 +317,7 @@ pub(crate) fn slice(spec: &str) -> Operation {
     Operation::Slice {
         spec: spec.to_owned(),
         axes: None,
+        conversion: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `wgslice-scale index`.
 
-use super::job::{self, To};
+use super::job::{self, ConversionArgs, To};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::Operation;
@@ -28,6 +28,8 @@ pub(crate) struct Index {
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     transpose: Option<Vec<usize>>,
     #[command(flatten)]
+    conversion: ConversionArgs,
+    #[command(flatten)]
     to: To,
 }
 
@@ -36,6 +38,7 @@ pub(crate) fn run(args: &Index) -> Result<(), Failure> {
         spec: args.spec.clone(),
         outer: args.outer,
         axes: args.transpose.clone(),
+        conversion: args.conversion.read()?,
     };
     job::run(operation, &args.input, &args.to)
 }

@@ -16,10 +16,13 @@ use std::{
     thread,
     time::Duration,
 };
+use wgslice::DType;
 #[cfg(feature = "cluster")]
 use wgslice_scale::engine::message;
 use wgslice_scale::{
-    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
+    job::{
+        self, Conversion, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary,
+    },
     zarr::{self, Error},
 };
 
@@ -87,6 +90,39 @@ impl std::str::FromStr for Sizes {
             .map(size)
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+}
+
+/// What becomes of each element.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConversionArgs {
+    /// Convert the elements to TYPE: u8, i8, u16, i16, f16, bf16 or f32. Numbers are rounded to the
+    /// nearest, in a tie to the even one, and integers saturate
+    #[arg(long = "as", value_name = "TYPE")]
+    to: Option<String>,
+    /// Multiply by X before that; for elements of u8 and i8
+    #[arg(long, value_name = "X", requires = "to", allow_hyphen_values = true)]
+    scale: Option<f32>,
+    /// Add X after that
+    #[arg(long, value_name = "X", requires = "to", allow_hyphen_values = true)]
+    bias: Option<f32>,
+}
+
+impl ConversionArgs {
+    pub(crate) fn read(&self) -> Result<Option<Conversion>, Failure> {
+        let Some(name) = &self.to else {
+            return Ok(None);
+        };
+        let short = |dtype: &DType| format!("{dtype:?}").to_lowercase();
+        let found = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == name || short(dtype) == *name);
+        let dtype = found.ok_or_else(|| {
+            Failure::usage(format_args!(
+                "--as is {name}, but must be u8, i8, u16, i16, f16, bf16 or f32"
+            ))
+        })?;
+        Ok(Some(Conversion::new(dtype, self.scale, self.bias)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `wgslice-scale slice`.
 
-use super::job::{self, To};
+use super::job::{self, ConversionArgs, To};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::Operation;
@@ -15,6 +15,7 @@ Examples:
   wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr
   wgslice-scale slice a.zarr '0, ..., ::-1' -o b.zarr --shard 512,512 --chunk 64,64 --codec blosc
   wgslice-scale slice a.zarr ':, ::2, ::2' --transpose 2,0,1 -o b.zarr
+  wgslice-scale slice photos.zarr '..., ::-1' --as f32 --scale 0.00392157 --bias -0.5 -o b.zarr
   wgslice-scale slice a.zarr '..., None' -o b.zarr --explain
   wgslice-scale slice s3://bucket/a.zarr '::10' -o s3://bucket/b.zarr --threads 16
   wgslice-scale slice a.zarr '::10' -o b.zarr --cluster df://host:50050")]
@@ -29,6 +30,8 @@ pub(crate) struct Slice {
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     transpose: Option<Vec<usize>>,
     #[command(flatten)]
+    conversion: ConversionArgs,
+    #[command(flatten)]
     to: To,
 }
 
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &Slice) -> Result<(), Failure> {
     let operation = Operation::Slice {
         spec: args.spec.clone(),
         axes: args.transpose.clone(),
+        conversion: args.conversion.read()?,
     };
     job::run(operation, &args.input, &args.to)
 }

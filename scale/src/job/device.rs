@@ -3,7 +3,9 @@
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
-use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, options::GatherOptions, spec::IndexSpec};
+use wgslice::{
+    Backend, Conversion, DType, Plan, SliceSpec, Tensor, options::GatherOptions, spec::IndexSpec,
+};
 
 /// Where chunks are sliced and gathered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,31 +52,45 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Slices a chunk by `spec`, and puts the dimensions in this order.
+    /// Slices a chunk by `spec`, puts the dimensions in this order, and converts the elements if `conversion` is given.
     pub(super) fn slice(
         &self,
         chunk: Chunk,
         dtype: DType,
         shape: &[usize],
         (spec, order): (&SliceSpec, &[usize]),
+        conversion: Option<&Conversion>,
     ) -> Result<Tensor, Error> {
         let view = wgslice::View::new(shape)?.slice(spec)?.transpose(order)?;
-        let backend = self.backend(&view.plan(dtype))?;
+        let plan = view.plan(dtype);
+        let backend = self.backend(&plan)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
-        Ok(chunk.view().slice(spec)?.transpose(order)?.to_tensor()?)
+        match conversion {
+            Some(conversion) => Ok(chunk.convert(&plan.converted(conversion)?, None)?.0),
+            None => Ok(chunk.view().slice(spec)?.transpose(order)?.to_tensor()?),
+        }
     }
 
-    /// Selects all combinations of positions of a chunk by `spec`, and puts the dimensions in this order.
+    /// Selects all combinations of positions of a chunk by `spec`, as [`Device::slice`].
     pub(super) fn index(
         &self,
         chunk: Chunk,
         dtype: DType,
         shape: &[usize],
         (spec, order): (&IndexSpec, &[usize]),
+        conversion: Option<&Conversion>,
     ) -> Result<Tensor, Error> {
         let backend = self.backend(&wgslice::View::new(shape)?.plan(dtype))?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
-        Ok(chunk.index(spec)?.view().transpose(order)?.to_tensor()?)
+        let selected = chunk.index(spec)?;
+        match conversion {
+            Some(conversion) => {
+                let view = wgslice::View::new(selected.shape())?.transpose(order)?;
+                let plan = view.plan(dtype).converted(conversion)?;
+                Ok(selected.convert(&plan, None)?.0)
+            }
+            None => Ok(selected.view().transpose(order)?.to_tensor()?),
+        }
     }
 
     /// Gathers the rows that tuples select from a box of a chunk. `spec` selects the box. `leading` lists the chunk's

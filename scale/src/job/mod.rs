@@ -9,6 +9,7 @@
 //! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
 //! | `expression` | lists of positions among the entries of a slice |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
+//! | `conversion` | what becomes of each element |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | faults on purpose, for tests |
@@ -21,6 +22,7 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+mod conversion;
 pub(crate) mod copy;
 mod device;
 mod explain;
@@ -44,6 +46,7 @@ mod walk;
 
 #[cfg(feature = "cluster")]
 pub use cluster::run_on;
+pub use conversion::Conversion;
 pub use device::DeviceChoice;
 pub use explain::Explanation;
 pub use indices::Fingerprint;

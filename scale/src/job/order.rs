@@ -1,6 +1,6 @@
 //! What a job is, and how its tasks run.
 
-use super::{DeviceChoice, Fingerprint};
+use super::{Conversion, DeviceChoice, Fingerprint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -17,6 +17,9 @@ pub enum Operation {
         /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
+        /// What becomes of each element. `None` if it stays as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversion: Option<Conversion>,
     },
     /// All combinations of positions, which are those of slices and of arrays.
     Index {
@@ -28,6 +31,9 @@ pub enum Operation {
         /// As in a slice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
+        /// As in a slice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversion: Option<Conversion>,
     },
     /// The slices of the source that indices select along one dimension.
     Gather {

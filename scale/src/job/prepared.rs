@@ -1,7 +1,7 @@
 //! A job with its arrays opened.
 
 use super::{
-    Fingerprint, How, Job, Operation, Order, Record,
+    Conversion, Fingerprint, How, Job, Operation, Order, Record,
     expression::{self, Expression},
     gather::Gather,
     indices::IndexArray,
@@ -42,11 +42,22 @@ impl Kind {
         let (shape, dtype) = (source.shape(), source.dtype());
         let rank = shape.len();
         let (gather, result) = match operation {
-            Operation::Slice { spec, axes } => {
-                return Self::select(source, &IndexSpec::from(&slice_spec(spec)?), axes.as_ref());
+            Operation::Slice {
+                spec,
+                axes,
+                conversion,
+            } => {
+                let spec = IndexSpec::from(&slice_spec(spec)?);
+                return Self::select(source, &spec, axes.as_ref(), conversion.as_ref());
             }
-            Operation::Index { spec, outer, axes } => {
-                return Self::select(source, &expression::parse(spec, *outer)?, axes.as_ref());
+            Operation::Index {
+                spec,
+                outer,
+                axes,
+                conversion,
+            } => {
+                let spec = expression::parse(spec, *outer)?;
+                return Self::select(source, &spec, axes.as_ref(), conversion.as_ref());
             }
             Operation::Gather {
                 indices,
@@ -106,13 +117,15 @@ impl Kind {
         source: Box<Source>,
         spec: &IndexSpec,
         axes: Option<&Vec<usize>>,
+        conversion: Option<&Conversion>,
     ) -> Result<(Self, Vec<usize>), Error> {
         let mut selected = Expression::new(spec, source.shape())?;
         if let Some(axes) = axes {
             selected.transpose(axes)?;
         }
         let result = selected.shape();
-        let slice = Slice::new(selected, &source)?;
+        let conversion = conversion.map(|conversion| conversion.read(source.dtype()));
+        let slice = Slice::new(selected, &source, conversion.transpose()?)?;
         Ok((Self::Slice(source, slice), result))
     }
 
@@ -139,7 +152,8 @@ impl Kind {
 
     fn dtype(&self) -> DType {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) => source.dtype(),
+            Self::Slice(source, slice) => slice.dtype(source),
+            Self::Gather(source, _) => source.dtype(),
             Self::Convert(file) => file.dtype(),
         }
     }
@@ -262,8 +276,9 @@ impl Job {
             layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
         let codec = form.codec.or(kind.source().map(Source::codec));
         let fill = match kind.source() {
-            Some(source) => source.fill_metadata()?,
-            None => layout::zero(kind.dtype()),
+            Some(source) if source.dtype() == kind.dtype() => source.fill_metadata()?,
+            // Of a source whose elements are converted, chunks that are missing are stored in the result.
+            _ => layout::zero(kind.dtype()),
         };
         let layout = Layout {
             dtype: kind.dtype(),
@@ -446,7 +461,11 @@ impl Prepared {
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {
-            Kind::Slice(source, _) => (source.chunk_bytes(), 0),
+            Kind::Slice(source, slice) => {
+                // Sliced elements may be larger than those of the source.
+                let growth = slice.dtype(source).size().div_ceil(source.dtype().size());
+                (source.chunk_bytes().saturating_mul(growth), 0)
+            }
             Kind::Gather(source, gather) => (
                 source.chunk_bytes(),
                 gather.tuple_bytes(self.target.shard()),

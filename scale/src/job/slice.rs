@@ -9,7 +9,7 @@ use super::{
 use crate::zarr::{Cache, Error, Reader, Source, Target, Tile, strides};
 use std::{collections::HashMap, ops::Range};
 use wgslice::{
-    SliceSpec,
+    Conversion, DType, SliceSpec,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
 
@@ -20,14 +20,30 @@ pub(super) struct Slice {
     walks: Vec<Walk>,
     /// The dimensions of the source in the order in which the result has them, those that it has not first.
     order: Vec<usize>,
+    /// What becomes of each element, and the type of the result.
+    conversion: Option<(Conversion, DType)>,
 }
 
 impl Slice {
-    pub(super) fn new(expression: Expression, source: &Source) -> Result<Self, Error> {
+    pub(super) fn new(
+        expression: Expression,
+        source: &Source,
+        conversion: Option<(Conversion, DType)>,
+    ) -> Result<Self, Error> {
         let walks = walk::of(expression, source.shape().len())?;
         let mut order: Vec<usize> = (0..walks.len()).collect();
         order.sort_by_key(|&from| walks[from].dim);
-        Ok(Self { walks, order })
+        Ok(Self {
+            walks,
+            order,
+            conversion,
+        })
+    }
+
+    /// The type of the result's elements.
+    pub(super) fn dtype(&self, source: &Source) -> DType {
+        let converted = self.conversion.as_ref().map(|(_, to)| *to);
+        converted.unwrap_or_else(|| source.dtype())
     }
 
     pub(super) fn walks(&self) -> &[Walk] {
@@ -97,7 +113,8 @@ impl Slice {
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
             let slab = (!is_listed).then(|| slab(&segments, source.chunk(), &chunk_strides));
-            if !is_turned && !is_listed && (is_whole || has_rows(&segments)) {
+            let is_copied = !is_turned && !is_listed && self.conversion.is_none();
+            if is_copied && (is_whole || has_rows(&segments)) {
                 let apart = segments.iter().zip(&chunk_strides);
                 let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
                 let apart: Vec<isize> = apart.collect();
@@ -145,13 +162,14 @@ impl Slice {
                 }
                 None => reader.shared(cache, &at, users)?,
             };
+            let conversion = self.conversion.as_ref().map(|(conversion, _)| conversion);
             let selected = if is_listed {
                 let items: Vec<IndexItem> = parts.iter().map(|part| entry(part)).collect();
                 let spec = IndexSpec::new(items).outer();
-                device.index(chunk, dtype, shape, (&spec, &self.order))?
+                device.index(chunk, dtype, shape, (&spec, &self.order), conversion)?
             } else {
                 let spec: SliceSpec = segments.iter().map(item).collect();
-                device.slice(chunk, dtype, shape, (&spec, &self.order))?
+                device.slice(chunk, dtype, shape, (&spec, &self.order), conversion)?
             };
             let counts = self.order.iter().map(|&from| segments[from].count);
             let counts: Vec<usize> = counts.collect();

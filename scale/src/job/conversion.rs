@@ -1,0 +1,55 @@
+//! The conversion of elements on their way from the source to the result.
+
+use crate::zarr::Error;
+use serde::{Deserialize, Serialize};
+use wgslice::{DType, View};
+
+/// What becomes of each element: another type, and for `u8` and `i8` also `x * scale + bias`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversion {
+    /// The name of the result's type.
+    to: String,
+    /// The scale and the bias as text, which every process reads as the same `f32`. `None` if numbers stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scaled: Option<[String; 2]>,
+}
+
+impl Conversion {
+    /// The conversion to `dtype` by `x * scale + bias`, or of numbers as they are if neither is given.
+    pub fn new(dtype: DType, scale: Option<f32>, bias: Option<f32>) -> Self {
+        let is_scaled = scale.is_some() || bias.is_some();
+        let text = [scale.unwrap_or(1.0), bias.unwrap_or(0.0)].map(|number| number.to_string());
+        Self {
+            to: dtype.name().to_owned(),
+            scaled: is_scaled.then_some(text),
+        }
+    }
+
+    /// Reads the conversion as the library's, for elements of type `from`. Also returns the type of the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the library does not convert so.
+    pub(super) fn read(&self, from: DType) -> Result<(wgslice::Conversion, DType), Error> {
+        let refused = |problem: String| Error::usage(format_args!("--as: {problem}"));
+        let to = DType::ALL.into_iter().find(|dtype| dtype.name() == self.to);
+        let to = to.ok_or_else(|| refused(format!("{} is no type of elements", self.to)))?;
+        let conversion = match &self.scaled {
+            None => wgslice::Conversion::to(to),
+            Some(texts) => {
+                let mut numbers = [0.0_f32; 2];
+                for (number, text) in numbers.iter_mut().zip(texts) {
+                    *number = text
+                        .parse()
+                        .map_err(|_| refused(format!("{text:?} is no number")))?;
+                }
+                let [scale, bias] = numbers.map(|number| [number]);
+                wgslice::Conversion::scaled(to, 0, &scale, &bias)
+            }
+        };
+        // Whether types fit does not depend on shapes.
+        let plan = View::new(&[1])?.plan(from).converted(&conversion);
+        plan.map_err(|error| refused(error.to_string()))?;
+        Ok((conversion, to))
+    }
+}

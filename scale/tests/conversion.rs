@@ -1,0 +1,195 @@
+//! Elements that are converted on the way are those of naive loops.
+
+use crate::zarr::{HOW, devices, files, read, run, write};
+use serde_json::json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use wgslice::DType;
+use wgslice_scale::{
+    job::{Conversion, Form, How, Job, Operation},
+    zarr::{Codec, Error},
+};
+
+const SHAPE: [usize; 2] = [13, 20];
+
+/// Writes an array in chunks of [5, 4], of which one is missing and has the fill value 7.
+fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> (PathBuf, Vec<i16>) {
+    let mut numbers: Vec<i16> = (0..13 * 20).map(|n: i16| n.wrapping_mul(577)).collect();
+    if dtype == "uint8" {
+        numbers.iter_mut().for_each(|number| *number &= 255);
+    }
+    let metadata = json!({
+        "zarr_format": 3, "node_type": "array", "shape": SHAPE, "data_type": dtype,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [5, 4]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 7,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "attributes": {}
+    });
+    let elements: Vec<_> = numbers.iter().map(|&number| element(number)).collect();
+    write(path, metadata, &elements);
+    fs::remove_file(path.join("c/1/0")).unwrap();
+    for row in 5..10 {
+        numbers[row * 20..][..4].fill(7);
+    }
+    (path.to_owned(), numbers)
+}
+
+#[test]
+fn elements_are_converted_as_by_naive_loops() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
+    let words = source(&folder.path().join("i16.zarr"), "int16", |n| {
+        n.to_le_bytes().to_vec()
+    });
+    type Naive = fn(i16) -> Vec<u8>;
+    let conversions: [(&(PathBuf, Vec<i16>), Conversion, Naive); 5] = [
+        (
+            &bytes,
+            Conversion::new(DType::F32, Some(0.1), Some(-3.0)),
+            |n| (f32::from(n) * 0.1 + -3.0).to_ne_bytes().to_vec(),
+        ),
+        (&bytes, Conversion::new(DType::U8, Some(1.5), None), |n| {
+            vec![(f32::from(n) * 1.5).round_ties_even().min(255.0) as u8]
+        }),
+        (&bytes, Conversion::new(DType::I8, None, None), |n| {
+            vec![n.min(127) as u8]
+        }),
+        (&words, Conversion::new(DType::U8, None, None), |n| {
+            vec![n.clamp(0, 255) as u8]
+        }),
+        (&words, Conversion::new(DType::F32, None, None), |n| {
+            f32::from(n).to_ne_bytes().to_vec()
+        }),
+    ];
+    let all = |size: usize| (0..size).collect::<Vec<_>>();
+    let selections = [
+        (":, :", false, all(13), all(20)),
+        ("5:10, 4:", false, (5..10).collect(), (4..20).collect()),
+        (
+            "::-1, 3::2",
+            false,
+            (0..13).rev().collect(),
+            (3..20).step_by(2).collect(),
+        ),
+        (
+            "[3, 8, -1], [0, 17, 17]",
+            true,
+            vec![3, 8, 12],
+            vec![0, 17, 17],
+        ),
+    ];
+    for (number, ((source, numbers), conversion, naive)) in conversions.iter().enumerate() {
+        for (case, (text, is_index, rows, columns)) in selections.iter().enumerate() {
+            for axes in [None, Some(vec![1, 0])] {
+                let (spec, conversion) = ((*text).to_owned(), Some(conversion.clone()));
+                let is_turned = axes.is_some();
+                let operation = if *is_index {
+                    Operation::Index {
+                        spec,
+                        outer: true,
+                        axes,
+                        conversion,
+                    }
+                } else {
+                    Operation::Slice {
+                        spec,
+                        axes,
+                        conversion,
+                    }
+                };
+                let (outer, inner) = if is_turned {
+                    (columns, rows)
+                } else {
+                    (rows, columns)
+                };
+                let mut expected = Vec::new();
+                for &first in outer {
+                    for &second in inner {
+                        let (row, column) = if is_turned {
+                            (second, first)
+                        } else {
+                            (first, second)
+                        };
+                        expected.extend(naive(numbers[row * SHAPE[1] + column]));
+                    }
+                }
+                let form = Form {
+                    chunk: Some(vec![5, 4]),
+                    codec: Some([Codec::None, Codec::Zstd][case % 2]),
+                    ..Form::default()
+                };
+                let name = |device: usize| {
+                    folder
+                        .path()
+                        .join(format!("{number}-{case}-{is_turned}-{device}.zarr"))
+                };
+                for (place, device) in devices().into_iter().enumerate() {
+                    let job = Job::new(operation.clone(), source, &name(place), &form).unwrap();
+                    run(&job, How { device, ..HOW }).unwrap();
+                    let what = format!(
+                        "{conversion:?} of {text}, {is_turned} {device:?}",
+                        conversion = job.operation
+                    );
+                    if place == 0 {
+                        let shape = vec![outer.len(), inner.len()];
+                        assert!(read(&name(0)) == (shape, expected.clone()), "{what}");
+                    } else {
+                        assert!(files(&name(place)) == files(&name(0)), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_converted_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (words, _) = source(&folder.path().join("i16.zarr"), "int16", |n| {
+        n.to_le_bytes().to_vec()
+    });
+    for (conversion, part) in [
+        (Conversion::new(DType::F64, None, None), "f64"),
+        (
+            Conversion::new(DType::F32, Some(2.0), None),
+            "scale and bias are for u8 and i8",
+        ),
+    ] {
+        let operation = Operation::Slice {
+            spec: ":".to_owned(),
+            axes: None,
+            conversion: Some(conversion),
+        };
+        let job = Job::new(
+            operation,
+            &words,
+            &folder.path().join("b.zarr"),
+            &Form::default(),
+        );
+        assert!(
+            matches!(&job, Err(Error::Usage(text)) if text.contains("--as") && text.contains(part)),
+            "{job:?}"
+        );
+    }
+    let command = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+        let result = folder.path().join("c.zarr");
+        command
+            .arg("slice")
+            .arg(&words)
+            .arg("::5")
+            .arg("-o")
+            .arg(result);
+        command.args(options).output().unwrap()
+    };
+    for options in [&["--scale", "2"][..], &["--as", "string"]] {
+        let output = command(options);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {output:?}");
+    }
+    let output = command(&["--as", "f32"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(read(&folder.path().join("c.zarr")).1.len(), 3 * 20 * 4);
+}
