@@ -15,8 +15,11 @@ use wgslice_scale::{
 
 const SHAPE: [usize; 2] = [13, 20];
 
+/// An array on disk, and its elements.
+type Known = (PathBuf, Vec<i16>);
+
 /// Writes an array in chunks of [5, 4], of which one is missing and has the fill value 7.
-fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> (PathBuf, Vec<i16>) {
+fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
     let mut numbers: Vec<i16> = (0..13 * 20).map(|n: i16| n.wrapping_mul(577)).collect();
     if dtype == "uint8" {
         numbers.iter_mut().for_each(|number| *number &= 255);
@@ -45,7 +48,7 @@ fn elements_are_converted_as_by_naive_loops() {
         n.to_le_bytes().to_vec()
     });
     type Naive = fn(i16) -> Vec<u8>;
-    let conversions: [(&(PathBuf, Vec<i16>), Conversion, Naive); 5] = [
+    let conversions: [(&Known, Conversion, Naive); 5] = [
         (
             &bytes,
             Conversion::new(DType::F32, Some(0.1), Some(-3.0)),
