@@ -623,3 +623,40 @@ fn a_mask_selects_without_a_read_back() {
     }
     assert_eq!(other.shape(), [1, 9]);
 }
+
+/// An argument without bytes may lie in the buffer of the destination, too: here the index tensor of a gather of the whole
+/// array, whose tuples have no numbers.
+#[test]
+fn empty_indices_in_the_buffer_of_the_destination() {
+    use wgpu::{BufferUsages, util::DeviceExt};
+    for gpu in gpu_devices() {
+        for size in [256, 512, 1024, 2048, 4096] {
+            let contents: Vec<u8> = (0..2 * size + 256).map(|n| (n % 251) as u8).collect();
+            let bytes = contents.len() as u64;
+            if bytes > gpu.device().limits().max_buffer_size {
+                continue;
+            }
+            let plan = Plan::gather_nd(&[size], &[0], GatherOptions::default(), DType::U8);
+            let plan = plan.unwrap();
+            let buffer = gpu
+                .device()
+                .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                    label: None,
+                    contents: &contents,
+                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+                });
+            let part = |begin: usize, end: usize| buffer.slice(begin as u64..end as u64);
+            let buffers = Buffers {
+                source: part(0, size),
+                indices: Some(DeviceIndices::I32(part(2 * size, contents.len()))),
+                dest: part(size, 2 * size),
+            };
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            gpu.encode(&mut encoder, &plan, buffers).unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            let mut expected = contents.clone();
+            expected.copy_within(..size, size);
+            assert_eq!(read_buffer(gpu, &buffer), expected, "{size}");
+        }
+    }
+}

@@ -71,7 +71,8 @@ impl Engine {
             argument.check_words()?;
             check_apart(argument, &read, dest, &written(plan))?;
             let offset = size + argument.parts.offset % PLACE;
-            size = (offset + argument.needed).next_multiple_of(PLACE);
+            // An argument without bytes needs a place too, within the memory.
+            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE);
             Ok::<_, Error>(Some((offset, read)))
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
