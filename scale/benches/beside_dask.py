@@ -22,24 +22,7 @@ import dask
 import dask.array
 import numpy
 import zarr
-
-CASES = [
-    ("aligned crop", "128:, 256:, :512"),
-    ("crop", "100:900, 33:480, 71:500"),
-    ("steps", "::2, ::2, ::2"),
-    ("large steps", "::80, ::3, :"),
-    ("flips", "::-1, ::-1, ::-1"),
-    ("flip of rows", "::-1, :, :"),
-    ("steps, flip and crop", "5::3, ::-2, 7:500"),
-]
-
-SHARD, CHUNK = (256, 256, 128), (64, 64, 64)
-
-
-def codec(name):
-    zstd = zarr.codecs.ZstdCodec(level=3)
-    blosc = zarr.codecs.BloscCodec(cname="lz4", clevel=5, shuffle="shuffle", typesize=4)
-    return {"zstd": zstd, "blosc": blosc, "none": None}[name]
+from beside_tensorstore import CASES, CHUNK, SHARD, codec
 
 
 def source(path, shape, compressor):

@@ -278,6 +278,10 @@ fn a_search_is_prepared() {
         .unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), works);
     assert_eq!(gpu.engine.pipelines.compiled().len(), compiled);
+    // Also one that has room for no position, and only counts.
+    let counting = Nonzero::new(&[3, 41], Some(0), DType::I32).unwrap();
+    let _prepared = gpu.prepare(&counting).unwrap();
+    assert!(gpu.engine.cache.kept_works() > works);
     let deep = Nonzero::new(&[1; 9], None, DType::I32).unwrap();
     assert!(matches!(
         gpu.supports(&deep),

@@ -12,10 +12,10 @@ use super::{
 use crate::{Error, Nonzero, Pending, Plan};
 use std::{ops::Deref, sync::Arc};
 
-/// A [`Plan`], [`Nonzero`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the dispatches are
-/// worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and recorded by the
-/// same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_nonzero`], [`Gpu::encode_from_texture`] and
-/// [`Gpu::encode_to_texture`].
+/// A [`Plan`], [`Nonzero`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
+/// dispatches are worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and
+/// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_nonzero`],
+/// [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
 /// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
@@ -76,7 +76,7 @@ mod sealed {
 }
 
 impl Gpu {
-    /// Compiles the pipelines that a plan needs, and works out its dispatches. Call this when a program loads, so that
+    /// Compiles the pipelines that a plan, or a search in a mask, needs, and works out its dispatches. Call this when a program loads, so that
     /// no frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
     /// [`Texels`] are prepared for what the texture's usages allow: for reading with `COPY_SRC`, for writing with
@@ -140,8 +140,8 @@ impl Gpu {
         Pending::running(move || gpu.prepare(&what))
     }
 
-    /// Checks that this device can run a plan, a search, or copies of texels. The check compiles nothing and allocates nothing on the device, so it
-    /// does not tell whether there is memory for the result.
+    /// Checks that this device can run a plan, a search in a mask, or copies of texels. The check compiles nothing and
+    /// allocates nothing on the device, so it does not tell whether there is memory for the result.
     ///
     /// ```no_run
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
@@ -170,10 +170,10 @@ impl Gpu {
 }
 
 /// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
-/// bytes, and at the beginning of other buffers. Empty for a plan without rows or without a result.
+/// bytes, and at the beginning of other buffers. Empty for a plan that records nothing.
 fn usual_places(plan: &Plan, tuning: &Tuning) -> Vec<Places> {
-    if matches!(route(plan, tuning, false), Route::Nothing) || plan.result_bytes() == 0 {
-        return Vec::new();
+    match route(plan, tuning, false) {
+        Route::Nothing => Vec::new(),
+        _ => [true, false].map(Places::at_begin).into(),
     }
-    [true, false].map(Places::at_begin).into()
 }

@@ -200,7 +200,7 @@ impl Header {
             let why = if from != end || to < from {
                 Some("it does not begin where the one before it ends".into())
             } else if len.is_some_and(|len| len != Some(to - from)) {
-                Some("it has not the length of its shape".into())
+                Some("its length is not that of its shape".into())
             } else if to > there {
                 Some(format!(
                     "it ends at byte {to} of the data, of which {there} are there: the file is cut short"

@@ -113,10 +113,9 @@ impl ConversionArgs {
         let Some(name) = &self.to else {
             return Ok(None);
         };
-        let short = |dtype: &DType| format!("{dtype:?}").to_lowercase();
         let found = DType::ALL
             .into_iter()
-            .find(|dtype| dtype.name() == name || short(dtype) == *name);
+            .find(|dtype| dtype.name() == name || dtype.to_string() == *name);
         let dtype = found.ok_or_else(|| {
             Failure::usage(format_args!(
                 "--as is {name}, but must be u8, i8, u16, i16, f16, bf16 or f32"

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(input).typescript(false);
-    // A twelfth of the download, which only a debugger would read: a panic writes its own message.
+    // The names of functions are a twelfth of the download, and only debuggers read them: a panic has its own message.
     bindgen.remove_name_section(true);
     match bindgen.web(true).and_then(|web| web.generate(output)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -181,7 +181,7 @@ fn a_damaged_tensor_does_not_hide_the_others() {
         [7, 7]
     );
     for (name, why) in [
-        ("odd", "length of its shape"),
+        ("odd", "length is not that of its shape"),
         ("far", "does not begin where"),
         ("backwards", "does not begin where"),
         ("cut", "of which 11 are there: the file is cut short"),
