@@ -27,7 +27,6 @@ Examples:
   wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
   wgslice slice photo.png '0, :5'
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
-  wgslice slice photos/*.png '::2, ::2' --to half
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
   wgslice slice photo.png '::2, ::2' --as float32 --scale 0.0039215686 --transpose 2,0,1 -o planes.npy
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
