@@ -21,7 +21,10 @@ use std::{
 #[cfg(feature = "gpu")]
 use crate::Gpu;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::cost::{CostModel, Estimate};
+use crate::{
+    Planned,
+    cost::{CostModel, Estimate},
+};
 
 /// The device that runs operations: the CPU or one GPU.
 ///
@@ -270,7 +273,7 @@ impl Backend {
 
     /// Estimates by the backend's [costs](Self::with_costs) how long an operation on host values takes on the CPU and
     /// on the device. `None` if the backend has no costs, or is the CPU.
-    pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
+    pub fn estimate(&self, plan: &impl Planned) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan))
     }

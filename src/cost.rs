@@ -17,7 +17,7 @@
 mod count;
 mod measure;
 
-use crate::{Gpu, Plan};
+use crate::{Gpu, Planned};
 use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
@@ -157,8 +157,10 @@ impl CostModel {
         }
     }
 
-    /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too.
-    pub fn estimate(&self, plan: &Plan) -> Estimate {
+    /// Estimates the time of a plan or a search on values in the memory of the host, where the result is wanted too. A
+    /// search is estimated as if as many elements were true as there is room for.
+    pub fn estimate(&self, plan: &impl Planned) -> Estimate {
+        let plan = plan.plan();
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [
             (self.cpu, plan.starts_on_cpu()),
@@ -217,7 +219,7 @@ impl fmt::Display for CostModel {
 mod tests {
     use super::{count::tests::plan, *};
     use crate::{
-        DType,
+        DType, Nonzero, Plan,
         options::{Boxes, CropOptions, GatherOptions},
     };
 
@@ -285,6 +287,21 @@ mod tests {
         let without = ROUND.estimate(&crop);
         assert!((lines.cpu - without.cpu - 5.0 * 20.0).abs() < 1e-3);
         assert!((pixels.device - without.device - 5.0 * 20.0 * 30.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_search_reads_its_mask_twice() {
+        let nonzero = Nonzero::new(&[1000], Some(100), DType::I64).unwrap();
+        let estimate = ROUND.estimate(&nonzero);
+        // 2000 bytes read, 800 written, which were zeroed before, and 100 positions.
+        let cpu = 2.8e-6 + 0.8e-6 + 0.1e-6 + 1e-6;
+        assert!((estimate.cpu / cpu - 1.0).abs() < 1e-9, "{estimate:?}");
+        let transferred = 0.5e-6 + 1.6e-6;
+        let device = 0.28e-6 + 0.8e-6 + transferred + 1e-3;
+        assert!(
+            (estimate.device / device - 1.0).abs() < 1e-9,
+            "{estimate:?}"
+        );
     }
 
     #[test]

@@ -1,10 +1,48 @@
 //! Describes plans in text for people.
 
 use crate::{
-    Backend, Plan,
+    Backend, Nonzero, Plan,
     backend::Device,
+    plan::Effect,
     text::{Shape, counted},
 };
+use std::borrow::Cow;
+
+/// What can be explained, and whose time can be estimated: a [`Plan`], a [`Nonzero`], or what
+/// [`Gpu::prepare`](crate::Gpu::prepare) made of one.
+pub trait Planned: sealed::Planned {}
+
+impl Planned for Plan {}
+
+impl Planned for Nonzero {}
+
+impl<T: Planned + ?Sized> Planned for &T {}
+
+pub(crate) mod sealed {
+    use super::{Nonzero, Plan};
+
+    pub trait Planned {
+        fn plan(&self) -> &Plan;
+    }
+
+    impl Planned for Plan {
+        fn plan(&self) -> &Plan {
+            self
+        }
+    }
+
+    impl Planned for Nonzero {
+        fn plan(&self) -> &Plan {
+            &self.plan
+        }
+    }
+
+    impl<T: Planned + ?Sized> Planned for &T {
+        fn plan(&self) -> &Plan {
+            (**self).plan()
+        }
+    }
+}
 
 impl Plan {
     /// Describes the plan in a few lines: the operation and its shapes, the merged dimensions, the unit, and the number
@@ -31,10 +69,14 @@ impl Plan {
     /// ```
     pub fn explain(&self) -> String {
         let name = self.name();
-        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        let printed = self.printed_shape();
+        let (source, shape) = (Shape(&self.source), Shape(&printed));
         let in_place = if self.is_in_place() { ", in place" } else { "" };
         let (unit, form) = match self.walk() {
             Some(walk) => (walk.unit, walk.to_string()),
+            None if matches!(self.effect, Effect::Find(_)) => {
+                (1, "positions of true elements, in row-major order".into())
+            }
             None => (self.dtype.size(), "nothing is selected".into()),
         };
         let units = counted(unit, "byte", "bytes");
@@ -47,10 +89,18 @@ impl Plan {
              bytes  {read} read, {written} written"
         )
     }
+
+    /// The shape of the result. That of a search is counted in bytes elsewhere.
+    pub(crate) fn printed_shape(&self) -> Cow<'_, [usize]> {
+        match self.effect {
+            Effect::Find(find) => Cow::Owned(vec![find.capacity, self.source.len()]),
+            _ => Cow::Borrowed(&self.shape),
+        }
+    }
 }
 
 impl Backend {
-    /// Returns [`Plan::explain`] with one more line, which says how this backend runs the plan. On the CPU, the line
+    /// Returns what [`Plan::explain`] does with one more line, which says how this backend runs the plan. On the CPU, the line
     /// names the threads and the loop. On a GPU, it names the commands: none, copies, a clear, or the dispatches and
     /// their kernel.
     ///
@@ -62,7 +112,8 @@ impl Backend {
     /// assert!(explained.ends_with("CPU: 32 bytes on 1 thread, pieces of 32 bytes by fixed moves"), "{explained}");
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn explain(&self, plan: &Plan) -> String {
+    pub fn explain(&self, plan: &impl Planned) -> String {
+        let plan = plan.plan();
         let how = match &self.device {
             Device::Cpu => plan.explain_on_threads(self.threads),
             #[cfg(feature = "gpu")]

@@ -68,6 +68,7 @@ pub use cpu::{IndexElement, Indices};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
+pub use explain::Planned;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
 pub use ops::{

@@ -313,7 +313,7 @@ impl Plan {
     pub(crate) fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.walk.as_ref().map_or(0, Walk::bytes);
         match self.effect {
-            Effect::Fill => (self.source_bytes(), self.result_bytes()),
+            Effect::Fill | Effect::Find(_) => (self.source_bytes(), self.result_bytes()),
             Effect::Scatter(Scatter { fresh: true, .. }) => (moved, self.result_bytes()),
             _ if self.conversion.is_some() => (moved, self.result_bytes()),
             _ => (moved, moved),
@@ -488,10 +488,12 @@ impl Tuples<'_> {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, bytes) = (self.name(), self.result_bytes());
-        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        let printed = self.printed_shape();
+        let (source, shape) = (Shape(&self.source), Shape(&printed));
         write!(f, "{name} {source} -> {shape}: ")?;
         let Some(walk) = &self.walk else {
             return match bytes {
+                _ if matches!(self.effect, Effect::Find(_)) => f.write_str("a search in a mask"),
                 zeros if zeros > 0 && !self.is_in_place() => {
                     write!(f, "no rows, {} of zeros", counted(zeros, "byte", "bytes"))
                 }

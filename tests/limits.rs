@@ -3,7 +3,7 @@
 
 use crate::harness::gpu::{between, noop};
 use wgslice::{
-    Backend, DType, Error, Gpu, Plan, View,
+    Backend, DType, Error, Gpu, Nonzero, Plan, View,
     gpu::{AdapterOptions, Buffers, DeviceIndices, SoftwareAdapters},
     options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
     slice,
@@ -185,6 +185,24 @@ fn plans_are_explained() {
     let none =
         Plan::scatter_nd(&[5], &[0, 1], &[0], ScatterOptions::default(), DType::F32).unwrap();
     says(gpu.explain(&none), "20 bytes are cleared");
+    // 3 MiB of mask in bindings of 1 MiB: halves of halves are counted and searched, and rows without a position filled.
+    let nonzero = Nonzero::new(&[3, 1 << 20], Some(40), DType::I32).unwrap();
+    let said = gpu.explain(&nonzero);
+    says(
+        said.clone(),
+        "nonzero [3,1048576] -> [40,2]: a search in a mask: 10 dispatches",
+    );
+    says(
+        said,
+        "4 of the mask_count kernel, 1 of the mask_scan kernel, 5 of the mask_rows",
+    );
+    let said = Backend::cpu().explain(&nonzero);
+    says(
+        said.clone(),
+        "form   positions of true elements, in row-major order",
+    );
+    says(said.clone(), "3145728 read, 320 written");
+    says(said, "CPU: 3145728 bytes of a mask on 1 thread");
     says(
         explain(&[9, 64], "2:5", DType::U8),
         "1 buffer copy of 192 bytes",

@@ -18,6 +18,8 @@ impl Plan {
     pub(super) fn moved(&self) -> f64 {
         let read_and_written = match (self.walk(), self.effect()) {
             (_, Effect::Fill) => 2 * self.result_bytes(),
+            // The mask is read to count, and again to find.
+            (_, Effect::Find(_)) => 2 * self.source_bytes() + self.result_bytes(),
             (None, _) => 0,
             (Some(walk), _) => {
                 let run = walk.run();
@@ -38,7 +40,12 @@ impl Plan {
             }
             _ => LINE,
         };
-        self.rows() as f64 * apart.min(LINE) as f64 / LINE as f64
+        let rows = match self.effect() {
+            // Each position that is found counts, as if there were as many as there is room for.
+            Effect::Find(find) => find.capacity,
+            _ => self.rows(),
+        };
+        rows as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
     /// The same as [`Plan::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as

@@ -186,6 +186,12 @@ impl Plan {
         };
         let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
         let how = match (&self.walk, self.effect, self.operation) {
+            (None, Effect::Find(_), _) => {
+                return format!(
+                    "{} of a mask on 1 thread",
+                    counted(self.source_bytes(), "byte", "bytes")
+                );
+            }
             (None, ..) if zeros > 0 => " of zeros".into(),
             (None, ..) => return "nothing to move".into(),
             (Some(_), ..) if self.conversion.is_some() => convert::explain(self, threads),

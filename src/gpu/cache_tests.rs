@@ -9,7 +9,7 @@ use super::{
     },
 };
 use crate::{
-    Backend, DType, Error, Nonzero, Plan,
+    Backend, Conversion, DType, Error, Nonzero, Plan,
     options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
@@ -252,6 +252,33 @@ fn a_prepared_plan_stays_prepared() {
     let prepared = gpu.prepare(&plan(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     drop(prepared);
+}
+
+/// What was worked out for a conversion serves every plan with equal tables, and none with others.
+#[test]
+fn conversions_are_found_again_by_their_tables() {
+    let gpu = noop(8);
+    let buffers = buffers(&gpu, 2);
+    let record = |plan: &Plan| {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let buffers = Buffers {
+            source: buffers[0].slice(..),
+            indices: None,
+            dest: buffers[1].slice(..),
+        };
+        gpu.encode(&mut encoder, plan, buffers).unwrap();
+        gpu.engine.cache.kept_works()
+    };
+    let plan = |scale: &[f32]| {
+        let flip = Plan::slice(&[8, 3], &slice![..; -1], DType::U8).unwrap();
+        let scaled = Conversion::scaled(DType::F32, -1, scale, &[0.5]);
+        flip.converted(&scaled).unwrap()
+    };
+    let first = plan(&[1.0, 2.0, 3.0]);
+    assert_eq!(record(&first), 1);
+    assert_eq!(record(&first.clone()), 1, "shared tables");
+    assert_eq!(record(&plan(&[1.0, 2.0, 3.0])), 1, "equal tables");
+    assert_eq!(record(&plan(&[1.0, 2.0, 4.0])), 2);
 }
 
 /// A search is prepared as a plan is: recording it works out nothing, and compiles nothing.

@@ -32,7 +32,7 @@ pub use record::{Buffers, DeviceIndices, NonzeroBuffers, Recorder};
 pub(crate) use ring::Ring;
 pub use texture::Texels;
 
-use crate::Plan;
+use crate::{Plan, Planned};
 use device::{adapter, caps::VECTOR};
 use engine::Engine;
 use std::sync::Arc;
@@ -142,10 +142,11 @@ impl Gpu {
         &self.opened().shared.info
     }
 
-    /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
+    /// Describes the commands that are recorded for a plan or a search on this device: nothing, a clear, copies, or dispatches and
     /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
     /// destination in place, it also says what a source in the buffer of the destination costs.
-    pub fn explain(&self, plan: &Plan) -> String {
+    pub fn explain(&self, plan: &impl Planned) -> String {
+        let plan = plan.plan();
         let aside = engine::aside::cost(plan).unwrap_or_default();
         format!("{plan}: {}{aside}", self.how(plan))
     }

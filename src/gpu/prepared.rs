@@ -9,7 +9,7 @@ use super::{
         work::Work,
     },
 };
-use crate::{Error, Nonzero, Pending, Plan};
+use crate::{Error, Nonzero, Pending, Plan, Planned, explain};
 use std::{ops::Deref, sync::Arc};
 
 /// A [`Plan`], [`Nonzero`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
@@ -36,6 +36,14 @@ impl<T> Deref for Prepared<T> {
 
     fn deref(&self) -> &T {
         &self.what
+    }
+}
+
+impl<T: Planned> Planned for Prepared<T> {}
+
+impl<T: Planned> explain::sealed::Planned for Prepared<T> {
+    fn plan(&self) -> &Plan {
+        self.what.plan()
     }
 }
 

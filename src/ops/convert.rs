@@ -19,7 +19,8 @@ use crate::{
     shape,
 };
 use std::{
-    hash::{Hash, Hasher},
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -53,7 +54,7 @@ enum How {
     Table {
         axis: isize,
         from: DType,
-        entries: Arc<[u32]>,
+        entries: Entries,
     },
 }
 
@@ -66,22 +67,53 @@ pub(crate) struct Converted {
 }
 
 /// A table for each position of an axis of the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Table {
     /// The elements of the source from one position of the axis to the next.
     pub(crate) inner: usize,
     /// The number of positions. 1 if all share a table.
     pub(crate) positions: usize,
     /// The bits of the result for each byte, at each position.
-    pub(crate) entries: Arc<[u32]>,
+    pub(crate) entries: Entries,
 }
 
-/// Of the entries only some, as each recording of a plan hashes it, and equal tables still have equal hashes.
-impl Hash for Table {
+/// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is worked out
+/// once, and clones are equal without a look at their words.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries {
+    words: Arc<[u32]>,
+    hash: u64,
+}
+
+impl Entries {
+    fn new(words: Arc<[u32]>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        words.hash(&mut hasher);
+        let hash = hasher.finish();
+        Self { words, hash }
+    }
+}
+
+impl Deref for Entries {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.words
+    }
+}
+
+impl PartialEq for Entries {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.words, &other.words)
+            || self.hash == other.hash && self.words == other.words
+    }
+}
+
+impl Eq for Entries {}
+
+impl Hash for Entries {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let some = self.entries.iter().step_by(61);
-        (self.inner, self.positions).hash(state);
-        some.for_each(|entry| entry.hash(state));
+        self.hash.hash(state);
     }
 }
 
@@ -160,12 +192,12 @@ fn entries(
     to: DType,
     positions: usize,
     function: impl Fn(usize, f32) -> f32,
-) -> Arc<[u32]> {
+) -> Entries {
     let entry = |position, byte: u8| bits_of(to, function(position, f32_of(from, byte.into())));
-    (0..positions)
+    let words = (0..positions)
         .flat_map(|position| (0..=u8::MAX).map(move |byte| (position, byte)))
-        .map(|(position, byte)| entry(position, byte))
-        .collect()
+        .map(|(position, byte)| entry(position, byte));
+    Entries::new(words.collect())
 }
 
 fn check_types(from: DType, to: DType) -> Result<(), ConvertError> {

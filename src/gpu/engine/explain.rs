@@ -6,6 +6,7 @@ use super::{
     cut::{Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
+    work::Pass,
 };
 use crate::{Plan, plan::Effect, text::counted};
 
@@ -40,6 +41,9 @@ impl Engine {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
+        if let Effect::Find(_) = plan.effect() {
+            return searched(&passes, scratch);
+        }
         let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
         let described = match plan.effect() {
             // The last dispatch of a block applies its rows.
@@ -62,6 +66,21 @@ impl Engine {
         };
         format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}")
     }
+}
+
+/// The dispatches of a search, which are of several kernels.
+fn searched(passes: &[Pass<Dispatch>], scratch: u64) -> String {
+    let dispatches = || passes.iter().flat_map(|pass| &pass.dispatches);
+    let of = |kernel: Kernel| {
+        let count = dispatches().filter(|dispatch| dispatch.program.kernel == kernel);
+        format!("{} of the {} kernel", count.count(), kernel.name())
+    };
+    let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(of);
+    let count = counted(dispatches().count(), "dispatch", "dispatches");
+    format!(
+        "{count}, {}; {scratch} bytes between them",
+        kernels.join(", ")
+    )
 }
 
 fn grid(dispatch: &Dispatch) -> String {
