@@ -7,10 +7,12 @@
 use crate::harness::{
     kind,
     read_buffer::read_buffer,
-    texture::{COPIES, Case, Image, Walk, check, gpus, pattern, texture, whole},
+    texture::{
+        COPIES, Case, Image, Walk, check, gpus, on_gl_without_copies, pattern, texture, whole,
+    },
 };
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
-use wgslice::{Backend, DType, Error, SliceSpec, Tensor, gpu::Texels, slice};
+use wgslice::{Backend, Conversion, DType, Error, SliceSpec, Tensor, View, gpu::Texels, slice};
 
 /// Returns the tested formats, with their element types and numbers of channels.
 fn formats() -> Vec<(TextureFormat, DType, usize)> {
@@ -346,6 +348,236 @@ fn a_mask_is_broadcast_to_all_channels() {
                 image.levels[0][texel * 4..][..4].copy_from_slice(&[value, value, value, of_alpha]);
             }
             assert_eq!(image.read(&gpu, 0), image.levels[0]);
+        }
+    }
+}
+
+/// Boxes, flips and orders of channels and dimensions, which are converted when they are read: to floats by a table for each
+/// channel, row, column or layer, or for all, and to other numbers. Other tensors are converted when they are written.
+#[test]
+fn texels_are_converted_on_the_way() {
+    let table = |axis: isize, size: usize| {
+        let function = |position: usize, x: f32| x * 0.25 - 3.0 * position as f32;
+        Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap()
+    };
+    for gpu in gpus() {
+        for (format, stored, orders) in [
+            (
+                TextureFormat::Bgra8Unorm,
+                DType::U8,
+                [vec![2, 1, 0, 3], vec![2, 1, 0]],
+            ),
+            (TextureFormat::Rg8Snorm, DType::I8, [vec![1, 0], vec![1]]),
+            (
+                TextureFormat::Rgba16Float,
+                DType::F16,
+                [vec![0, 1, 2, 3], vec![3, 0, 1]],
+            ),
+            (TextureFormat::R32Float, DType::F32, [vec![0], vec![0]]),
+        ] {
+            let channels = orders[0].len();
+            let level = (TextureDimension::D2, 1);
+            let kind = (channels, stored.size());
+            let mut image = Image::new(&gpu, format, level, [3, 7, 9], kind);
+            for (number, order) in orders.into_iter().enumerate() {
+                let count = order.len();
+                let case = Case {
+                    channels: order,
+                    walks: [
+                        Walk(2, -1, 2),
+                        Walk(1, 2, 3),
+                        Walk(7, -2, 3),
+                        Walk(0, 1, count),
+                    ],
+                    permutation: [[0, 1, 2, 3], [0, 3, 1, 2]][number],
+                    ..whole(0, image.shapes[0])
+                };
+                let mut conversions = vec![
+                    Conversion::to(DType::F32),
+                    Conversion::to(DType::U8),
+                    Conversion::to(DType::F16),
+                ];
+                if stored == DType::U8 {
+                    let sizes = [(-1, count), (0, 3), (1, 7), (-2, 9), (3, 1)];
+                    conversions.extend(sizes.map(|(axis, size)| table(axis, size)));
+                    conversions.push(Conversion::scaled(DType::F16, -1, &[0.5], &[1.0]));
+                }
+                for conversion in conversions {
+                    check_read(&gpu, &image, &case, stored, &conversion);
+                }
+                let to = Conversion::to(stored);
+                for (from, conversion) in [
+                    (DType::F32, to.clone()),
+                    (DType::F16, to.clone()),
+                    (DType::U8, to),
+                    (DType::U8, Conversion::scaled(stored, 1, &[2.0], &[0.5])),
+                ] {
+                    check_written(&gpu, &mut image, &case, (from, stored), &conversion);
+                }
+            }
+        }
+    }
+}
+
+/// Checks texels that convert against the same conversion on the CPU, which other tests compare with the reference.
+#[track_caller]
+fn check_read(
+    gpu: &wgslice::Gpu,
+    image: &Image,
+    case: &Case,
+    stored: DType,
+    conversion: &Conversion,
+) {
+    let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
+    let texels = case.texels(image).converted(conversion).unwrap();
+    let read = Tensor::from_texture(&Backend::from(gpu.clone()), &texels);
+    if on_gl_without_copies(gpu, &image.texture) {
+        return assert_eq!(kind(&read.unwrap_err()), "not_on_gl", "{what}");
+    }
+    let read = match read {
+        // Too few bindings, or too small ones.
+        Err(Error::DeviceLimit { .. }) => return,
+        read => read.expect(&what),
+    };
+    // The level with the chosen channels alone.
+    let [layers, height, width, channels] = image.shapes[0];
+    let size = stored.size();
+    let texels = image.levels[0].chunks(channels * size);
+    let chosen = texels.flat_map(|texel| {
+        let of = |&channel: &usize| &texel[channel * size..][..size];
+        case.channels.iter().flat_map(of).copied()
+    });
+    let chosen: Vec<u8> = chosen.collect();
+    let view = View::new(&[layers, height, width, case.channels.len()]).unwrap();
+    let view = view.slice(&case.spec()).unwrap();
+    let plan = view.transpose(&case.permutation).unwrap().plan(stored);
+    let plan = plan.converted(conversion).unwrap();
+    let mut expected = vec![0; plan.result_bytes()];
+    plan.run_cpu_bytes(&chosen, None, &mut expected).unwrap();
+    assert_eq!(
+        (read.shape(), read.dtype()),
+        (plan.shape(), plan.dtype()),
+        "{what}"
+    );
+    assert!(read.bytes().unwrap() == expected, "{what}: {conversion:?}");
+}
+
+#[track_caller]
+fn check_written(
+    gpu: &wgslice::Gpu,
+    image: &mut Image,
+    case: &Case,
+    (from, stored): (DType, DType),
+    conversion: &Conversion,
+) {
+    let what = format!("{gpu}: {from} to {:?} {case:?}", image.texture.format());
+    let texels = case.texels(image).converted_from(from, conversion).unwrap();
+    assert_eq!(texels.dtype(), from);
+    let plan = View::new(texels.shape()).unwrap().plan(from);
+    let plan = plan.converted(conversion).unwrap();
+    let values = pattern(plan.source_bytes(), 5);
+    let mut expected = vec![0; plan.result_bytes()];
+    plan.run_cpu_bytes(&values, None, &mut expected).unwrap();
+    let backend = Backend::from(gpu.clone());
+    let tensor = Tensor::from_bytes(&backend, values, from, texels.shape()).unwrap();
+    match tensor.write_texture(&texels) {
+        Err(Error::DeviceLimit { .. }) => return,
+        Err(error) if on_gl_without_copies(gpu, &image.texture) => {
+            return assert_eq!(kind(&error), "not_on_gl", "{what}");
+        }
+        outcome => outcome.expect(&what),
+    }
+    let size = stored.size();
+    case.each(image.shapes[0], |from, to| {
+        image.levels[0][to * size..][..size].copy_from_slice(&expected[from * size..][..size]);
+    });
+    assert!(
+        image.read(gpu, 0) == image.levels[0],
+        "{what}: {conversion:?}"
+    );
+}
+
+/// Rows that need no padding are not copied as they are if they are converted, and results begin at words.
+#[test]
+fn conversions_are_recorded_at_words() {
+    for gpu in gpus() {
+        if gpu.device().limits().max_buffer_size < 4096 {
+            continue;
+        }
+        let level = (TextureDimension::D2, 1);
+        let image = Image::new(&gpu, TextureFormat::R8Uint, level, [1, 2, 256], (1, 1));
+        let texels = Texels::new(&image.texture).unwrap();
+        let floats = texels.converted(&Conversion::to(DType::F32)).unwrap();
+        let usage = wgpu::BufferUsages::STORAGE | COPY;
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 2048 + 16,
+            usage,
+            mapped_at_creation: false,
+        });
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let prepared = match gpu.prepare(&floats) {
+            Err(Error::DeviceLimit { .. }) => continue,
+            prepared => prepared.unwrap(),
+        };
+        let error = gpu.encode_from_texture(&mut encoder, &prepared, buffer.slice(2..));
+        let said = error.unwrap_err().to_string();
+        assert!(
+            said.contains("dest") && said.contains("multiple of 4"),
+            "{said}"
+        );
+        gpu.encode_from_texture(&mut encoder, &prepared, buffer.slice(16..))
+            .unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        let expected = image.levels[0]
+            .iter()
+            .flat_map(|&x| f32::from(x).to_ne_bytes());
+        assert!(read_buffer(&gpu, &buffer)[16..] == expected.collect::<Vec<_>>());
+    }
+}
+
+const COPY: wgpu::BufferUsages = wgpu::BufferUsages::COPY_SRC.union(wgpu::BufferUsages::COPY_DST);
+
+#[test]
+fn conversions_of_texels_that_are_not_possible_are_named() {
+    for gpu in gpus() {
+        let level = (TextureDimension::D2, 1);
+        let image = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 2, 3], (4, 1));
+        let texels = Texels::new(&image.texture).unwrap();
+        let backend = Backend::from(gpu.clone());
+        let floats = texels.converted(&Conversion::to(DType::F32)).unwrap();
+        let bytes = Conversion::to(DType::U8);
+        let written = texels.converted_from(DType::F32, &bytes).unwrap();
+        let scaled = |axis, count| Conversion::scaled(DType::F32, axis, &vec![1.0; count], &[0.0]);
+        let tensor = backend.upload((&[1.0f32; 24], &[1, 2, 3, 4])).unwrap();
+        for (found, expected) in [
+            (floats.converted(&bytes).map(drop), "texels_convert"),
+            (written.converted(&bytes).map(drop), "texels_convert"),
+            (
+                floats.converted_from(DType::F32, &bytes).map(drop),
+                "texels_convert",
+            ),
+            (tensor.write_texture(&floats), "texels_convert"),
+            (
+                Tensor::from_texture(&backend, &written).map(drop),
+                "texels_convert",
+            ),
+            (texels.converted(&scaled(4, 4)).map(drop), "axis"),
+            (
+                texels.converted(&scaled(-1, 3)).map(drop),
+                "convert_positions",
+            ),
+            (
+                texels.converted(&Conversion::to(DType::I64)).map(drop),
+                "convert_dtype",
+            ),
+            (
+                texels.converted_from(DType::F32, &scaled(0, 1)).map(drop),
+                "dtype_mismatch",
+            ),
+            (tensor.write_texture(&texels), "dtype_mismatch"),
+        ] {
+            assert_eq!(kind(&found.unwrap_err()), expected);
         }
     }
 }

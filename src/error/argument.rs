@@ -56,7 +56,7 @@ impl ArgumentError {
     /// | crops and pastes | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
     /// | XLA's gather and scatter | `dimension_numbers`, `empty_output`, `undefined` |
-    /// | textures | `channels`, `channels_of_selection`, `format`, `mip_level`, `multisampled`, `not_on_gl`, `on_cpu`, `texture_shape`, `usage` |
+    /// | textures | `channels`, `channels_of_selection`, `format`, `mip_level`, `multisampled`, `not_on_gl`, `on_cpu`, `texels_convert`, `texture_shape`, `usage` |
     ///
     /// ```
     /// use wgslice::{slice, Backend, Error};
@@ -178,6 +178,7 @@ impl ArgumentError {
                 TextureError::Multisampled { .. } => "multisampled",
                 TextureError::NotOnGl { .. } => "not_on_gl",
                 TextureError::OnCpu => "on_cpu",
+                TextureError::Converts { .. } => "texels_convert",
                 TextureError::Shape { .. } => "texture_shape",
                 TextureError::Usage { .. } => "usage",
             },

@@ -74,6 +74,12 @@ pub(crate) enum TextureError {
         /// The kind of texture, such as `"3D textures"`.
         kind: &'static str,
     },
+    /// Texels that convert, in a call that cannot convert them so.
+    #[error("the texels {why}")]
+    Converts {
+        /// What they do, what is not possible, and the way out.
+        why: &'static str,
+    },
     /// A tensor that is written to texels of another shape.
     #[error(
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",

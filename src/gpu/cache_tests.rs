@@ -149,6 +149,38 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.engine.texels.lock().unwrap(), []);
 }
 
+/// Texels are converted by one dispatch, also if no slice selects their channels in the wanted order, and by the tables that
+/// were made with the selection.
+#[test]
+fn texels_are_converted_by_one_dispatch() {
+    let gpu = noop(8);
+    let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width: 5,
+            height: 4,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Bgra8Unorm,
+        usage: wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let dest = &buffers(&gpu, 2)[1];
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 2.0, 3.0, 4.0], &[0.0]);
+    let texels = Texels::new(&texture).unwrap().channels(&[2, 1, 0, 3]);
+    let planar = texels.unwrap().transpose(&[0, 3, 1, 2]).unwrap();
+    let planar = planar.converted(&scaled).unwrap();
+    for _ in 0..3 {
+        gpu.encode_from_texture(&mut encoder, &planar, dest.slice(..))
+            .unwrap();
+        assert_eq!(gpu.engine.cache.kept_works(), 1);
+    }
+}
+
 /// Groups are kept at the second recording of a work with the same buffers. A recording uses those of the slice twice, and
 /// those of the update and of the gather once.
 #[test]

@@ -10,6 +10,8 @@
 //! `number / inner % positions`, where `inner` elements lie between neighbours of the axis. Where this is the same all along
 //! a row, it is found once for the row.
 
+#[cfg(feature = "gpu")]
+use crate::View;
 use crate::{
     Array, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
@@ -184,6 +186,53 @@ impl Conversion {
                 entries,
             },
         })
+    }
+}
+
+impl Conversion {
+    /// The type of the result.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn dtype(&self) -> DType {
+        self.to
+    }
+
+    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is called
+    /// no more. Its axis counts from the first.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
+        let converted = array.plan(from).converted(self)?.conversion;
+        let axis = match self.how {
+            How::Plain => 0,
+            How::Scaled { axis, .. } | How::Table { axis, .. } => axis,
+        };
+        let axis = shape::from_end(axis, array.shape.len()).unwrap_or(0);
+        Ok(match converted.and_then(|of| of.table) {
+            None => self.clone(),
+            Some(Table { entries, .. }) => Self {
+                to: self.to,
+                how: How::Table {
+                    axis: axis.cast_signed(),
+                    from,
+                    entries,
+                },
+            },
+        })
+    }
+
+    /// The same conversion of an array whose positions along `axis` are these of the former, if its tables lie along it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
+        if let How::Table { axis, entries, .. } = &mut self.how
+            && *axis == along.cast_signed()
+        {
+            let (tables, _) = entries.as_chunks::<ENTRIES>();
+            let same = (0..tables.len()).eq(positions.iter().copied());
+            if tables.len() > 1 && !same {
+                let words = positions.iter().flat_map(|&at| tables[at]);
+                *entries = Entries::new(words.collect());
+            }
+        }
+        self
     }
 }
 

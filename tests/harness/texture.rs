@@ -213,8 +213,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    fn texels(&self, image: &Image) -> Texels {
-        let spec: SliceSpec = self.walks.map(Walk::item).into_iter().collect();
+    pub(crate) fn spec(&self) -> SliceSpec {
+        self.walks.map(Walk::item).into_iter().collect()
+    }
+
+    pub(crate) fn texels(&self, image: &Image) -> Texels {
+        let spec = self.spec();
         let texels = Texels::of_level(&image.texture, word(self.level)).unwrap();
         assert_eq!(texels.shape(), image.shapes[self.level]);
         let chosen = texels.channels(&self.channels).unwrap();
@@ -224,7 +228,7 @@ impl Case {
 
     /// Calls `each` for every element of the tensor, in order, with the element's index in the tensor and its index in
     /// the level.
-    fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
+    pub(crate) fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
         let mut number = 0;
         for a in 0..count(0) {
@@ -249,7 +253,7 @@ impl Case {
 
 /// Returns whether the device uses OpenGL and the texture is of a kind that wgpu cannot copy to a buffer there: see
 /// `Texels::check_readable`.
-fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
+pub(crate) fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     let size = texture.size();
     let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
     let is_snorm = format!("{:?}", texture.format()).ends_with("Snorm");

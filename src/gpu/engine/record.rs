@@ -461,7 +461,11 @@ impl Engine {
 }
 
 /// Fails if a plan converts and its arguments do not begin at an element of the source and at a word of the result.
-fn check_conversion(plan: &Plan, source: &Argument<'_>, dest: &Argument<'_>) -> Result<(), Error> {
+pub(in crate::gpu) fn check_conversion(
+    plan: &Plan,
+    source: &Argument<'_>,
+    dest: &Argument<'_>,
+) -> Result<(), Error> {
     if plan.conversion.is_none() {
         return Ok(());
     }

@@ -2,13 +2,13 @@
 
 use super::{Texels, rows::Rows};
 use crate::{
-    Error, Plan, View,
+    Conversion, DType, Error, Plan, View,
     error::TextureError,
     gpu::{
         DeviceBytes, Gpu,
         engine::{
             argument::Argument,
-            record::{Commands, Target},
+            record::{Commands, Target, check_conversion},
         },
     },
 };
@@ -86,16 +86,18 @@ impl Gpu {
             return Ok(Vec::new());
         };
         self.engine.texel_memory(rows.pitch, rows.count())?;
-        let mut plans = match (
-            usage.contains(TextureUsages::COPY_SRC),
-            rows.channel_gather()?,
-        ) {
-            (false, _) => Vec::new(),
-            (true, Some((plan, _))) => vec![plan],
-            (true, None) => rows.to_tensor(),
+        let mut plans = match texels.conversion_read() {
+            Ok(conversion) if usage.contains(TextureUsages::COPY_SRC) => {
+                rows.reading(conversion)?.0
+            }
+            _ => Vec::new(),
         };
-        if usage.contains(TextureUsages::COPY_DST) {
-            plans.extend(rows.of_tensor(&View::whole(texels.shape())));
+        if let Ok(conversion) = texels.conversion_written()
+            && usage.contains(TextureUsages::COPY_DST)
+        {
+            let view = View::whole(texels.shape());
+            plans.extend(written(&view, conversion)?);
+            plans.extend(rows.of_tensor(&view));
         }
         Ok(plans)
     }
@@ -132,10 +134,11 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<(), Error> {
         texels.check_readable(self.adapter_info().backend, "reading it")?;
+        let conversion = texels.conversion_read()?;
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
-        if rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
+        if conversion.is_none() && rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
             dest.check_length()?;
             let whole = (dest.buffers, rows.count(), dest.parts.offset);
             read(encoder, copies(texels, &rows, whole));
@@ -145,8 +148,9 @@ impl Gpu {
         let source = memory.argument();
         source.check(&dest)?;
         let scratch = copies(texels, &rows, (&memory.buffers, memory.rows, 0));
-        let Some((plan, channels)) = rows.channel_gather()? else {
-            let moves = self.moves(rows.to_tensor(), &source, &dest)?;
+        let (plans, channels) = rows.reading(conversion)?;
+        let (Some(channels), [plan]) = (channels, &plans[..]) else {
+            let moves = self.moves(plans, &source, &dest)?;
             read(encoder, scratch);
             self.put_moves(encoder, &moves, source, dest);
             return Ok(());
@@ -157,12 +161,11 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes())
         };
-        let commands = self
-            .engine
-            .gather_commands(&plan, [source, dest, indices])?;
+        check_conversion(plan, &source, &dest)?;
+        let commands = self.engine.gather_commands(plan, [source, dest, indices])?;
         read(encoder, scratch);
         // All channels exist, so nothing asks for the report.
-        self.put_moves(encoder, &[(plan, commands)], source, dest);
+        self.put_moves(encoder, &[(plan.clone(), commands)], source, dest);
         Ok(())
     }
 
@@ -174,6 +177,7 @@ impl Gpu {
         dest: &Argument<'_>,
     ) -> Result<Vec<(Plan, Commands)>, Error> {
         let decide = |plan: Plan| {
+            check_conversion(&plan, source, dest)?;
             let commands = self.engine.commands(&plan, source, dest, true)?;
             Ok((plan, commands))
         };
@@ -224,14 +228,43 @@ impl Gpu {
             return Err(TextureError::Shape { found, needed }.into());
         }
         texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
+        let conversion = texels.conversion_written()?;
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
+        if let Some(plan) = written(view, conversion)? {
+            let bytes = plan.result_bytes();
+            let memory = self.engine.scratch(bytes as u64)?;
+            let stored = Argument {
+                callers: false,
+                ..Argument::of("scratch", memory.slice(..), bytes)
+            };
+            let moves = self.moves(vec![plan], &source, &stored)?;
+            let (view, converts) = (View::whole(texels.shape()), &mut |encoder: &mut _| {
+                self.put_moves(encoder, &moves, source, stored);
+            });
+            return self.record_rows(encoder, converts, stored, &view, texels, &rows);
+        }
+        self.record_rows(encoder, &mut |_| {}, source, view, texels, &rows)
+    }
+
+    /// Records copying a view of `source`, whose elements are of the type of the format, to texels. `before` records what
+    /// makes the source.
+    fn record_rows(
+        &self,
+        encoder: &mut CommandEncoder,
+        before: &mut dyn FnMut(&mut CommandEncoder),
+        source: Argument<'_>,
+        view: &View,
+        texels: &Texels,
+        rows: &Rows,
+    ) -> Result<(), Error> {
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
             let whole = (source.buffers, rows.count(), source.parts.offset);
-            write(encoder, copies(texels, &rows, whole));
+            before(encoder);
+            write(encoder, copies(texels, rows, whole));
             return Ok(());
         }
         if !rows.is_whole {
@@ -241,8 +274,9 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
-        let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
+        let scratch = || copies(texels, rows, (&memory.buffers, memory.rows, 0));
         let moves = self.moves(rows.of_tensor(view), &source, &dest)?;
+        before(encoder);
         if !rows.is_whole {
             read(encoder, scratch());
         }
@@ -250,6 +284,15 @@ impl Gpu {
         write(encoder, scratch());
         Ok(())
     }
+}
+
+/// The plan that converts a view of a tensor before it is written, if elements change.
+fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Option<Plan>, Error> {
+    let Some((dtype, conversion)) = conversion else {
+        return Ok(None);
+    };
+    let plan = view.plan(dtype).converted(conversion)?;
+    Ok(Some(plan).filter(|plan| plan.conversion.is_some()))
 }
 
 /// Whether an argument whose rows need no padding can be copied to or from texels directly.

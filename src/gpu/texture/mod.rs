@@ -10,8 +10,12 @@ mod encode;
 mod format;
 mod rows;
 
-use crate::{DType, Error, SliceSpec, View, error::TextureError};
+use crate::{
+    Conversion, DType, Error, SliceSpec, View,
+    error::{TextureError, ValueError},
+};
 use format::channels_of;
+use rows::CHANNELS;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 
 /// A selection of a texture's texels: an array of shape `[layers, height, width, channels]`, or what slices and
@@ -47,13 +51,24 @@ use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 pub struct Texels {
     texture: wgpu::Texture,
     mip_level: u32,
-    dtype: DType,
+    /// The type of the format's elements.
+    stored: DType,
     /// The number of channels of the format.
     channels: usize,
     /// The number of the format's channel for each channel of the array.
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
+    converts: Option<Converts>,
+}
+
+/// How elements are converted between texels and a tensor. The axis is one of the array of all channels of the format.
+#[derive(Clone, Debug)]
+enum Converts {
+    /// When the selection is read.
+    Read(Conversion),
+    /// When a tensor of this type is written to it.
+    Written(DType, Conversion),
 }
 
 impl Texels {
@@ -74,7 +89,7 @@ impl Texels {
     pub fn of_level(texture: &wgpu::Texture, mip_level: u32) -> Result<Self, Error> {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
-        let Some((dtype, channels)) = channels_of(format) else {
+        let Some((stored, channels)) = channels_of(format) else {
             let format = format!("{format:?}");
             return Err(TextureError::Format { format }.into());
         };
@@ -94,10 +109,11 @@ impl Texels {
         Ok(Self {
             texture: texture.clone(),
             mip_level,
-            dtype,
+            stored,
             channels,
             order: (0..channels).collect(),
             view: View::new(&[layers, height, width, channels])?,
+            converts: None,
         })
     }
 
@@ -156,20 +172,121 @@ impl Texels {
         Ok(self.selecting(self.view.transpose(permutation)?))
     }
 
+    /// The same selection, whose elements are converted when it is read, on the way and without another dispatch: the
+    /// tensor has the type of the conversion. An axis of the conversion is one of `[layers, height, width, channels]`, with
+    /// the channels that this selection chose, whatever slices and transposes make of it.
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, input: &wgpu::Buffer) -> Result<(), wgslice::Error> {
+    /// use wgslice::{gpu::Texels, slice, Conversion, DType};
+    ///
+    /// // The red, green and blue of Bgra8Unorm as [3, height, width] of f32, normalised.
+    /// let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+    /// let normalised = |c: usize, x: f32| (x / 255.0 - mean[c]) / deviation[c];
+    /// let texels = Texels::new(frame)?
+    ///     .channels(&[2, 1, 0])?
+    ///     .converted(&Conversion::table(DType::U8, DType::F32, -1, 3, normalised)?)?
+    ///     .slice(&slice![0])?
+    ///     .transpose(&[2, 0, 1])?;
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// gpu.encode_from_texture(&mut encoder, &texels, input.slice(..))?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`texels_convert` for texels that convert
+    /// already).
+    pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
+        self.check_plain()?;
+        let conversion =
+            conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
+        // From the channels that were chosen to those of the format.
+        let place = |channel| self.order.iter().position(|&of| of == channel);
+        let places: Vec<_> = (0..self.channels).map(|c| place(c).unwrap_or(0)).collect();
+        let conversion = conversion.at_positions(CHANNELS, &places);
+        Ok(self.converting(Converts::Read(conversion)))
+    }
+
+    /// The same selection, which a tensor of type `dtype` is converted for when it is written: by one more dispatch,
+    /// through scratch memory. The conversion is one to the type of the format's elements, and its axis one of the tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`dtype_mismatch` for a conversion to another type; `texels_convert` for texels that convert
+    /// already). Writing to the texels has those of [`Plan::converted`](crate::Plan::converted).
+    pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
+        self.check_plain()?;
+        let (found, needed) = (conversion.dtype(), self.stored);
+        if found != needed {
+            let argument = "the conversion";
+            return Err(ValueError::DTypeMismatch {
+                argument,
+                found,
+                needed,
+            }
+            .into());
+        }
+        Ok(self.converting(Converts::Written(dtype, conversion.clone())))
+    }
+
+    fn converting(&self, converts: Converts) -> Self {
+        Self {
+            converts: Some(converts),
+            ..self.clone()
+        }
+    }
+
+    /// Fails if elements are converted already.
+    fn check_plain(&self) -> Result<(), TextureError> {
+        let why = "convert already: convert the texels of the texture, once";
+        match self.converts {
+            None => Ok(()),
+            Some(_) => Err(TextureError::Converts { why }),
+        }
+    }
+
+    /// How the selection is read: converted, or as it is stored.
+    fn conversion_read(&self) -> Result<Option<&Conversion>, TextureError> {
+        let why = "convert what is written to them, and cannot be read: read texels without the conversion";
+        match &self.converts {
+            None => Ok(None),
+            Some(Converts::Read(conversion)) => Ok(Some(conversion)),
+            Some(Converts::Written(..)) => Err(TextureError::Converts { why }),
+        }
+    }
+
+    /// How a tensor is written to the selection.
+    fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, TextureError> {
+        let why = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
+                   Texels::converted_from";
+        match &self.converts {
+            None => Ok(None),
+            Some(Converts::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
+            Some(Converts::Read(_)) => Err(TextureError::Converts { why }),
+        }
+    }
+
     /// The shape of the selection, and of the tensor that is copied to or from it.
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
     }
 
     /// The element type of the tensor: unsigned integers for `Unorm` and `Uint`, signed ones for `Snorm` and `Sint`,
-    /// floats for `Float`, with as many bits as a channel of the format.
+    /// floats for `Float`, with as many bits as a channel of the format; or that of a [conversion](Self::converted).
     pub fn dtype(&self) -> DType {
-        self.dtype
+        match &self.converts {
+            None => self.stored,
+            Some(Converts::Read(conversion)) => conversion.dtype(),
+            Some(Converts::Written(dtype, _)) => *dtype,
+        }
     }
 
     /// The size of the tensor in bytes.
     pub(in crate::gpu) fn bytes(&self) -> usize {
-        self.view.len() * self.dtype.size()
+        self.view.len() * self.dtype().size()
     }
 
     fn selecting(&self, view: View) -> Self {

@@ -7,7 +7,7 @@
 
 use super::Texels;
 use crate::{
-    DType, Error, Plan, View,
+    Conversion, DType, Error, Plan, View,
     layout::along,
     options::GatherOptions,
     shape,
@@ -18,7 +18,7 @@ use crate::{
 const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The dimension of the channels in the array of all texels.
-const CHANNELS: usize = 3;
+pub(super) const CHANNELS: usize = 3;
 
 /// The copied box, its rows, and the selection from them.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Piece {
 impl Rows {
     /// The rows of a selection. `None` if the selection is empty.
     pub(super) fn of(texels: &Texels) -> Result<Option<Self>, Error> {
-        let (view, dtype) = (&texels.view, texels.dtype);
+        let (view, dtype) = (&texels.view, texels.stored);
         if view.is_empty() {
             return Ok(None);
         }
@@ -143,36 +143,63 @@ impl Rows {
         }
     }
 
-    /// The plan that gathers the channels from the rows, and its indices. `None` unless the channels are the innermost
-    /// dimension and no slice selects them in their order. Neighbouring elements of the tensor then belong to different
-    /// pieces, and one gather is faster: on lavapipe, it makes RGBA of BGRA in half the time. If each channel is a
-    /// plane of its own, the pieces take half the time of a gather.
-    pub(super) fn channel_gather(&self) -> Result<Option<(Plan, &[usize])>, Error> {
-        let Some(axis) = self.dimension else {
-            return Ok(None);
+    /// The plans that copy the selection from the rows to a tensor, or the only plan if it converts. If that is a gather of
+    /// channels, its indices.
+    pub(super) fn reading(
+        &self,
+        conversion: Option<&Conversion>,
+    ) -> Result<(Vec<Plan>, Option<&[usize]>), Error> {
+        let tensor = View::whole(&self.view.shape);
+        let pieces = self.pieces();
+        let gathered = match (&pieces[..], self.dimension) {
+            ([_, _, ..], Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
+                Some(self.gather(axis)?)
+            }
+            _ => None,
         };
-        let is_innermost = self.view.shape[axis + 1..].iter().all(|&size| size == 1);
-        if !is_innermost || progressions(&self.channels).len() == 1 {
-            return Ok(None);
-        }
+        let channels = gathered.as_ref().map(|_| &self.channels[..]);
+        let plan = |piece: Piece| match piece.part {
+            None => Plan::of_view(piece.rows, self.dtype),
+            Some(_) => Plan::of_update(&piece.rows, &piece.of(&tensor), self.dtype),
+        };
+        let plans = match gathered {
+            Some(plan) => vec![plan],
+            None => pieces.into_iter().map(plan).collect(),
+        };
+        let Some(conversion) = conversion else {
+            return Ok((plans, channels));
+        };
+        let conversion = self.of_box(conversion);
+        let plans = plans.iter().map(|plan| plan.converted(&conversion));
+        Ok((plans.collect::<Result<_, _>>()?, channels))
+    }
+
+    /// The plan that gathers the channels from the rows. If the channels are the innermost dimension and no slice selects them
+    /// in their order, neighbouring elements of the tensor belong to different pieces, and one gather is faster: on lavapipe,
+    /// it makes RGBA of BGRA in half the time. If each channel is a plane of its own, the pieces take half the time of a
+    /// gather.
+    fn gather(&self, axis: usize) -> Result<Plan, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNELS], 1);
         let options = GatherOptions {
             axis: Some(axis.cast_signed()),
             ..GatherOptions::default()
         };
-        let plan = params.gather(&[self.channels.len()], options, self.dtype)?;
-        Ok(Some((plan, &self.channels)))
+        params.gather(&[self.channels.len()], options, self.dtype)
     }
 
-    /// The plans that copy the selection from the rows to a tensor.
-    pub(super) fn to_tensor(&self) -> Vec<Plan> {
-        let (tensor, dtype) = (View::whole(&self.view.shape), self.dtype);
-        let plan = |piece: Piece| match piece.part {
-            None => Plan::of_view(piece.rows, dtype),
-            Some(_) => Plan::of_update(&piece.rows, &piece.of(&tensor), dtype),
+    fn is_innermost(&self, axis: usize) -> bool {
+        self.view.shape[axis + 1..].iter().all(|&size| size == 1)
+    }
+
+    /// A conversion of all texels as one of the rows of the box, behind whose columns is padding.
+    fn of_box(&self, conversion: &Conversion) -> Conversion {
+        let of_axis = |conversion: Conversion, axis: usize| {
+            let (first, last) = (self.origin[axis], self.origin[axis] + self.size[axis] - 1);
+            let positions = (first..first + self.view.source[axis]).map(|at| at.min(last));
+            conversion.at_positions(axis, &positions.collect::<Vec<_>>())
         };
-        self.pieces().into_iter().map(plan).collect()
+        (0..CHANNELS).fold(conversion.clone(), of_axis)
     }
 
     /// The plans that copy a view of a tensor to the selected elements of the rows.
