@@ -5,10 +5,13 @@
 //! | `draw` | shapes, bounds and indices, from the fuzzer's bytes |
 //! | `cases` | calls of every operation on small tensors, held against the naive reference |
 //! | `plans` | plans on shapes and arguments of any size |
+//! | `assemblies`, `indices` | arrays put together, and index expressions with arrays, of any size |
 //! | `readers` | how bytes reach the command's readers of files |
 
+pub mod assemblies;
 pub mod cases;
 pub mod draw;
+pub mod indices;
 pub mod plans;
 pub mod readers;
 

@@ -5,12 +5,13 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     Backend, Conversion, DType, Error, Indices, Plan, SliceSpec, View,
     options::{
-        Boxes, Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange,
+        PasteOptions, ScatterDims, ScatterOptions,
     },
 };
 
 /// A plan with at most 256 indices is also run if its source and its result have at most this many bytes each.
-const SMALL: usize = 1 << 16;
+pub const SMALL: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
 type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
@@ -18,23 +19,15 @@ type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
 /// Makes a plan, calls its methods, and runs it if its arrays are small.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let (plan, indices) = draw(u)?;
-    let conversion = conversion(u)?;
-    let plan = match u.arbitrary()? {
-        true => plan.and_then(|plan| plan.converted(&conversion)),
-        false => plan,
+    let plan = match (u.int_in_range(0..=3)?, plan) {
+        (0, Ok(plan)) => plan.converted(&conversion(u)?),
+        (1, Ok(plan)) => into_view(u, &plan)?,
+        (_, plan) => plan,
     };
-    let plan = match plan {
-        Ok(plan) => plan,
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            return Ok(());
-        }
+    let Some(plan) = checked(plan) else {
+        return Ok(());
     };
-    let elements: usize = plan.shape().iter().product();
-    assert!(elements == 0 || plan.result_bytes() % elements == 0);
-    assert!(isize::try_from(plan.result_bytes()).is_ok());
-    let _ = (plan.is_in_place(), plan.to_string());
-    assert!(!Backend::cpu().explain(&plan).is_empty());
+    check_plan(&plan);
     let count = indices.as_ref().map_or(Some(0), |shape| {
         shape
             .iter()
@@ -65,6 +58,140 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The value, unless there is an error, which must say something.
+pub fn checked<T>(result: std::result::Result<T, Error>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+pub fn check_plan(plan: &Plan) {
+    let elements: usize = plan.shape().iter().product();
+    assert!(elements == 0 || plan.result_bytes().is_multiple_of(elements));
+    assert!(isize::try_from(plan.result_bytes()).is_ok());
+    let _ = (plan.is_in_place(), plan.to_string());
+    assert!(!Backend::cpu().explain(plan).is_empty());
+}
+
+/// The plan, writing into a view of a larger array that may have the shape of its result.
+fn into_view(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
+    let mut larger = plan.shape().to_vec();
+    let spec = slice(u, larger.len())?;
+    if u.ratio(3, 4)? {
+        larger
+            .iter_mut()
+            .for_each(|size| *size = size.saturating_add(2));
+    }
+    let place = match SliceSpec::try_from(&spec) {
+        Ok(spec) if u.ratio(1, 4)? => View::new(&larger).and_then(|view| view.slice(&spec)),
+        _ => {
+            let one = vec![1; larger.len()];
+            let sizes: Vec<_> = plan.shape().iter().map(|&n| n as i64).collect();
+            let spec = SliceSpec::block(&larger, &one, &sizes);
+            View::new(&larger).and_then(|view| view.slice(&spec?))
+        }
+    };
+    Ok(place.and_then(|place| plan.into_view(&place)))
+}
+
+/// Draws a list of different dimensions of an array of this rank, in ascending order in most cases.
+fn dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
+    let mut dims = Vec::new();
+    for d in 0..rank {
+        if u.ratio(1, 3)? {
+            dims.push(d);
+        }
+    }
+    if u.ratio(1, 8)? {
+        dims.push(size(u)?);
+    }
+    if u.ratio(1, 8)? {
+        dims.reverse();
+    }
+    Ok(dims)
+}
+
+/// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. Dimensions that go along the
+/// operand follow from the others in most cases, as they must.
+fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn> {
+    let rank = shape.len();
+    let mut indices = beside(u, shape)?;
+    let lead = indices.len();
+    let (dropped, map) = (dims(u, rank)?, dims(u, rank)?);
+    let mut batching = dims(u, rank)?;
+    if u.ratio(7, 8)? {
+        batching.retain(|d| !dropped.contains(d) && !map.contains(d));
+    }
+    let mut of_indices = dims(u, lead)?;
+    if u.ratio(7, 8)? {
+        of_indices = (0..batching.len()).collect();
+        for (&d, size) in batching.iter().zip(&mut indices) {
+            *size = shape.get(d).copied().unwrap_or(*size);
+        }
+    }
+    if u.ratio(7, 8)? {
+        indices.push(map.len());
+    }
+    let kept = (0..rank).filter(|d| !dropped.contains(d) && !batching.contains(d));
+    let kept: Vec<_> = kept.collect();
+    let first = u.int_in_range(0..=lead)?;
+    let windows: Vec<_> = match u.ratio(7, 8)? {
+        true => (first..first + kept.len()).collect(),
+        false => dims(u, lead + rank)?,
+    };
+    let mut window = vec![1; rank];
+    for &d in &kept {
+        window[d] = match u.ratio(1, 2)? {
+            true => shape[d],
+            false => size(u)?.min(shape[d]),
+        };
+    }
+    let (out_of_range, negative) = policies(u)?;
+    let plan = match u.arbitrary()? {
+        true => {
+            let dims = GatherDims {
+                offset_dims: windows,
+                collapsed_slice_dims: dropped,
+                operand_batching_dims: batching,
+                start_indices_batching_dims: of_indices,
+                start_index_map: map,
+                index_vector_dim: lead,
+                slice_sizes: window,
+            };
+            let x = view(u, shape)?;
+            x.and_then(|x| x.xla_gather(&indices, &dims, out_of_range, dtype))
+        }
+        false => {
+            let mut updates: Vec<_> = indices[..lead].to_vec();
+            let kept = kept.iter().map(|&d| window[d]);
+            updates.splice(first..first, kept);
+            let dims = ScatterDims {
+                update_window_dims: windows,
+                inserted_window_dims: dropped,
+                input_batching_dims: batching,
+                scatter_indices_batching_dims: of_indices,
+                scatter_dims_to_operand_dims: map,
+                index_vector_dim: lead,
+            };
+            let options = ScatterOptions {
+                combine: Some(*u.choose(&Combine::ALL)?),
+                out_of_range,
+                negative: match u.ratio(7, 8)? {
+                    true => NegativeIndex::OutOfRange,
+                    false => negative,
+                },
+                ..ScatterOptions::default()
+            };
+            Plan::xla_scatter(shape, &indices, &updates, &dims, options, dtype)
+        }
+    };
+    Ok((plan, Some(indices)))
+}
+
 fn conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
     let to = *u.choose(&DType::ALL)?;
     Ok(match u.arbitrary()? {
@@ -76,7 +203,7 @@ fn conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
     })
 }
 
-fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
+pub fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
     let widths = [
         DType::U8,
         DType::F16,
@@ -93,7 +220,7 @@ fn policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
     Ok((*u.choose(&ends)?, *u.choose(&signs)?))
 }
 
-fn number(u: &mut Unstructured<'_>) -> Result<isize> {
+pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
@@ -107,7 +234,7 @@ fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result<View, Error>> {
+pub fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result<View, Error>> {
     let mut view = View::new(shape);
     for _ in 0..u.int_in_range(0..=3)? {
         let Ok(at) = &view else { break };
@@ -131,7 +258,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let spec = |u: &mut Unstructured<'_>| Ok(SliceSpec::try_from(&slice(u, shape.len())?));
     let (out_of_range, negative) = policies(u)?;
-    Ok(match u.int_in_range(0..=12)? {
+    Ok(match u.int_in_range(0..=16)? {
         0 => (
             spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
             None,
@@ -157,9 +284,8 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             let axes = u.arbitrary::<bool>()?.then_some(&axes[..]);
             let steps = u.arbitrary::<bool>()?.then_some(&steps[..]);
             let spec = SliceSpec::onnx(&shape, &starts, &ends, axes, steps);
-            let plan = spec.map_err(Error::from);
             (
-                plan.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
+                spec.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
                 None,
             )
         }
@@ -214,7 +340,24 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             };
             let flips = if boxes.flips { options.sizes.len() } else { 0 };
             let columns = usize::from(boxes.box_indices) + options.sizes.len() + flips;
-            let plan = view(u, &shape)?.and_then(|view| view.crop(boxes, &options, dtype));
+            let x = view(u, &shape)?;
+            let plan = match u.arbitrary()? {
+                true => x.and_then(|x| x.crop(boxes, &options, dtype)),
+                false => {
+                    let options = PasteOptions {
+                        crop: options,
+                        circular: u.arbitrary()?,
+                        unique: u.arbitrary()?,
+                    };
+                    match u.arbitrary()? {
+                        true => Plan::paste(&shape, boxes, &options, dtype),
+                        false => {
+                            let patches = View::new(&beside(u, &shape)?);
+                            x.and_then(|x| x.paste(&patches?, boxes, &options, dtype))
+                        }
+                    }
+                }
+            };
             (plan, Some(vec![boxes.count, columns]))
         }
         9 => {
@@ -244,6 +387,25 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 Err(error) => (Err(error), Some(mask)),
             }
         }
+        12 => {
+            let (condition, axis) = (beside(u, &shape)?, number(u)?);
+            let axis = u.arbitrary::<bool>()?.then_some(axis);
+            let capacity = size(u)?;
+            let capacity = u.arbitrary::<bool>()?.then_some(capacity);
+            match view(u, &shape)?.and_then(|x| x.compress(&condition, axis, capacity, dtype)) {
+                Ok((nonzero, gather)) => (Ok(gather), Some(nonzero.shape().to_vec())),
+                Err(error) => (Err(error), Some(condition)),
+            }
+        }
+        13 => {
+            let (mask, y) = (beside(u, &shape)?, view(u, &shape)?);
+            let plans = view(u, &shape)?.and_then(|x| x.select(&mask, &y?, dtype));
+            match u.arbitrary()? {
+                true => (plans.map(|(copy, _)| copy), None),
+                false => (plans.map(|(_, update)| update), Some(mask)),
+            }
+        }
+        14 | 15 => xla(u, &shape, dtype)?,
         _ => {
             let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
             let options = ScatterOptions {

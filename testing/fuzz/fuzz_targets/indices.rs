@@ -1,0 +1,13 @@
+//! Index expressions with arrays of any positions give an error, or plans that find all of their positions.
+
+#![no_main]
+
+use arbitrary::Unstructured;
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    match wgslice_fuzz::indices::check(&mut Unstructured::new(bytes)) {
+        Ok(()) => Corpus::Keep,
+        Err(_) => Corpus::Reject,
+    }
+});

@@ -1,0 +1,88 @@
+//! Index expressions with arrays, of arrays of any shape.
+
+use crate::{
+    draw::{self, integer, sizes, slice},
+    plans::{SMALL, check_plan, checked, dtype, view},
+};
+use arbitrary::{Result, Unstructured};
+use wgslice::{
+    Indices, SliceSpec,
+    spec::{IndexItem, IndexSpec},
+};
+
+/// The most elements of an array in an expression: three of them may be broadcast to their product.
+const OF_ARRAY: usize = 12;
+
+/// Makes the plans of an index expression, and runs them if their arrays are small. Positions were checked before, so none
+/// is out of range.
+pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
+    let shape = match u.ratio(3, 4)? {
+        true => draw::shape(u, 4, 512)?,
+        false => sizes(u)?,
+    };
+    let spec = index_spec(u, &shape)?;
+    let Some(x) = checked(view(u, &shape)?) else {
+        return Ok(());
+    };
+    let Some(steps) = checked(x.index(&spec, dtype(u)?)) else {
+        return Ok(());
+    };
+    assert!(!steps.is_empty() || spec.is_outer());
+    let mut source: Option<Vec<u8>> = None;
+    for (plan, tuples) in steps {
+        check_plan(&plan);
+        if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL {
+            return Ok(());
+        }
+        let before = source
+            .take()
+            .unwrap_or_else(|| vec![7; plan.source_bytes()]);
+        let mut dest = vec![9; plan.result_bytes()];
+        let report = plan
+            .run_cpu_bytes(&before, Some(Indices::I64(&tuples)), &mut dest)
+            .expect("buffers that fit");
+        assert_eq!(report.out_of_range, 0, "{spec:?}");
+        assert!(dest.iter().all(|&byte| byte == 7), "{spec:?}");
+        source = Some(dest);
+    }
+    Ok(())
+}
+
+fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
+    let slices = SliceSpec::try_from(&slice(u, shape.len())?);
+    let slices = slices.unwrap_or_default();
+    let mut items: Vec<_> = slices
+        .items()
+        .iter()
+        .copied()
+        .map(IndexItem::Slice)
+        .collect();
+    for _ in 0..u.int_in_range(1..=3)? {
+        let place = u.int_in_range(0..=items.len())?;
+        let shape = match u.ratio(1, 2)? {
+            true => draw::shape(u, 2, OF_ARRAY)?,
+            false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
+        };
+        let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+        let Some(count) = count.filter(|&count| count <= 512) else {
+            continue;
+        };
+        let item = match count > OF_ARRAY || u.ratio(1, 3)? {
+            true => IndexItem::Mask {
+                values: (0..count).map(|_| u.ratio(1, 8)).collect::<Result<_>>()?,
+                shape,
+            },
+            false => IndexItem::Positions {
+                values: (0..count).map(|_| integer(u)).collect::<Result<_>>()?,
+                shape,
+            },
+        };
+        // In place of a slice, or beside it.
+        match u.ratio(1, 2)? && place < items.len() {
+            true => items[place] = item,
+            false => items.insert(place, item),
+        }
+    }
+    let spec = IndexSpec::new(items);
+    Ok(if u.ratio(1, 3)? { spec.outer() } else { spec })
+}
