@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 use wgslice::{
-    Backend, DType, Error, Indices, Pending, Plan, Report, Tensor,
+    Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, Tensor,
     options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -142,10 +142,18 @@ fn late_errors_are_those_of_the_reports() {
     }
 }
 
+/// Devices for one test alone. On one that tests share, another test that waits runs the callbacks of all, at any time.
+fn own_devices() -> impl Iterator<Item = Gpu> {
+    candidates().into_iter().map(|candidate| {
+        let (none, limits) = (wgpu::Features::empty(), candidate.adapter.limits());
+        request_device(&candidate.adapter, none, limits).unwrap()
+    })
+}
+
 /// Every call that would wait fails, and its error names the call to use instead.
 #[test]
 fn calls_that_would_wait_name_another() {
-    for gpu in gpu_devices() {
+    for gpu in own_devices() {
         let backend = Backend::from(gpu.without_blocking());
         let table = backend.upload((&TABLE, &[4, 2])).unwrap();
         let ids = backend.upload((&[3i32, 4], &[2, 1])).unwrap();
@@ -278,10 +286,7 @@ fn values_are_awaited_into_memory_that_is_there() {
 /// When `wait_async` ends, the callback of the work that was submitted before it has run.
 #[test]
 fn the_device_is_awaited() {
-    // Devices of its own: on one that tests share, another test may take the callback over, and run it later.
-    for candidate in candidates() {
-        let (none, limits) = (wgpu::Features::empty(), candidate.adapter.limits());
-        let gpu = request_device(&candidate.adapter, none, limits).unwrap();
+    for gpu in own_devices() {
         let backend = Backend::from(gpu.without_blocking());
         let table = backend.upload((&TABLE, &[4, 2])).unwrap();
         table.slice(&slice![..; -1, ..]).unwrap();
