@@ -185,6 +185,78 @@ fn random_gathers_are_the_references() {
     assert!(zeros > 100, "{zeros} elements were out of range");
 }
 
+/// Zarr's `vindex`, and NumPy's, which lets arrays of coordinates select in the leading dimensions too.
+#[test]
+fn points_are_those_of_vindex() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    let shape = [20, 30, 7];
+    Known::numbers(&path, &shape, &[6, 7, 4]);
+    let gathered = |tuples: &[usize], points: &[i64]| {
+        let indices = save(folder.path(), tuples, points, true);
+        let result = folder.path().join("b.zarr");
+        let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+            .arg("gather-nd")
+            .args([&path, &indices])
+            .arg("-o")
+            .args([&result])
+            .args([
+                "--negative",
+                "wrap",
+                "--out-of-range",
+                "error",
+                "--overwrite",
+            ])
+            .output()
+            .unwrap();
+        for name in ["indices.zarr", "indices.npy"] {
+            let path = folder.path().join(name);
+            fs::remove_dir_all(&path)
+                .or_else(|_| fs::remove_file(&path))
+                .unwrap();
+        }
+        (said.status.code(), result)
+    };
+    // a.vindex[[[3], [19], [-1]], [0, -30, 29, 5], -2] of numbers that count up, as zarr-python 3.1.6 has it.
+    let (i, j, k) = ([3, 19, -1], [0, -30, 29, 5], -2);
+    let points = i
+        .iter()
+        .flat_map(|&i| j.iter().flat_map(move |&j| [i, j, k]));
+    let points: Vec<i64> = points.collect();
+    let (code, result) = gathered(&[3, 4, 3], &points);
+    assert_eq!(code, Some(0));
+    let expected = [
+        [635, 635, 838, 670],
+        [3995, 3995, 4198, 4030],
+        [3995, 3995, 4198, 4030],
+    ];
+    let bytes: Vec<u8> = expected
+        .as_flattened()
+        .iter()
+        .flat_map(|n: &u32| n.to_ne_bytes())
+        .collect();
+    assert_eq!(read(&result), (vec![3, 4], bytes));
+
+    // a[i, j] of random coordinates.
+    let mut random = Random::new(5);
+    let mut expected = Vec::new();
+    let mut points = Vec::new();
+    for _ in 0..25 {
+        let [i, j] = [20, 30].map(|size| random.within(-size, size - 1));
+        points.extend([i, j]);
+        let row = (i.rem_euclid(20) * 30 + j.rem_euclid(30)) * 7;
+        expected.extend((row..row + 7).flat_map(|number| (number as u32).to_ne_bytes()));
+    }
+    let (code, result) = gathered(&[25, 2], &points);
+    assert_eq!(code, Some(0));
+    assert_eq!(read(&result), (vec![25, 7], expected));
+
+    for outside in [20, -21] {
+        let (code, _) = gathered(&[1, 3], &[outside, 0, 0]);
+        assert_eq!(code, Some(1), "{outside}");
+    }
+}
+
 #[test]
 fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,11 +8,14 @@ use wgslice_scale::job::{Fingerprint, Operation};
 /// Gather the slices of a Zarr array that index tuples select: TensorFlow's gather_nd
 ///
 /// The last dimension of INDICES holds the tuples. Each task sorts its tuples by the chunk that
-/// they point into, and reads each chunk once.
+/// they point into, and reads each chunk once. Zarr's vindex of coordinates is this gather: the
+/// arrays of coordinates, broadcast and stacked along a new last axis, are INDICES. There, negative
+/// ones count from the end, and one out of range is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   wgslice-scale gather-nd volume.zarr points.npy -o values.zarr
+  wgslice-scale gather-nd a.zarr ijk.npy -o b.zarr --negative wrap --out-of-range error
   wgslice-scale gather-nd params.zarr tuples.zarr -o rows.zarr --batch-dims 1 --out-of-range error")]
 pub(crate) struct GatherNd {
     /// The folder or URL of the Zarr array to gather from

@@ -12,11 +12,10 @@ use wgslice_scale::job::Operation;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr
+  wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr --explain
   wgslice-scale slice a.zarr '0, ..., ::-1' -o b.zarr --shard 512,512 --chunk 64,64 --codec blosc
   wgslice-scale slice a.zarr ':, ::2, ::2' --transpose 2,0,1 -o b.zarr
   wgslice-scale slice photos.zarr '..., ::-1' --as f32 --scale 0.00392157 --bias -0.5 -o b.zarr
-  wgslice-scale slice a.zarr '..., None' -o b.zarr --explain
   wgslice-scale slice s3://bucket/a.zarr '::10' -o s3://bucket/b.zarr --threads 16
   wgslice-scale slice a.zarr '::10' -o b.zarr --cluster df://host:50050")]
 pub(crate) struct Slice {
