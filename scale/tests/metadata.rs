@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 use wgslice_scale::job::{Fingerprint, Form, Job, Operation, OutOfRange};
 
 /// Runs a job, and returns its `zarr.json`.
-fn made(operation: Operation, source: &Path, result: &Path) -> Value {
+pub(crate) fn made(operation: Operation, source: &Path, result: &Path) -> Value {
     let job = Job::new(operation, source, result, &Form::default()).unwrap();
     run(&job, HOW).unwrap();
     serde_json::from_slice(&fs::read(result.join("zarr.json")).unwrap()).unwrap()
@@ -37,7 +37,7 @@ fn gather_nd(indices: &Path) -> Operation {
 }
 
 /// Writes arrays of shape [2, 3, 4] whose chunks are all missing: of V3, with names, and of V2, as xarray writes it.
-fn sources(folder: &Path) -> [std::path::PathBuf; 2] {
+pub(crate) fn sources(folder: &Path) -> [std::path::PathBuf; 2] {
     let [v3, v2] = ["v3.zarr", "v2.zarr"].map(|name| folder.join(name));
     fs::create_dir(&v3).unwrap();
     let metadata = json!({

@@ -3,6 +3,7 @@
 #[cfg(feature = "cluster")]
 mod cluster;
 mod conversion;
+mod crop;
 #[cfg(feature = "sql")]
 mod functions;
 mod gather;

@@ -73,7 +73,7 @@ impl FormArgs {
 
 /// Sizes separated by commas.
 #[derive(Clone, Debug)]
-struct Sizes(Vec<usize>);
+pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl std::str::FromStr for Sizes {
     type Err = String;
@@ -160,7 +160,7 @@ pub(crate) struct IndexPolicy {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Policy {
+pub(crate) enum Policy {
     /// Its slice becomes zeros, and a warning says so
     Zero,
     /// The job fails
@@ -179,15 +179,21 @@ enum Negative {
 
 impl IndexPolicy {
     pub(crate) fn out_of_range(&self) -> job::OutOfRange {
-        match self.out_of_range {
-            Policy::Zero => job::OutOfRange::Zero,
-            Policy::Error => job::OutOfRange::Error,
-            Policy::Clamp => job::OutOfRange::Clamp,
-        }
+        self.out_of_range.into()
     }
 
     pub(crate) fn wraps(&self) -> bool {
         self.negative == Negative::Wrap
+    }
+}
+
+impl From<Policy> for job::OutOfRange {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Zero => Self::Zero,
+            Policy::Error => Self::Error,
+            Policy::Clamp => Self::Clamp,
+        }
     }
 }
 
@@ -305,11 +311,11 @@ pub(crate) fn make(
     };
     if summary.out_of_range > 0 {
         // If standard error cannot be written to, the result is complete all the same.
-        let _ = writeln!(
-            stderr(),
-            "warning: {} index tuples are out of range and became zeros",
-            summary.out_of_range
-        );
+        let became = match job.operation {
+            Operation::Crop { .. } => "boxes reach outside, and their elements there became zeros",
+            _ => "index tuples are out of range and became zeros",
+        };
+        let _ = writeln!(stderr(), "warning: {} {became}", summary.out_of_range);
     }
     show(&summary, json)
 }

@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and the functions that they share.
 
 mod convert;
+mod crop;
 #[cfg(feature = "cluster")]
 mod executor;
 mod gather;
@@ -92,6 +93,7 @@ pub(crate) enum Command {
     Index(index::Index),
     Gather(gather::Gather),
     GatherNd(gather_nd::GatherNd),
+    Crop(crop::Crop),
     Convert(convert::Convert),
     #[cfg(feature = "sql")]
     Sql(sql::Sql),
@@ -125,6 +127,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Index(args) => index::run(&args),
         Command::Gather(args) => gather::run(&args),
         Command::GatherNd(args) => gather_nd::run(&args),
+        Command::Crop(args) => crop::run(&args),
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "sql")]
         Command::Sql(args) => sql::run(&args),

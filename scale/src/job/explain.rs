@@ -1,11 +1,12 @@
 //! What a job will read and write.
 
-use super::{Prepared, gather::Gather, prepared::Kind, slice::Slice};
+use super::{Prepared, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source, Target, coordinates, product};
 use serde::Serialize;
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    ops::Range,
 };
 
 /// What a job will read and write. The sizes of chunks are those after decoding.
@@ -40,7 +41,16 @@ impl Explanation {
         let (counts, chunk) = match &prepared.kind {
             Kind::Slice(source, slice) => (of_slice(slice, source, target), source.chunk_bytes()),
             Kind::Gather(source, gather) => {
-                (of_gather(prepared, gather, source)?, source.chunk_bytes())
+                let counts = of_shards(prepared, |result, each| {
+                    gather.for_each_chunk(source, result, target.shard(), each)
+                });
+                (counts?, source.chunk_bytes())
+            }
+            Kind::Crop(source, crop) => {
+                let counts = of_shards(prepared, |result, each| {
+                    crop.for_each_chunk(source, result, each)
+                });
+                (counts?, source.chunk_bytes())
             }
             Kind::Convert(_) => (Counts::default(), 0),
         };
@@ -110,13 +120,17 @@ fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
     counts
 }
 
-fn of_gather(prepared: &Prepared, gather: &Gather, source: &Source) -> Result<Counts, Error> {
-    let target = prepared.target();
-    let grid = target.grid();
+/// Counts the reads of all shards. `of_shard` takes the box of a shard, and a function that it calls with the
+/// coordinates of each chunk that the shard's task reads.
+fn of_shards(
+    prepared: &Prepared,
+    of_shard: impl Fn(&[Range<usize>], &mut dyn FnMut(&[usize])) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    let grid = prepared.target().grid();
     let mut readers: HashMap<Vec<usize>, u64> = HashMap::new();
     for shard in 0..prepared.shards() {
         let result = prepared.result_box(&coordinates(shard as usize, &grid));
-        gather.for_each_chunk(source, &result, target.shard(), |chunk| {
+        of_shard(&result, &mut |chunk| {
             *readers.entry(chunk.to_vec()).or_default() += 1;
         })?;
     }

@@ -63,6 +63,19 @@ pub enum Operation {
         /// Whether negative indices count from the end.
         wrap: bool,
     },
+    /// Boxes of one shape.
+    Crop {
+        /// Where the boxes begin: an array in a store or in an `.npy` file, whose last dimension has the positions in
+        /// the leading dimensions of the source.
+        begins: PathBuf,
+        /// The fingerprint of the begins when the job was made. Tasks refuse begins that have a different one.
+        begins_fingerprint: Fingerprint,
+        /// The size of a box in each of these dimensions. In the others a box has all positions.
+        sizes: Vec<usize>,
+        /// The treatment of boxes that reach outside. [`OutOfRange::Zero`] only makes their elements outside zeros, and
+        /// [`OutOfRange::Clamp`] shifts them inside.
+        out_of_range: OutOfRange,
+    },
     /// All elements of an `.npy` file.
     Convert,
 }
@@ -80,6 +93,11 @@ impl Operation {
                 indices,
                 indices_fingerprint,
                 ..
+            }
+            | Self::Crop {
+                begins: indices,
+                begins_fingerprint: indices_fingerprint,
+                ..
             } => Some((indices, indices_fingerprint)),
             Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,
         }
@@ -96,6 +114,11 @@ impl Operation {
             | Self::GatherNd {
                 indices,
                 indices_fingerprint,
+                ..
+            }
+            | Self::Crop {
+                begins: indices,
+                begins_fingerprint: indices_fingerprint,
                 ..
             } => Some((indices, indices_fingerprint)),
             Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,

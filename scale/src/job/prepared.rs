@@ -2,6 +2,7 @@
 
 use super::{
     Conversion, Fingerprint, How, Job, Operation, Order, Record,
+    crop::Crop,
     expression::{self, Expression},
     gather::Gather,
     indices::IndexArray,
@@ -26,6 +27,7 @@ use wgslice::{Backend, DType, Plan, SliceSpec, options, spec::IndexSpec};
 pub(super) enum Kind {
     Slice(Box<Source>, Slice),
     Gather(Box<Source>, Box<Gather>),
+    Crop(Box<Source>, Crop),
     Convert(NpyFile),
 }
 
@@ -108,6 +110,16 @@ impl Kind {
                 let result = plan.shape().to_vec();
                 (Gather::nd(plan, indices, *batch_dims, rank), result)
             }
+            Operation::Crop {
+                begins,
+                sizes,
+                out_of_range,
+                ..
+            } => {
+                let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
+                let result = crop.shape();
+                return Ok((Self::Crop(source, crop), result));
+            }
             Operation::Convert => return Err(Error::usage("a conversion has no indices")),
         };
         Ok((Self::Gather(source, Box::new(gather)), result))
@@ -131,7 +143,9 @@ impl Kind {
 
     fn source(&self) -> Option<&Source> {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) => Some(source),
+            Self::Slice(source, _) | Self::Gather(source, _) | Self::Crop(source, _) => {
+                Some(source)
+            }
             Self::Convert(_) => None,
         }
     }
@@ -139,13 +153,16 @@ impl Kind {
     fn indices(&self) -> Option<&IndexArray> {
         match self {
             Self::Gather(_, gather) => Some(gather.indices()),
+            Self::Crop(_, crop) => Some(crop.begins()),
             Self::Slice(..) | Self::Convert(_) => None,
         }
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Error> {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) => Ok(Fingerprint::of_store(source)),
+            Self::Slice(source, _) | Self::Gather(source, _) | Self::Crop(source, _) => {
+                Ok(Fingerprint::of_store(source))
+            }
             Self::Convert(file) => Fingerprint::of_file(file),
         }
     }
@@ -153,7 +170,7 @@ impl Kind {
     fn dtype(&self) -> DType {
         match self {
             Self::Slice(source, slice) => slice.dtype(source),
-            Self::Gather(source, _) => source.dtype(),
+            Self::Gather(source, _) | Self::Crop(source, _) => source.dtype(),
             Self::Convert(file) => file.dtype(),
         }
     }
@@ -182,6 +199,9 @@ impl Kind {
                 for (dim, from) in pairs.chain(along.map(|(&dim, &from)| (dim, from))) {
                     names[dim].clone_from(&of_source[from]);
                 }
+            }
+            Self::Crop(source, crop) => {
+                names[crop.numbering()..].clone_from_slice(&source.dimension_names());
             }
             Self::Convert(_) => {}
         }
@@ -218,6 +238,9 @@ impl Kind {
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
                     others.iter().for_each(|&dim| chunks[dim] = Some(1));
                 }
+            }
+            Self::Crop(source, crop) => {
+                chunks = crop.chunks(source).into_iter().map(Some).collect()
             }
             Self::Convert(_) => {}
         }
@@ -456,7 +479,7 @@ impl Prepared {
     }
 
     /// The bytes that are reserved for a task: a shard three times, decoded, encoded and as chunks that are being
-    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather. A
+    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather or the boxes of a crop. A
     /// conversion has no chunks, and counts three times the most bytes of its file that it reads at once.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
@@ -469,6 +492,10 @@ impl Prepared {
             Kind::Gather(source, gather) => (
                 source.chunk_bytes(),
                 gather.tuple_bytes(self.target.shard()),
+            ),
+            Kind::Crop(source, crop) => (
+                source.chunk_bytes(),
+                crop.list_bytes(source, self.target.shard()),
             ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };

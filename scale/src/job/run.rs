@@ -30,7 +30,8 @@ pub struct Summary {
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
-    /// The number of index tuples that were out of range and gave zeros in the shards that were computed.
+    /// The number of index tuples that were out of range, or of boxes that reached outside, and gave zeros in the shards
+    /// that were computed.
     pub out_of_range: u64,
     /// The time of the run in seconds.
     pub seconds: f64,

@@ -16,7 +16,8 @@ pub struct Outcome {
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
-    /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard.
+    /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard; or of
+    /// boxes that reach outside, have zeros there, and begin in this shard.
     pub out_of_range: u64,
 }
 
@@ -58,9 +59,9 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         return Ok(Outcome::default());
     }
     let how = prepared.order().how;
-    // If the chunks of a slice's result are not compressed, a shard is written from the buffer that it is made in, so
-    // that one buffer is enough.
-    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..));
+    // If the chunks of the result are not compressed, slices and crops write a shard from the buffer that it is made in,
+    // so that one buffer is enough.
+    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..) | Kind::Crop(..));
     let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
     let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
@@ -87,6 +88,11 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
                 outcome.out_of_range = gather.fill(source, &mut reader, &device, &result, dest)?;
                 Ok(())
             })?;
+            (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
+        }
+        Kind::Crop(source, crop) => {
+            let mut reader = source.reader();
+            outcome.out_of_range = crop.fill(source, &mut reader, &result, &mut tiles)?;
             (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
         }
         Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {

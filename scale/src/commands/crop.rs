@@ -1,0 +1,44 @@
+//! `wgslice-scale crop`.
+
+use super::job::{self, Policy, Sizes, To};
+use crate::failure::Failure;
+use std::path::PathBuf;
+use wgslice_scale::job::{Fingerprint, Operation};
+
+/// Crop many boxes of one shape out of a Zarr array: jax.lax.dynamic_slice for each row of BEGINS
+///
+/// The last dimension of BEGINS has a number for each of --size: where a box begins in the leading
+/// dimensions of IN. The result has the other dimensions of BEGINS, then those of a box. Each task
+/// sorts its boxes by the chunks that they meet, and reads each chunk once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale crop volume.zarr begins.npy --size 64,64,64 -o patches.zarr
+  wgslice-scale crop scan.zarr cells.npy --size 1,32,32 -o cells.zarr --out-of-range clamp")]
+pub(crate) struct Crop {
+    /// The folder or URL of the Zarr array to crop
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Where the boxes begin: a Zarr array or an .npy file of integers
+    #[arg(value_name = "BEGINS")]
+    begins: PathBuf,
+    /// The size of all boxes in the leading dimensions of IN; in the others they have all positions
+    #[arg(long, value_name = "N,M,...")]
+    size: Sizes,
+    /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
+    /// the job fails; or the box is shifted until it lies inside. A negative begin is outside
+    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "zero|error|clamp", hide_possible_values = true)]
+    out_of_range: Policy,
+    #[command(flatten)]
+    to: To,
+}
+
+pub(crate) fn run(args: &Crop) -> Result<(), Failure> {
+    let operation = Operation::Crop {
+        begins: args.begins.clone(),
+        begins_fingerprint: Fingerprint::Metadata(0),
+        sizes: args.size.0.clone(),
+        out_of_range: args.out_of_range.into(),
+    };
+    job::run(operation, &args.input, &args.to)
+}

@@ -1,0 +1,311 @@
+//! Copies the boxes of one shard: many boxes of one shape from one source.
+
+use super::{
+    OutOfRange,
+    indices::IndexArray,
+    tiles::{Side, Tiles},
+};
+use crate::zarr::{
+    Error, Reader, Source,
+    allocate::{Purpose, reserve},
+    coordinates, grid, product, strides,
+};
+use std::{iter, ops::Range};
+
+/// A crop: the boxes that begin at tuples of positions in the leading dimensions of the source. In the other dimensions
+/// a box has all positions. The result has the dimensions that number tuples, then those of the source.
+#[derive(Debug)]
+pub(super) struct Crop {
+    begins: IndexArray,
+    /// The size of a box in each dimension of the source.
+    sizes: Vec<usize>,
+    out_of_range: OutOfRange,
+}
+
+/// The boxes of which a shard has elements.
+struct Boxes {
+    /// The coordinates of each box in the dimensions that number boxes, counted from the shard's first.
+    numbers: Vec<Vec<usize>>,
+    /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
+    /// outside.
+    origins: Vec<Vec<i64>>,
+    /// The numbers of the boxes that reach outside of the source.
+    outside: Vec<usize>,
+    /// A pair for each chunk that a box meets, in ascending order: the numbers of the chunk and of the box.
+    sorted: Vec<(usize, usize)>,
+}
+
+/// What the lists of boxes are for.
+const BOXES: Purpose<&str> = Purpose {
+    what: "the list of a shard's boxes",
+    way_out: "make smaller shards with --shard",
+};
+
+impl Crop {
+    /// Makes a crop of boxes with these sizes in the leading dimensions of `source`.
+    pub(super) fn new(
+        begins: IndexArray,
+        sizes: &[usize],
+        out_of_range: OutOfRange,
+        source: &Source,
+    ) -> Result<Self, Error> {
+        let shape = source.shape();
+        if sizes.len() > shape.len() {
+            return Err(Error::usage(format_args!(
+                "--size {sizes:?} has {} sizes, but must have at most one for each dimension of {shape:?}",
+                sizes.len()
+            )));
+        }
+        if begins.shape().last() != Some(&sizes.len()) {
+            return Err(Error::usage(format_args!(
+                "the begins have shape {:?}, but the last of its dimensions must have the size {}, a number for each of \
+                 --size {sizes:?}",
+                begins.shape(),
+                sizes.len()
+            )));
+        }
+        let is_large = sizes.iter().zip(shape).any(|(size, whole)| size > whole);
+        if is_large && out_of_range == OutOfRange::Clamp {
+            return Err(Error::usage(format_args!(
+                "boxes of --size {sizes:?} do not fit into {shape:?}, so --out-of-range clamp cannot shift them inside: \
+                 make them smaller, or take zero"
+            )));
+        }
+        let sizes = [sizes, &shape[sizes.len()..]].concat();
+        let crop = Self {
+            begins,
+            sizes,
+            out_of_range,
+        };
+        let result = crop.shape();
+        let bytes = result
+            .iter()
+            .try_fold(source.dtype().size(), |bytes, &size| {
+                bytes.checked_mul(size.max(1))
+            });
+        if bytes.is_none_or(|bytes| bytes > isize::MAX.unsigned_abs()) {
+            return Err(Error::usage(format_args!(
+                "the result would have shape {result:?}, which is larger than this machine can count: make --size smaller"
+            )));
+        }
+        Ok(crop)
+    }
+
+    pub(super) fn begins(&self) -> &IndexArray {
+        &self.begins
+    }
+
+    /// The number of dimensions of the result that number boxes.
+    pub(super) fn numbering(&self) -> usize {
+        self.begins.shape().len() - 1
+    }
+
+    /// The shape of the result.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        let numbering = &self.begins.shape()[..self.numbering()];
+        [numbering, &self.sizes].concat()
+    }
+
+    /// Returns, for each dimension of the result, a size of chunks: no more elements than a chunk of the source has.
+    pub(super) fn chunks(&self, source: &Source) -> Vec<usize> {
+        let sizes = self.sizes.iter().zip(source.chunk());
+        let inner: Vec<usize> = sizes
+            .map(|(&size, &chunk)| size.min(chunk).max(1))
+            .collect();
+        let mut chunks = vec![1; self.numbering()];
+        if let Some(last) = chunks.last_mut() {
+            *last = (product(source.chunk()) / product(&inner)).clamp(1, 1 << 16);
+        }
+        chunks.extend(inner);
+        chunks
+    }
+
+    /// Returns the most bytes of memory that the list of boxes of a shard of this shape takes.
+    pub(super) fn list_bytes(&self, source: &Source, shard: &[usize]) -> usize {
+        let (numbering, sizes) = shard.split_at(self.numbering());
+        let chunks = sizes.iter().zip(source.chunk());
+        let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
+        let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
+        // The words of a box besides: its begin as read, its origin and its number, each list of which has three of its
+        // own, and a number if it reaches outside.
+        let words = pairs.saturating_add(2 * sizes.len() + numbering.len() + 7);
+        let boxes = product(numbering);
+        boxes
+            .saturating_mul(words)
+            .saturating_mul(size_of::<usize>())
+    }
+
+    fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
+        let (numbering, window) = result.split_at(self.numbering());
+        let leading = self.begins.shape()[numbering.len()];
+        let mut needed = numbering.to_vec();
+        needed.push(0..leading);
+        let begins = self.begins.read(&needed)?;
+        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let count = product(&counts);
+        let mut boxes = Boxes {
+            numbers: Vec::new(),
+            origins: Vec::new(),
+            outside: Vec::new(),
+            sorted: Vec::new(),
+        };
+        reserve(&mut boxes.numbers, count, BOXES)?;
+        reserve(&mut boxes.origins, count, BOXES)?;
+        let chunk_strides = strides(&grid(source.shape(), source.chunk()));
+        for number in 0..count {
+            let at = coordinates(number, &counts);
+            let begin = &begins[number * leading..][..leading];
+            let mut begin: Vec<i64> = begin
+                .iter()
+                .copied()
+                .chain(iter::repeat(0))
+                .take(window.len())
+                .collect();
+            let ends = self.sizes.iter().zip(source.shape());
+            let last = ends.map(|(&size, &whole)| whole as i64 - size as i64);
+            let is_outside =
+                iter::zip(&begin, last.clone()).any(|(&begin, last)| begin < 0 || begin > last);
+            match self.out_of_range {
+                OutOfRange::Clamp => {
+                    for (begin, last) in begin.iter_mut().zip(last) {
+                        *begin = (*begin).clamp(0, last);
+                    }
+                }
+                OutOfRange::Zero if is_outside => boxes.outside.push(number),
+                OutOfRange::Error if is_outside => {
+                    let place = iter::zip(&at, numbering).map(|(at, range)| at + range.start);
+                    return Err(Error::data(format_args!(
+                        "the box {:?} of {:?} begins at {:?} and reaches outside of {:?}: change its begin, or give \
+                         --out-of-range zero or clamp",
+                        place.collect::<Vec<_>>(),
+                        self.sizes,
+                        begin,
+                        source.shape()
+                    )));
+                }
+                _ => {}
+            }
+            // A sum that is too large for an `i64` lies outside, as the largest `i64` does.
+            let origin = iter::zip(begin, window)
+                .map(|(begin, window)| begin.saturating_add(window.start as i64));
+            let origin: Vec<i64> = origin.collect();
+            let met = met(&origin, window, source);
+            let grid: Vec<usize> = met.iter().map(Range::len).collect();
+            reserve(&mut boxes.sorted, product(&grid), BOXES)?;
+            boxes.sorted.extend((0..product(&grid)).map(|chunk| {
+                let at = iter::zip(coordinates(chunk, &grid), &met).zip(&chunk_strides);
+                let chunk = at
+                    .map(|((at, met), stride)| (met.start + at) * stride)
+                    .sum();
+                (chunk, number)
+            }));
+            boxes.numbers.push(at);
+            boxes.origins.push(origin);
+        }
+        boxes.sorted.sort_unstable();
+        Ok(boxes)
+    }
+
+    /// Calls `each` with the coordinates of every chunk of the source that a box of the result needs, once for each
+    /// chunk.
+    pub(super) fn for_each_chunk(
+        &self,
+        source: &Source,
+        result: &[Range<usize>],
+        mut each: impl FnMut(&[usize]),
+    ) -> Result<(), Error> {
+        let chunks = grid(source.shape(), source.chunk());
+        for group in self
+            .boxes(source, result)?
+            .sorted
+            .chunk_by(|a, b| a.0 == b.0)
+        {
+            each(&coordinates(group[0].0, &chunks));
+        }
+        Ok(())
+    }
+
+    /// Writes a box of the result to the beginning of a shard. Returns the number of the boxes of the crop that reach
+    /// outside and begin in this box.
+    pub(super) fn fill(
+        &self,
+        source: &Source,
+        reader: &mut Reader<'_>,
+        result: &[Range<usize>],
+        tiles: &mut Tiles<'_>,
+    ) -> Result<u64, Error> {
+        let boxes = self.boxes(source, result)?;
+        let window = &result[self.numbering()..];
+        let numbers = |number: usize| {
+            let at = boxes.numbers[number].iter();
+            at.map(|&first| Side {
+                from: 0,
+                first,
+                size: 1,
+            })
+        };
+        let zero = vec![0; source.dtype().size()];
+        for &number in &boxes.outside {
+            let inside = window.iter().map(|window| Side {
+                from: 0,
+                first: 0,
+                size: window.len(),
+            });
+            tiles.copy(
+                (&zero, 0),
+                &numbers(number).chain(inside).collect::<Vec<_>>(),
+            )?;
+        }
+        let chunks = grid(source.shape(), source.chunk());
+        let chunk_strides = strides(source.chunk());
+        for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
+            let at = coordinates(group[0].0, &chunks);
+            let chunk = reader.chunk(&at)?;
+            for &(_, number) in group {
+                let mut sides: Vec<Side> = numbers(number).collect();
+                let mut from = 0;
+                for (dim, (&origin, window)) in boxes.origins[number].iter().zip(window).enumerate()
+                {
+                    let size = source.chunk()[dim];
+                    let inside = inside(origin, window, source.shape()[dim]);
+                    let begin = inside.start.max(at[dim] * size);
+                    let end = inside.end.min((at[dim] + 1) * size);
+                    from += begin % size * chunk_strides[dim];
+                    sides.push(Side {
+                        from: chunk_strides[dim].cast_signed(),
+                        first: (begin as i64 - origin) as usize,
+                        size: end - begin,
+                    });
+                }
+                tiles.copy((chunk.as_ref(), from), &sides)?;
+            }
+        }
+        // Each box is counted once, in the shard that has its first element.
+        let begins = window.iter().all(|window| window.start == 0);
+        Ok(if begins {
+            boxes.outside.len() as u64
+        } else {
+            0
+        })
+    }
+}
+
+/// The positions of a dimension of `size` positions that a box has from `origin` on.
+fn inside(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
+    let limit = |at: i64| at.clamp(0, size as i64) as usize;
+    limit(origin)..limit(origin.saturating_add(window.len() as i64))
+}
+
+/// Returns the coordinates of the chunks that a box meets, in each dimension.
+fn met(origin: &[i64], window: &[Range<usize>], source: &Source) -> Vec<Range<usize>> {
+    let sizes = source.shape().iter().zip(source.chunk());
+    let dims = origin.iter().zip(window).zip(sizes);
+    let met = dims.map(|((&origin, window), (&size, &chunk))| {
+        let inside = inside(origin, window, size);
+        if inside.is_empty() {
+            return 0..0;
+        }
+        inside.start / chunk..inside.end.div_ceil(chunk)
+    });
+    met.collect()
+}

@@ -1,0 +1,199 @@
+//! Boxes from stores are the naive reference's, and each chunk is read once for a shard.
+
+use crate::{
+    gather::save,
+    metadata::{made, sources},
+    random::Random,
+    zarr::{HOW, Kind, Known, chunks_of, form, open, read, run, shards},
+};
+use serde_json::json;
+use std::{path::Path, process::Command};
+use wgslice_scale::{
+    job::{Fingerprint, Form, Job, Operation, OutOfRange},
+    zarr::{Error, Target},
+};
+use wgslice_vectors::reference::{self, Boxes};
+
+fn crop(begins: &Path, sizes: &[usize], out_of_range: OutOfRange) -> Operation {
+    Operation::Crop {
+        begins: begins.to_owned(),
+        begins_fingerprint: Fingerprint::Metadata(0),
+        sizes: sizes.to_vec(),
+        out_of_range,
+    }
+}
+
+#[test]
+fn random_crops_are_the_references() {
+    let mut random = Random::new(29);
+    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+    let (mut outside, mut several) = (0, 0);
+    for case in 0..120 {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
+        let clamp = case % 3 == 0;
+        let leading = random.within(1, source.shape.len() as i64) as usize;
+        let size = |random: &mut Random, &size: &usize| {
+            let beyond = if clamp { 0 } else { 2 };
+            random.within(1, (size as i64 + beyond).min(12)) as usize
+        };
+        let sizes = source.shape[..leading].iter();
+        let sizes: Vec<usize> = sizes.map(|whole| size(&mut random, whole)).collect();
+        let numbering = (0..random.within(0, 2)).map(|_| random.within(1, 5) as usize);
+        let numbering: Vec<usize> = numbering.collect();
+        let count: usize = numbering.iter().product();
+        let begins: Vec<i64> = (0..count * leading)
+            .map(|number| {
+                let whole = source.shape[number % leading] as i64;
+                match random.within(0, 9) {
+                    0 => [i64::MIN, i64::MAX, -1][random.within(0, 2) as usize],
+                    1 => random.within(-whole, 2 * whole),
+                    _ => random.within(0, (whole - sizes[number % leading] as i64).max(0)),
+                }
+            })
+            .collect();
+        let batch = [&[1], &source.shape[..]].concat();
+        let boxes = Boxes {
+            begins: &begins,
+            box_indices: Some(&vec![0; count]),
+            count,
+            sizes: &sizes,
+            strides: &vec![1; leading],
+            clamp,
+            ..Boxes::default()
+        };
+        let numbers: Vec<Option<usize>> = (0..source.elements.len()).map(Some).collect();
+        let cropped = reference::crop(&numbers, &batch, boxes).unwrap();
+        let unit = source.elements[0].len();
+        let zero = vec![0; unit];
+        let bytes = cropped.values.iter();
+        let bytes = bytes.map(|number| number.map_or(&zero, |number| &source.elements[number]));
+        let bytes: Vec<u8> = bytes.flatten().copied().collect();
+        let shape = [&numbering, &cropped.shape[1..]].concat();
+
+        let tuples = [&numbering[..], &[leading]].concat();
+        let indices = save(folder.path(), &tuples, &begins, random.within(0, 1) == 0);
+        let policy = if clamp {
+            OutOfRange::Clamp
+        } else {
+            OutOfRange::Zero
+        };
+        let form = form(&mut random, &shape);
+        let what = format!(
+            "case {case}: {sizes:?} at {begins:?} of {:?} {form:?}",
+            source.shape
+        );
+        let result = folder.path().join("b.zarr");
+        let job =
+            Job::new(crop(&indices, &sizes, policy), &source.path, &result, &form).expect(&what);
+        let explained = open(&job, HOW).1.explain().unwrap();
+        let summary = run(&job, HOW).expect(&what);
+        assert_eq!(read(&result), (shape.clone(), bytes), "{what}");
+        assert_eq!(
+            summary.out_of_range,
+            cropped.bad_rows.len() as u64,
+            "{what}"
+        );
+        outside += cropped.bad_rows.len();
+
+        let target = Target::new(&result, &job.metadata).unwrap();
+        let shards = shards(&shape, target.shard());
+        let needed = shards.values().map(|shard| {
+            let sources = shard.iter().filter_map(|&number| cropped.values[number]);
+            chunks_of(sources, &source.shape, &source.chunk).len()
+        });
+        assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
+        assert_eq!(explained.reads, summary.chunks_read, "{what}");
+        several += usize::from(shards.len() > 1 && count > 1);
+    }
+    assert!(outside > 100, "{outside} boxes were outside");
+    assert!(several > 20, "{several} results had several shards");
+}
+
+#[test]
+fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[20, 4], &[5, 4]);
+    let begins = save(
+        folder.path(),
+        &[2, 2, 2],
+        &[0, 0, 16, 0, 17, 1, 18, 0],
+        true,
+    );
+    let new = |sizes: &[usize], policy| {
+        Job::new(
+            crop(&begins, sizes, policy),
+            &path,
+            &result,
+            &Form::default(),
+        )
+    };
+    for (sizes, policy, part) in [
+        (
+            &[4, 4, 4][..],
+            OutOfRange::Zero,
+            "at most one for each dimension",
+        ),
+        (&[4], OutOfRange::Zero, "must have the size 1"),
+        (&[4, 5], OutOfRange::Clamp, "cannot shift them inside"),
+        (&[1 << 62, 4], OutOfRange::Zero, "larger than this machine"),
+        (
+            &[usize::MAX, 0],
+            OutOfRange::Zero,
+            "larger than this machine",
+        ),
+    ] {
+        match new(sizes, policy) {
+            Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),
+            other => panic!("{sizes:?}: {other:?}"),
+        }
+    }
+    let Error::Data(error) = run(&new(&[3, 3], OutOfRange::Error).unwrap(), HOW).unwrap_err()
+    else {
+        panic!("another kind of error");
+    };
+    assert!(
+        error.contains("box [1, 1]") && error.contains("[18, 0]"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_command_crops_and_warns_of_boxes_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[6, 2], &[4, 2]);
+    let begins = save(folder.path(), &[2, 1], &[3, 5], true);
+    let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+        .arg("crop")
+        .args([&path, &begins])
+        .args(["--size", "2", "-o"])
+        .arg(&result)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("1 boxes reach outside"), "{errors}");
+    let bytes = [6_u32, 7, 8, 9, 10, 11, 0, 0]
+        .map(u32::to_ne_bytes)
+        .concat();
+    assert_eq!(read(&result), (vec![2, 2, 2], bytes));
+}
+
+#[test]
+fn a_box_keeps_the_names_of_its_dimensions() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, _] = sources(folder.path());
+    let begins = save(folder.path(), &[5, 2], &[0; 10], true);
+    let metadata = made(
+        crop(&begins, &[1, 2], OutOfRange::Zero),
+        &source,
+        &folder.path().join("b.zarr"),
+    );
+    assert_eq!(
+        metadata["dimension_names"],
+        json!([null, "time", null, "x"])
+    );
+    assert_eq!(metadata["attributes"]["units"], "K");
+}
