@@ -90,7 +90,8 @@ impl Known {
                 let within: Vec<_> = order.iter().map(|&dim| chunk[dim]).collect();
                 let sharding = json!({"name": "sharding_indexed", "configuration": {
                     "chunk_shape": within, "codecs": [bytes, compressor],
-                    "index_codecs": [bytes, {"name": "crc32c"}], "index_location": "end"
+                    "index_codecs": [bytes, {"name": "crc32c"}],
+                    "index_location": (["start", "end"][random.within(0, 1) as usize])
                 }});
                 match kind {
                     Kind::Transposed => json!([
@@ -133,7 +134,16 @@ impl Known {
         } else {
             &chunk
         };
-        let array = write(path, metadata, &elements);
+        // Some chunks have only the fill value, and may be left out, also of shards.
+        let blank = random.within(0, 3) as u64;
+        for (number, element) in elements.iter_mut().enumerate() {
+            let at = coordinates(number, &shape);
+            let chunk = at.iter().zip(&chunk).map(|(at, chunk)| (at / chunk) as u64);
+            if blank > 0 && chunk.sum::<u64>() % 4 == blank {
+                element.clone_from(&dtype);
+            }
+        }
+        let array = write_as(path, metadata, &elements, random.within(0, 1) == 0);
         let chunks: Vec<usize> = shape
             .iter()
             .zip(outer)
@@ -218,11 +228,21 @@ impl Known {
 
 /// Writes an array. Chunks of only the fill value are stored too.
 pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array<FilesystemStore> {
+    write_as(path, metadata, elements, true)
+}
+
+/// As [`write`]. `stores_empty` says whether chunks of only the fill value are stored.
+fn write_as(
+    path: &Path,
+    metadata: Value,
+    elements: &[Vec<u8>],
+    stores_empty: bool,
+) -> Array<FilesystemStore> {
     let store = Arc::new(FilesystemStore::new(path).unwrap());
     let metadata: ArrayMetadata = serde_json::from_value(metadata).unwrap();
     let array = Array::new_with_metadata(store, "/", metadata).unwrap();
     array.store_metadata().unwrap();
-    let options = CodecOptions::default().with_store_empty_chunks(true);
+    let options = CodecOptions::default().with_store_empty_chunks(stores_empty);
     let elements = ArrayBytes::from(elements.concat());
     array
         .store_array_subset_opt(&array.subset_all(), elements, &options)

@@ -64,9 +64,20 @@ impl Codec {
     }
 }
 
-/// Returns the codecs of the chunks within a shard. `None` if the array is not sharded, if other codecs encode the
-/// shard as a whole, or if the codecs cannot be read.
-pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
+/// How shards are made of chunks.
+#[derive(Debug)]
+pub(super) struct Sharding {
+    /// The codecs of the chunks within a shard.
+    pub(super) chunks: CodecChain,
+    /// The codecs of the index.
+    pub(super) index: CodecChain,
+    /// Whether the index is at the end of a shard, and not at its beginning.
+    pub(super) is_at_end: bool,
+}
+
+/// Returns how the shards of an array are made. `None` if the array is not sharded, if other codecs encode the shard as a
+/// whole, or if the codecs cannot be read.
+pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
     let codecs = array.codecs();
     if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {
         return None;
@@ -76,9 +87,18 @@ pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
         return None;
     };
     let configuration = serde_json::to_value(sharding.configuration()?).ok()?;
-    let inner: Vec<zarrs::metadata::v3::MetadataV3> =
-        serde_json::from_value(configuration.get("codecs")?.clone()).ok()?;
-    CodecChain::from_metadata(&inner).ok()
+    let chain = |name: &str| {
+        let codecs = configuration.get(name)?.clone();
+        let codecs: Vec<zarrs::metadata::v3::MetadataV3> = serde_json::from_value(codecs).ok()?;
+        CodecChain::from_metadata(&codecs).ok()
+    };
+    Some(Sharding {
+        chunks: chain("codecs")?,
+        index: chain("index_codecs")?,
+        is_at_end: configuration
+            .get("index_location")
+            .is_none_or(|place| place == "end"),
+    })
 }
 
 /// Describes how a chain of codecs encodes a chunk. Chains with the same description can decode each other's bytes, and

@@ -16,6 +16,7 @@
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `encode` | the bytes of a shard as they are stored |
+//! | `index` | the index of a shard |
 //! | `npy` | arrays in `.npy` files |
 
 pub(crate) mod allocate;
@@ -26,6 +27,7 @@ mod dtype;
 mod encode;
 mod error;
 mod folder;
+mod index;
 mod location;
 pub mod npy;
 #[cfg(feature = "object-stores")]

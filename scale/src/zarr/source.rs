@@ -3,13 +3,16 @@
 use super::{
     Cache, Chunk, Codec, Error, Store,
     allocate::{self, Purpose},
-    codec, dtype,
+    codec::{self, Sharding},
+    dtype, grid,
+    index::{self, Index},
     open::open,
-    product,
+    product, strides,
 };
 use serde_json::{Map, Value};
 use std::{
     borrow::Cow,
+    collections::HashMap,
     fmt::Display,
     iter,
     ops::Range,
@@ -19,8 +22,7 @@ use std::{
 use wgslice::DType;
 use zarrs::{
     array::{
-        Array, ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache,
-        ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
+        Array, ArrayShardedExt, ArrayToBytesCodecTraits, ChunkShape, CodecOptions,
         codec::{blosc_decompress_bytes_partial, blosc_typesize, blosc_validate},
     },
     plugin::ExtensionName,
@@ -42,8 +44,8 @@ pub struct Source {
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
     outer: Vec<usize>,
     array: Array<Store>,
-    /// The codecs of the chunks within shards. `None` if the chunks of the grid can only be decoded whole.
-    inner: Option<CodecChain>,
+    /// How shards are made of chunks. `None` if the chunks of the grid can only be decoded whole.
+    sharding: Option<(Sharding, index::Layout)>,
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
@@ -78,11 +80,11 @@ impl Source {
         let name = array.data_type().name_v3();
         let name = name.unwrap_or_else(|| format!("{:?}", array.data_type()).into());
         let dtype = dtype::of_name(&name, path)?;
-        let grid = array.chunk_grid().metadata();
-        if grid.name() != "regular" {
+        let found = array.chunk_grid().metadata();
+        if found.name() != "regular" {
             return Err(unfit(&format_args!(
                 "its chunk grid is {}, but must be regular: write it anew with chunks of one shape",
-                grid.name()
+                found.name()
             )));
         }
         let too_large = || unfit(&"its shape or its chunks are larger than this machine can count");
@@ -94,18 +96,9 @@ impl Source {
         // Chunks of a regular grid have one shape.
         let origin = vec![0; shape.len()];
         let outer = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
-        let inner = codec::inner(&array);
-        let chunk = match &inner {
-            Some(_) => array.effective_subchunk_shape(),
-            None => None,
-        };
-        let chunk = sizes(
-            &mut chunk
-                .as_ref()
-                .unwrap_or(&outer)
-                .iter()
-                .map(|size| size.get()),
-        )?;
+        let sharding = codec::sharding(&array).zip(array.effective_subchunk_shape());
+        let chunk = sharding.as_ref().map_or(&outer, |(_, chunk)| chunk);
+        let chunk = sizes(&mut chunk.iter().map(|size| size.get()))?;
         let outer = sizes(&mut outer.iter().map(|size| size.get()))?;
         let bytes = |shape: &[usize]| {
             let bytes = shape
@@ -114,12 +107,26 @@ impl Source {
             bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
         };
         bytes(&shape).and(bytes(&outer)).ok_or_else(too_large)?;
+        let sharding = match sharding {
+            Some((sharding, _)) => {
+                let mut sizes = outer.iter().zip(&chunk);
+                let is_multiple = sizes.all(|(outer, chunk)| outer % chunk == 0);
+                let layout = index::Layout::new(&sharding, &grid(&outer, &chunk));
+                let layout = layout.filter(|_| is_multiple).ok_or_else(|| {
+                    unfit(&"its shards must be multiples of its chunks, with an index of fixed length: write it anew")
+                })?;
+                Some((sharding, layout))
+            }
+            None => None,
+        };
         let fill = array.fill_value().as_ne_bytes().to_vec();
         if fill.len() != dtype.size() {
             return Err(unfit(&"its fill value is no element"));
         }
         let outermost = array.codecs();
-        let codecs = inner.as_ref().unwrap_or(&outermost);
+        let codecs = sharding
+            .as_ref()
+            .map_or(&*outermost, |(sharding, _)| &sharding.chunks);
         let codec = Codec::like(codecs);
         let stored = codec::description(codecs, dtype);
         Ok(Self {
@@ -128,7 +135,7 @@ impl Source {
             shape,
             chunk,
             outer,
-            inner,
+            sharding,
             codec,
             part: match &stored {
                 Some(stored) if codec::is_plain(stored) => Part::Plain,
@@ -221,23 +228,14 @@ impl Source {
     pub fn reader(&self) -> Reader<'_> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
-        let shards = self.inner.as_ref().map(|codecs| Shards {
-            indexes: ArrayShardedReadableExtCache::new(&array),
-            codecs,
-        });
         Reader {
             source: self,
             store,
             array,
-            shards,
+            indexes: HashMap::new(),
             chunks: 0,
         }
     }
-}
-
-struct Shards<'a> {
-    indexes: ArrayShardedReadableExtCache,
-    codecs: &'a CodecChain,
 }
 
 /// Reads chunks, and counts them. Keeps the indexes of the shards that it has read from.
@@ -245,7 +243,7 @@ pub struct Reader<'a> {
     source: &'a Source,
     store: Arc<Store>,
     array: Array<Store>,
-    shards: Option<Shards<'a>>,
+    indexes: HashMap<Vec<u64>, Index>,
     chunks: u64,
 }
 
@@ -419,21 +417,31 @@ impl Reader<'_> {
 
     /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
     /// that it is missing.
-    fn place(&self, at: &[usize]) -> Result<(StoreKey, Option<ByteRange>), Error> {
-        let shape = &self.source.chunk;
-        let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
-        let Some(shards) = &self.shards else {
+    fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<ByteRange>), Error> {
+        let source = self.source;
+        let Some((sharding, layout)) = &source.sharding else {
+            let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
             return Ok((key, Some(ByteRange::FromStart(0, None))));
         };
-        let shard = chunk.iter().zip(shape).zip(&self.source.outer);
-        let shard: Vec<u64> = shard
-            .map(|((&at, &chunk), &outer)| at / (outer / chunk).max(1) as u64)
-            .collect();
+        let counts = grid(&source.outer, &source.chunk);
+        let shard = at.iter().zip(&counts);
+        let shard: Vec<u64> = shard.map(|(at, count)| (at / count) as u64).collect();
         let key = self.array.chunk_key(&shard);
-        let range = self.array.subchunk_byte_range(&shards.indexes, &chunk);
-        let range = range.map_err(|error| self.failed(&key, at, &error))?;
-        Ok((key, range))
+        let number = at.iter().zip(&counts).zip(strides(&counts));
+        let number = number
+            .map(|((at, count), stride)| at % count * stride)
+            .sum();
+        if !self.indexes.contains_key(&shard) {
+            let index = Index::read(&self.store, &key, sharding, layout);
+            let index = index.map_err(|error| self.failed(&key, at, &error))?;
+            self.indexes.insert(shard.clone(), index);
+        }
+        let place = self
+            .indexes
+            .get(&shard)
+            .and_then(|index| index.place(number));
+        Ok((key, place))
     }
 
     /// Returns `count` elements of a chunk that is not stored. All have the fill value.
@@ -462,10 +470,8 @@ impl Reader<'_> {
     ) -> Result<Vec<u8>, Error> {
         let shape = chunk_shape(&self.source.chunk)?;
         let codecs = self.array.codecs();
-        let codecs = self
-            .shards
-            .as_ref()
-            .map_or(&*codecs, |shards| shards.codecs);
+        let sharding = self.source.sharding.as_ref();
+        let codecs = sharding.map_or(&*codecs, |(sharding, _)| &sharding.chunks);
         let decoded = codecs.decode(
             encoded,
             &shape,

@@ -104,7 +104,7 @@ impl Target {
         let shard = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"])?;
         let dtype = metadata["data_type"].as_str().unwrap_or_default();
         let dtype = super::dtype::of_name(dtype, path)?;
-        let inner = codec::inner(&array);
+        let inner = codec::sharding(&array).map(|sharding| sharding.chunks);
         let is_sharded = inner.is_some();
         let sharding = &metadata["codecs"][0]["configuration"];
         let chunk = if is_sharded {

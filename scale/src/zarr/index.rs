@@ -1,0 +1,80 @@
+//! The index of a shard, which says where its chunks are stored.
+//!
+//! `zarrs` has one too, but takes the entry of a chunk that is left out for a place.
+
+use super::{Store, codec::Sharding, source::chunk_shape};
+use std::{borrow::Cow, fmt::Display};
+use zarrs::{
+    array::{
+        ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecOptions, FillValue,
+        data_type,
+    },
+    storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+};
+
+/// How the indexes of an array's shards are stored.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// For each chunk of a shard, in row-major order, the offset and the length of what is stored, in bytes.
+    shape: ChunkShape,
+    place: ByteRange,
+}
+
+impl Layout {
+    /// Describes the indexes of shards with so many chunks in each dimension. `None` if indexes differ in length.
+    pub(super) fn new(sharding: &Sharding, chunks: &[usize]) -> Option<Self> {
+        let shape = chunk_shape(&[chunks, &[2]].concat()).ok()?;
+        let (dtype, fill) = (data_type::uint64(), FillValue::from(u64::MAX));
+        let length = sharding.index.encoded_representation(&shape, &dtype, &fill);
+        let BytesRepresentation::FixedSize(length) = length.ok()? else {
+            return None;
+        };
+        let place = if sharding.is_at_end {
+            ByteRange::Suffix(length)
+        } else {
+            ByteRange::FromStart(0, Some(length))
+        };
+        Some(Self { shape, place })
+    }
+}
+
+/// The index of a shard. `None` if the shard is not stored.
+pub(super) struct Index(Option<Vec<u8>>);
+
+impl Index {
+    /// Reads the index of the shard under this key.
+    pub(super) fn read(
+        store: &Store,
+        key: &StoreKey,
+        sharding: &Sharding,
+        layout: &Layout,
+    ) -> Result<Self, Box<dyn Display>> {
+        let encoded = store.get_partial(key, layout.place).map_err(boxed)?;
+        let Some(encoded) = encoded else {
+            return Ok(Self(None));
+        };
+        let decoded = sharding.index.decode(
+            Cow::Borrowed(&encoded),
+            &layout.shape,
+            &data_type::uint64(),
+            &FillValue::from(u64::MAX),
+            &CodecOptions::default().with_concurrent_target(1),
+        );
+        let decoded = decoded.map_err(boxed)?.into_fixed().map_err(boxed)?;
+        Ok(Self(Some(decoded.into_owned())))
+    }
+
+    /// Returns where chunk `number` is stored. `None` if it is left out.
+    pub(super) fn place(&self, number: usize) -> Option<ByteRange> {
+        let (words, _) = self.0.as_ref()?.as_chunks();
+        let [offset, length] = [2 * number, 2 * number + 1].map(|at| words.get(at).copied());
+        match (u64::from_ne_bytes(offset?), u64::from_ne_bytes(length?)) {
+            (u64::MAX, u64::MAX) => None,
+            (offset, length) => Some(ByteRange::FromStart(offset, Some(length))),
+        }
+    }
+}
+
+fn boxed(error: impl Display + 'static) -> Box<dyn Display> {
+    Box::new(error)
+}
