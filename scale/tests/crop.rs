@@ -137,12 +137,8 @@ fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
         ),
         (&[4], OutOfRange::Zero, "must have the size 1"),
         (&[4, 5], OutOfRange::Clamp, "cannot shift them inside"),
-        (&[1 << 62, 4], OutOfRange::Zero, "larger than this machine"),
-        (
-            &[usize::MAX, 0],
-            OutOfRange::Zero,
-            "larger than this machine",
-        ),
+        (&[1 << 62, 4], OutOfRange::Zero, "larger than a machine"),
+        (&[usize::MAX, 0], OutOfRange::Zero, "larger than a machine"),
     ] {
         match new(sizes, policy) {
             Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),

@@ -68,6 +68,7 @@ fn slices_keep_attributes_and_the_names_of_the_dimensions_that_stay() {
         (&v3, "::-1", json!(["time", null, "x"])),
         (&v3, "0, None, ..., ::2", json!([null, null, "x"])),
         (&v3, ":, :, 1", json!(["time", null])),
+        (&v3, "1:, :, 0:1", json!(["time", null, "x"])),
         (&v3, "0, :, 1", Value::Null),
         (&v2, ":, 1:, 1:", json!(["time", "y", "x"])),
         (&v2, "..., 0, None", json!(["time", "y", null])),

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+mod concat;
 mod conversion;
 mod crop;
 #[cfg(feature = "sql")]

@@ -1,5 +1,6 @@
 //! The subcommands, one file each, and the functions that they share.
 
+mod concat;
 mod convert;
 mod crop;
 #[cfg(feature = "cluster")]
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Gather(gather::Gather),
     GatherNd(gather_nd::GatherNd),
     Crop(crop::Crop),
+    Concat(concat::Concat),
+    Stack(concat::Stack),
     Convert(convert::Convert),
     #[cfg(feature = "sql")]
     Sql(sql::Sql),
@@ -128,6 +131,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Gather(args) => gather::run(&args),
         Command::GatherNd(args) => gather_nd::run(&args),
         Command::Crop(args) => crop::run(&args),
+        Command::Concat(args) => concat::run(&args.inputs, false),
+        Command::Stack(args) => concat::run(&args.inputs, true),
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "sql")]
         Command::Sql(args) => sql::run(&args),

@@ -72,23 +72,11 @@ impl Crop {
             )));
         }
         let sizes = [sizes, &shape[sizes.len()..]].concat();
-        let crop = Self {
+        Ok(Self {
             begins,
             sizes,
             out_of_range,
-        };
-        let result = crop.shape();
-        let bytes = result
-            .iter()
-            .try_fold(source.dtype().size(), |bytes, &size| {
-                bytes.checked_mul(size.max(1))
-            });
-        if bytes.is_none_or(|bytes| bytes > isize::MAX.unsigned_abs()) {
-            return Err(Error::usage(format_args!(
-                "the result would have shape {result:?}, which is larger than this machine can count: make --size smaller"
-            )));
-        }
-        Ok(crop)
+        })
     }
 
     pub(super) fn begins(&self) -> &IndexArray {

@@ -3,11 +3,7 @@
 use super::{Prepared, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source, Target, coordinates, product};
 use serde::Serialize;
-use std::{
-    collections::{HashMap, HashSet},
-    fmt,
-    ops::Range,
-};
+use std::{collections::HashMap, fmt, ops::Range};
 
 /// What a job will read and write. The sizes of chunks are those after decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -38,42 +34,57 @@ impl Explanation {
     pub(super) fn of(prepared: &Prepared) -> Result<Self, Error> {
         let target = prepared.target();
         let written = (product(target.shape()) * target.dtype().size()) as u64;
-        let (counts, chunk) = match &prepared.kind {
-            Kind::Slice(source, slice) => (of_slice(slice, source, target), source.chunk_bytes()),
+        // The counts of each source, and the size of its chunks.
+        let counts = match &prepared.kind {
+            Kind::Slices(slices) => {
+                let counts = slices
+                    .iter()
+                    .map(|(source, slice)| (of_slice(slice, source, target), source.chunk_bytes()));
+                counts.collect()
+            }
             Kind::Gather(source, gather) => {
                 let counts = of_shards(prepared, |result, each| {
                     gather.for_each_chunk(source, result, target.shard(), each)
                 });
-                (counts?, source.chunk_bytes())
+                vec![(counts?, source.chunk_bytes())]
             }
             Kind::Crop(source, crop) => {
                 let counts = of_shards(prepared, |result, each| {
                     crop.for_each_chunk(source, result, each)
                 });
-                (counts?, source.chunk_bytes())
+                vec![(counts?, source.chunk_bytes())]
             }
-            Kind::Convert(_) => (Counts::default(), 0),
+            Kind::Convert(_) => Vec::new(),
         };
         let is_convert = matches!(prepared.kind, Kind::Convert(_));
-        let bytes = |chunks: u64| {
+        let sum = |of: fn(&Counts) -> u64| counts.iter().map(|(counts, _)| of(counts)).sum();
+        let bytes = |of: fn(&Counts) -> u64| {
             if is_convert {
-                written
-            } else {
-                chunks.saturating_mul(chunk as u64)
+                return written;
             }
+            let bytes = counts
+                .iter()
+                .map(|(counts, chunk)| of(counts).saturating_mul(*chunk as u64));
+            bytes.fold(0, u64::saturating_add)
         };
+        let (chunks, reads): (u64, u64) =
+            (sum(|counts| counts.distinct), sum(|counts| counts.reads));
         Ok(Self {
             tasks: prepared.shards(),
-            chunks: counts.distinct,
-            reads: counts.reads,
-            mean_reads: if counts.distinct == 0 {
+            chunks,
+            reads,
+            mean_reads: if chunks == 0 {
                 0.0
             } else {
-                counts.reads as f64 / counts.distinct as f64
+                reads as f64 / chunks as f64
             },
-            max_reads: counts.most,
-            bytes_demanded: bytes(counts.distinct),
-            bytes_planned: bytes(counts.reads),
+            max_reads: counts
+                .iter()
+                .map(|(counts, _)| counts.most)
+                .max()
+                .unwrap_or(0),
+            bytes_demanded: bytes(|counts| counts.distinct),
+            bytes_planned: bytes(|counts| counts.reads),
             bytes_written: written,
             task_bytes: prepared.task_bytes() as u64,
         })
@@ -90,26 +101,26 @@ struct Counts {
 /// Counts the reads of a slice. A shard reads a chunk if the two meet in every dimension, so the counts of the
 /// dimensions multiply.
 fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
-    if target.shape().contains(&0) {
+    let place = slice.place();
+    if place.iter().any(Range::is_empty) {
         return Counts::default();
     }
-    let walked: HashSet<_> = slice.walks().iter().filter_map(|walk| walk.dim).collect();
-    // A dimension of the result that walks along no dimension of the source has size 1, so it is one shard long.
-    let others = (0..target.shape().len()).filter(|dim| !walked.contains(dim));
-    let repeats: u64 = others.map(|dim| target.grid()[dim] as u64).product();
     let mut counts = Counts {
         distinct: 1,
-        reads: repeats,
-        most: repeats,
+        reads: 1,
+        most: 1,
     };
     for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
         let Some(dim) = walk.dim else { continue };
-        let (size, shard) = (target.shape()[dim], target.shard()[dim]);
+        let shard = target.shard()[dim];
         let mut readers: HashMap<usize, u64> = HashMap::new();
-        for first in (0..size).step_by(shard) {
-            let mut result: Vec<_> = target.shape().iter().map(|_| 0..1).collect();
-            result[dim] = first..(first + shard).min(size);
-            for part in walk.parts(&result, chunk) {
+        for number in place[dim].start / shard..place[dim].end.div_ceil(shard) {
+            let first = place.iter().map(|place| place.start..place.start + 1);
+            let mut result: Vec<_> = first.collect();
+            result[dim] = number * shard..(number + 1) * shard;
+            let overlap = slice.overlap(&result);
+            let parts = overlap.map(|overlap| walk.parts(&overlap.within, chunk));
+            for part in parts.into_iter().flatten() {
                 *readers.entry(part.segment.chunk).or_default() += 1;
             }
         }

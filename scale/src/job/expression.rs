@@ -11,16 +11,16 @@ use wgslice::{
 pub(super) struct Expression {
     /// The slices among the entries. A dimension that an array indexes stays whole.
     pub(super) view: View,
+    /// For each dimension of the source, the dimension of the result that it becomes. `None` if an index removes it.
+    pub(super) dims: Vec<Option<usize>>,
     pub(super) arrays: Vec<Array>,
 }
 
 /// The positions that an array selects.
 #[derive(Debug)]
 pub(super) struct Array {
-    /// The dimension of the source.
+    /// The dimension of the source. It becomes one of the result.
     pub(super) from: usize,
-    /// The dimension of the result.
-    pub(super) dim: usize,
     /// Positions in the source.
     pub(super) positions: Vec<usize>,
 }
@@ -69,29 +69,30 @@ impl Expression {
         let view = SliceSpec::new(slices).view(shape);
         let view = view.map_err(Error::usage)?;
         let mut arrays = Vec::new();
-        let (mut from, mut dim) = (0, 0);
+        let (mut dims, mut dim) = (Vec::with_capacity(shape.len()), 0);
+        let keep = |dims: &mut Vec<_>, dim: &mut usize, count| {
+            dims.extend((*dim..*dim + count).map(Some));
+            *dim += count;
+        };
         for (number, item) in spec.items().iter().enumerate() {
             match item {
-                IndexItem::Slice(SliceItem::Index { .. }) => from += 1,
+                IndexItem::Slice(SliceItem::Index { .. }) => dims.push(None),
                 IndexItem::Slice(SliceItem::NewAxis) => dim += 1,
                 IndexItem::Slice(SliceItem::Ellipsis) => {
-                    from += shape.len() - taken;
-                    dim += shape.len() - taken;
+                    keep(&mut dims, &mut dim, shape.len() - taken)
                 }
                 item => {
+                    let from = dims.len();
                     if let Some(positions) = positions(item, number, shape[from])? {
-                        arrays.push(Array {
-                            from,
-                            dim,
-                            positions,
-                        });
+                        arrays.push(Array { from, positions });
                     }
-                    from += 1;
-                    dim += 1;
+                    keep(&mut dims, &mut dim, 1);
                 }
             }
         }
-        Ok(Self { view, arrays })
+        let rest = shape.len() - dims.len();
+        keep(&mut dims, &mut dim, rest);
+        Ok(Self { view, dims, arrays })
     }
 
     /// Puts the dimensions of the result in this order, as `numpy.transpose` does.
@@ -102,9 +103,8 @@ impl Expression {
     pub(super) fn transpose(&mut self, axes: &[usize]) -> Result<(), Error> {
         let turned = self.view.transpose(axes);
         self.view = turned.map_err(|error| Error::usage(format_args!("--transpose: {error}")))?;
-        for array in &mut self.arrays {
-            let dim = axes.iter().position(|&axis| axis == array.dim);
-            array.dim = dim.expect("the axes name each dimension");
+        for dim in &mut self.dims {
+            *dim = dim.and_then(|dim| axes.iter().position(|&axis| axis == dim));
         }
         Ok(())
     }
@@ -113,7 +113,9 @@ impl Expression {
     pub(super) fn shape(&self) -> Vec<usize> {
         let mut shape = self.view.shape().to_vec();
         for array in &self.arrays {
-            shape[array.dim] = array.positions.len();
+            if let Some(dim) = self.dims[array.from] {
+                shape[dim] = array.positions.len();
+            }
         }
         shape
     }

@@ -7,6 +7,7 @@
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
 //! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
+//! | `concat` | slices of several sources, one after the other |
 //! | `crop` | the same for boxes of one shape |
 //! | `expression` | lists of positions among the entries of a slice |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
@@ -23,6 +24,7 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+mod concat;
 mod conversion;
 pub(crate) mod copy;
 mod crop;

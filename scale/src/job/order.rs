@@ -76,52 +76,68 @@ pub enum Operation {
         /// [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
     },
+    /// The source and other arrays, one after the other.
+    Concat {
+        /// The arrays after the source, each with its fingerprint when the job was made.
+        others: Vec<(PathBuf, Fingerprint)>,
+        /// The dimension of the result along which they lie. A negative one counts from the end.
+        axis: isize,
+        /// Whether this dimension is new, with a position for each array.
+        is_new: bool,
+    },
     /// All elements of an `.npy` file.
     Convert,
 }
 
 impl Operation {
-    /// Returns the name of the array of indices, and its fingerprint. `None` if the operation has no indices.
-    pub(super) fn indices(&self) -> Option<(&PathBuf, &Fingerprint)> {
+    /// Returns the name and the fingerprint of each array that the operation reads besides the source.
+    pub(super) fn inputs(&self) -> Vec<(&PathBuf, &Fingerprint)> {
         match self {
             Self::Gather {
-                indices,
-                indices_fingerprint,
+                indices: input,
+                indices_fingerprint: fingerprint,
                 ..
             }
             | Self::GatherNd {
-                indices,
-                indices_fingerprint,
+                indices: input,
+                indices_fingerprint: fingerprint,
                 ..
             }
             | Self::Crop {
-                begins: indices,
-                begins_fingerprint: indices_fingerprint,
+                begins: input,
+                begins_fingerprint: fingerprint,
                 ..
-            } => Some((indices, indices_fingerprint)),
-            Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,
+            } => vec![(input, fingerprint)],
+            Self::Concat { others, .. } => {
+                others.iter().map(|(name, known)| (name, known)).collect()
+            }
+            Self::Slice { .. } | Self::Index { .. } | Self::Convert => Vec::new(),
         }
     }
 
-    /// As [`Operation::indices`], to change them.
-    pub(super) fn indices_mut(&mut self) -> Option<(&mut PathBuf, &mut Fingerprint)> {
+    /// As [`Operation::inputs`], to change them.
+    pub(super) fn inputs_mut(&mut self) -> Vec<(&mut PathBuf, &mut Fingerprint)> {
         match self {
             Self::Gather {
-                indices,
-                indices_fingerprint,
+                indices: input,
+                indices_fingerprint: fingerprint,
                 ..
             }
             | Self::GatherNd {
-                indices,
-                indices_fingerprint,
+                indices: input,
+                indices_fingerprint: fingerprint,
                 ..
             }
             | Self::Crop {
-                begins: indices,
-                begins_fingerprint: indices_fingerprint,
+                begins: input,
+                begins_fingerprint: fingerprint,
                 ..
-            } => Some((indices, indices_fingerprint)),
-            Self::Slice { .. } | Self::Index { .. } | Self::Convert => None,
+            } => vec![(input, fingerprint)],
+            Self::Concat { others, .. } => others
+                .iter_mut()
+                .map(|(name, known)| (name, known))
+                .collect(),
+            Self::Slice { .. } | Self::Index { .. } | Self::Convert => Vec::new(),
         }
     }
 }

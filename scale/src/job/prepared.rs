@@ -1,7 +1,7 @@
 //! A job with its arrays opened.
 
 use super::{
-    Conversion, Fingerprint, How, Job, Operation, Order, Record,
+    Conversion, Fingerprint, How, Job, Operation, Order, Record, concat,
     crop::Crop,
     expression::{self, Expression},
     gather::Gather,
@@ -13,6 +13,7 @@ use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::Np
 use serde_json::Map;
 use std::{
     collections::VecDeque,
+    iter,
     ops::Range,
     path::{Path, PathBuf},
     sync::{
@@ -25,7 +26,8 @@ use wgslice::{Backend, DType, Plan, SliceSpec, options, spec::IndexSpec};
 /// How the shards of a job are made.
 #[derive(Debug)]
 pub(super) enum Kind {
-    Slice(Box<Source>, Slice),
+    /// Slices, each of which makes a box of the result: one, or more if arrays are put together.
+    Slices(Vec<(Source, Slice)>),
     Gather(Box<Source>, Box<Gather>),
     Crop(Box<Source>, Crop),
     Convert(NpyFile),
@@ -40,7 +42,7 @@ impl Kind {
             let shape = file.shape().to_vec();
             return Ok((Self::Convert(file), shape));
         }
-        let source = Box::new(Source::open(source)?);
+        let source = Source::open(source)?;
         let (shape, dtype) = (source.shape(), source.dtype());
         let rank = shape.len();
         let (gather, result) = match operation {
@@ -118,15 +120,24 @@ impl Kind {
             } => {
                 let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
                 let result = crop.shape();
-                return Ok((Self::Crop(source, crop), result));
+                return Ok((Self::Crop(Box::new(source), crop), result));
+            }
+            Operation::Concat {
+                others,
+                axis,
+                is_new,
+            } => {
+                let others = others.iter().map(|(other, _)| Source::open(other));
+                let sources: Result<_, _> = iter::once(Ok(source)).chain(others).collect();
+                return concat::slices(sources?, *axis, *is_new);
             }
             Operation::Convert => return Err(Error::usage("a conversion has no indices")),
         };
-        Ok((Self::Gather(source, Box::new(gather)), result))
+        Ok((Self::Gather(Box::new(source), Box::new(gather)), result))
     }
 
     fn select(
-        source: Box<Source>,
+        source: Source,
         spec: &IndexSpec,
         axes: Option<&Vec<usize>>,
         conversion: Option<&Conversion>,
@@ -137,39 +148,38 @@ impl Kind {
         }
         let result = selected.shape();
         let conversion = conversion.map(|conversion| conversion.read(source.dtype()));
-        let slice = Slice::new(selected, &source, conversion.transpose()?)?;
-        Ok((Self::Slice(source, slice), result))
+        let place = result.iter().map(|&size| 0..size).collect();
+        let slice = Slice::new(selected, conversion.transpose()?, place)?;
+        Ok((Self::Slices(vec![(source, slice)]), result))
     }
 
+    /// The source of the job, the first one of several. `None` for an `.npy` file.
     fn source(&self) -> Option<&Source> {
         match self {
-            Self::Slice(source, _) | Self::Gather(source, _) | Self::Crop(source, _) => {
-                Some(source)
-            }
+            Self::Slices(slices) => slices.first().map(|(source, _)| source),
+            Self::Gather(source, _) | Self::Crop(source, _) => Some(source),
             Self::Convert(_) => None,
         }
     }
 
-    fn indices(&self) -> Option<&IndexArray> {
+    /// The fingerprints of the source and of the arrays of [`Operation::inputs`].
+    fn fingerprints(&self) -> Result<Vec<Fingerprint>, Error> {
+        let store = |source: &Source| Ok(Fingerprint::of_store(source));
         match self {
-            Self::Gather(_, gather) => Some(gather.indices()),
-            Self::Crop(_, crop) => Some(crop.begins()),
-            Self::Slice(..) | Self::Convert(_) => None,
-        }
-    }
-
-    fn fingerprint(&self) -> Result<Fingerprint, Error> {
-        match self {
-            Self::Slice(source, _) | Self::Gather(source, _) | Self::Crop(source, _) => {
-                Ok(Fingerprint::of_store(source))
-            }
-            Self::Convert(file) => Fingerprint::of_file(file),
+            Self::Slices(slices) => slices.iter().map(|(source, _)| store(source)).collect(),
+            Self::Gather(source, gather) => [store(source), gather.indices().fingerprint()]
+                .into_iter()
+                .collect(),
+            Self::Crop(source, crop) => [store(source), crop.begins().fingerprint()]
+                .into_iter()
+                .collect(),
+            Self::Convert(file) => Ok(vec![Fingerprint::of_file(file)?]),
         }
     }
 
     fn dtype(&self) -> DType {
         match self {
-            Self::Slice(source, slice) => slice.dtype(source),
+            Self::Slices(slices) => slices[0].1.dtype(&slices[0].0),
             Self::Gather(source, _) | Self::Crop(source, _) => source.dtype(),
             Self::Convert(file) => file.dtype(),
         }
@@ -180,11 +190,13 @@ impl Kind {
     fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
         let mut names = vec![None; rank];
         match self {
-            Self::Slice(source, slice) => {
-                let walks = slice.walks().iter().zip(source.dimension_names());
-                for (walk, name) in walks {
-                    if let Some(dim) = walk.dim {
-                        names[dim] = name;
+            Self::Slices(slices) => {
+                for (source, slice) in slices {
+                    let walks = slice.walks().iter().zip(source.dimension_names());
+                    for (walk, name) in walks {
+                        if let Some(dim) = walk.dim {
+                            names[dim] = names[dim].take().or(name);
+                        }
                     }
                 }
             }
@@ -213,10 +225,12 @@ impl Kind {
     fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
         let mut chunks = vec![None; rank];
         match self {
-            Self::Slice(source, slice) => {
-                for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
-                    if let Some(dim) = walk.dim {
-                        chunks[dim] = Some(chunk);
+            Self::Slices(slices) => {
+                for (source, slice) in slices {
+                    for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
+                        if let Some(dim) = walk.dim {
+                            chunks[dim] = chunks[dim].max(Some(chunk));
+                        }
                     }
                 }
                 // A dimension of the result that walks along no dimension of the source has size 1, unless the result
@@ -275,9 +289,9 @@ impl Job {
     ) -> Result<Self, Error> {
         let to = Location::new(result)?;
         to.writable()?;
-        let source = apart(source, &to, "source")?;
-        if let Some((indices, _)) = operation.indices_mut() {
-            *indices = apart(indices, &to, "indices")?;
+        let source = apart(source, &to)?;
+        for (input, _) in operation.inputs_mut() {
+            *input = apart(input, &to)?;
         }
         let result = to.into_name();
         // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are equal.
@@ -289,11 +303,13 @@ impl Job {
             _ => {}
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
-        let fingerprint = kind.fingerprint()?;
-        if let Some((_, known)) = operation.indices_mut()
-            && let Some(indices) = kind.indices()
+        let mut fingerprint = Fingerprint::Metadata(0);
+        let known = operation.inputs_mut().into_iter().map(|(_, known)| known);
+        for (known, found) in iter::once(&mut fingerprint)
+            .chain(known)
+            .zip(kind.fingerprints()?)
         {
-            *known = indices.fingerprint()?;
+            *known = found;
         }
         let (shard, chunk) =
             layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
@@ -332,13 +348,13 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
 
 /// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that lies in the result
 /// or around it, since `--overwrite` removes what is in the result's place.
-fn apart(name: &Path, result: &Location, what: &str) -> Result<PathBuf, Error> {
+fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let from = Location::new(name)?;
     let is_overlap = from.overlaps(result);
     let name = from.into_name();
     if is_overlap {
         return Err(Error::usage(format_args!(
-            "the result {} and the {what} {} lie in each other: name another place for the result",
+            "the result {} and its source {} lie in each other: name another place for the result",
             result.clone().into_name().display(),
             name.display()
         )));
@@ -379,20 +395,15 @@ impl Prepared {
         let job = &order.job;
         let (kind, shape) = Kind::open(&job.operation, &job.source)?;
         let target = Target::new(&job.result, &job.metadata)?;
-        let same = |found: Fingerprint, known: &Fingerprint, what: &Path| {
-            if found == *known {
-                return Ok(());
+        let inputs = iter::once((&job.source, &job.source_fingerprint));
+        let inputs = inputs.chain(job.operation.inputs());
+        for ((name, known), found) in inputs.zip(kind.fingerprints()?) {
+            if found != *known {
+                return Err(Error::usage(format_args!(
+                    "{} has changed since the job began: begin anew with --overwrite",
+                    name.display()
+                )));
             }
-            Err(Error::usage(format_args!(
-                "{} has changed since the job began: begin anew with --overwrite",
-                what.display()
-            )))
-        };
-        same(kind.fingerprint()?, &job.source_fingerprint, &job.source)?;
-        if let Some((name, known)) = job.operation.indices()
-            && let Some(indices) = kind.indices()
-        {
-            same(indices.fingerprint()?, known, name)?;
         }
         if shape != target.shape() || kind.dtype() != target.dtype() {
             return Err(Error::usage(
@@ -484,10 +495,13 @@ impl Prepared {
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {
-            Kind::Slice(source, slice) => {
-                // Sliced elements may be larger than those of the source.
-                let growth = slice.dtype(source).size().div_ceil(source.dtype().size());
-                (source.chunk_bytes().saturating_mul(growth), 0)
+            Kind::Slices(slices) => {
+                let chunks = slices.iter().map(|(source, slice)| {
+                    // Sliced elements may be larger than those of the source.
+                    let growth = slice.dtype(source).size().div_ceil(source.dtype().size());
+                    source.chunk_bytes().saturating_mul(growth)
+                });
+                (chunks.max().unwrap_or(0), 0)
             }
             Kind::Gather(source, gather) => (
                 source.chunk_bytes(),

@@ -61,7 +61,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     let how = prepared.order().how;
     // If the chunks of the result are not compressed, slices and crops write a shard from the buffer that it is made in,
     // so that one buffer is enough.
-    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..) | Kind::Crop(..));
+    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
     let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
     let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
@@ -74,12 +74,18 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         ..Outcome::default()
     };
     match &prepared.kind {
-        Kind::Slice(source, slice) => {
-            let mut reader = source.reader();
-            let to = (target, &prepared.cache);
-            let copied = slice.fill(source, &mut reader, to, &device, &result, &mut tiles)?;
-            outcome.chunks_copied = copied;
-            (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
+        Kind::Slices(slices) => {
+            for (source, slice) in slices {
+                let Some(overlap) = slice.overlap(&result) else {
+                    continue;
+                };
+                let mut reader = source.reader();
+                let to = (target, &prepared.cache);
+                let copied = slice.fill(source, &mut reader, to, &device, &overlap, &mut tiles)?;
+                outcome.chunks_copied += copied;
+                outcome.chunks_read += reader.chunks();
+                outcome.bytes_read += reader.bytes();
+            }
         }
         Kind::Gather(source, gather) => {
             let mut reader = source.reader();

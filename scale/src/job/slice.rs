@@ -18,23 +18,35 @@ use wgslice::{
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<Walk>,
+    /// The box of the result that the slice makes.
+    place: Vec<Range<usize>>,
     /// The dimensions of the source in the order in which the result has them, those that it has not first.
     order: Vec<usize>,
     /// What becomes of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
+/// What a slice makes of a box of the result.
+pub(super) struct Overlap {
+    /// The box within the slice.
+    pub(super) within: Vec<Range<usize>>,
+    /// Where it begins in the box of the result.
+    origin: Vec<usize>,
+}
+
 impl Slice {
+    /// Makes the slice that an expression selects, which is this box of the result.
     pub(super) fn new(
         expression: Expression,
-        source: &Source,
         conversion: Option<(Conversion, DType)>,
+        place: Vec<Range<usize>>,
     ) -> Result<Self, Error> {
-        let walks = walk::of(expression, source.shape().len())?;
+        let walks = walk::of(expression)?;
         let mut order: Vec<usize> = (0..walks.len()).collect();
         order.sort_by_key(|&from| walks[from].dim);
         Ok(Self {
             walks,
+            place,
             order,
             conversion,
         })
@@ -50,19 +62,41 @@ impl Slice {
         &self.walks
     }
 
-    /// Whether the result has the dimensions of the source in another order.
-    fn is_turned(&self) -> bool {
-        let dims = self.walks.iter().filter_map(|walk| walk.dim);
-        !dims.is_sorted()
+    /// The box of the result that the slice makes.
+    pub(super) fn place(&self) -> &[Range<usize>] {
+        &self.place
     }
 
-    /// Returns the number of shards that need the chunk in which `parts` lie. `result` is the box of one of these
-    /// shards. `listed` are the numbers of [`Walk::readers_of_list`] in each dimension.
+    /// Returns what the slice makes of a box of the result. `None` if it makes nothing of it.
+    pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
+        let mut overlap = Overlap {
+            within: Vec::with_capacity(result.len()),
+            origin: Vec::with_capacity(result.len()),
+        };
+        for (result, place) in result.iter().zip(&self.place) {
+            let (begin, end) = (result.start.max(place.start), result.end.min(place.end));
+            if begin >= end {
+                return None;
+            }
+            overlap.within.push(begin - place.start..end - place.start);
+            overlap.origin.push(begin - result.start);
+        }
+        Some(overlap)
+    }
+
+    /// Whether the result has the dimensions of the source in another order. Those of one position do not count.
+    fn is_turned(&self) -> bool {
+        let dims = self.walks.iter().filter_map(|walk| walk.dim);
+        !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
+    }
+
+    /// Returns the number of shards that need the chunk in which `parts` lie. `within` is what the slice makes of one of
+    /// these shards. `listed` are the numbers of [`Walk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],
         (source, target): (&Source, &Target),
-        result: &[Range<usize>],
+        within: &[Range<usize>],
         listed: &[HashMap<usize, usize>],
     ) -> usize {
         let dims = self.walks.iter().zip(parts).zip(source.chunk()).zip(listed);
@@ -71,13 +105,13 @@ impl Slice {
             if part.listed.is_some() {
                 return listed.get(&segment.chunk).copied();
             }
-            let sizes = (target.shape()[dim], target.shard()[dim]);
-            Some(walk.readers(segment, result[dim].start, chunk, sizes))
+            let shard = target.shard()[dim];
+            Some(walk.readers(segment, within[dim].start, chunk, (&self.place[dim], shard)))
         });
         readers.product()
     }
 
-    /// Writes a box of the result to the beginning of a shard. Returns the number of the source's chunks whose stored
+    /// Writes what the slice makes of a shard to the shard. Returns the number of the source's chunks whose stored
     /// bytes become chunks of the result as they are.
     pub(super) fn fill(
         &self,
@@ -85,14 +119,15 @@ impl Slice {
         reader: &mut Reader<'_>,
         to: (&Target, &Cache),
         device: &Device<'_>,
-        result: &[Range<usize>],
+        overlap: &Overlap,
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
         let (target, cache) = to;
+        let Overlap { within, origin } = overlap;
         let chunk_strides = strides(source.chunk());
         let walks = || self.walks.iter().zip(source.chunk());
         let parts: Vec<_> = walks()
-            .map(|(walk, &chunk)| walk.parts(result, chunk))
+            .map(|(walk, &chunk)| walk.parts(within, chunk))
             .collect();
         let listed: Vec<_> = walks()
             .map(|(walk, &chunk)| {
@@ -106,7 +141,7 @@ impl Slice {
         let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
         walk::product(&lists, |parts| {
             let at: Vec<usize> = parts.iter().map(|part| part.segment.chunk).collect();
-            let users = self.readers(parts, (source, target), result, &listed);
+            let users = self.readers(parts, (source, target), within, &listed);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
             let mut sizes = segments.iter().zip(source.chunk());
@@ -119,7 +154,7 @@ impl Slice {
                 let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
                 let apart: Vec<isize> = apart.collect();
                 let runs: Vec<Run> = parts.iter().flat_map(|part| part.runs()).collect();
-                let sides = self.sides(&runs, &apart, result.len());
+                let sides = self.sides(&runs, &apart, origin);
                 let from = segments.iter().zip(&chunk_strides);
                 let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
                 let tile = tiles.whole(&sides).filter(|_| is_whole);
@@ -183,28 +218,26 @@ impl Slice {
                 let from = runs.iter().zip(&apart);
                 let from = from.map(|(run, stride)| run.number * stride.unsigned_abs());
                 let from = from.sum();
-                tiles.copy((&bytes, from), &self.sides(runs, &apart, result.len()))
+                tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
             })
         })?;
         Ok(copied)
     }
 
-    /// Describes a box of a result of `rank` dimensions. `runs` has the part of the box in each dimension of the source,
+    /// Describes a box of a shard, in which the slice begins at `origin`. `runs` has the part of the box in each dimension of the source,
     /// and `apart` the distances between neighbours in the array that is read.
-    fn sides(&self, runs: &[Run], apart: &[isize], rank: usize) -> Vec<Side> {
-        let one = Side {
+    fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<Side> {
+        let one = |&first: &usize| Side {
             from: 0,
-            first: 0,
+            first,
             size: 1,
         };
-        let mut sides = vec![one; rank];
+        let mut sides: Vec<Side> = origin.iter().map(one).collect();
         for ((walk, run), &from) in self.walks.iter().zip(runs).zip(apart) {
             if let Some(dim) = walk.dim {
-                sides[dim] = Side {
-                    from,
-                    first: run.first,
-                    size: run.count,
-                };
+                let side = &mut sides[dim];
+                side.first += run.first;
+                (side.from, side.size) = (from, run.count);
             }
         }
         sides

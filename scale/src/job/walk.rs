@@ -35,14 +35,14 @@ impl Walk {
     }
 
     /// Returns the number of shards that meet the chunk of `segment` along this dimension. The segment belongs to the
-    /// shard that begins at position `start` of the result. `chunk` is the size of a chunk of the source in this
-    /// dimension, and `size` and `shard` are the sizes of the result and of a shard.
+    /// shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source in this dimension,
+    /// `place` are the positions of the result that walk, and `shard` is the size of a shard.
     pub(super) fn readers(
         &self,
         segment: &Segment,
         start: usize,
         chunk: usize,
-        (size, shard): (usize, usize),
+        (place, shard): (&Range<usize>, usize),
     ) -> usize {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
         let (before, after) = if self.step > 0 {
@@ -53,8 +53,8 @@ impl Walk {
         let step = self.step.unsigned_abs();
         let index = start + segment.first;
         let first = index - (before / step).min(index);
-        let last = (index + after / step).min(size - 1);
-        last / shard - first / shard + 1
+        let last = (index + after / step).min(place.len() - 1);
+        (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
     /// Returns, for each chunk that a box of the result meets in this dimension, what it reads there.
@@ -212,12 +212,12 @@ impl Part {
     }
 }
 
-/// Returns how the result of an expression walks along each dimension of its source, which has `rank` dimensions.
+/// Returns how the result of an expression walks along each dimension of its source.
 /// Returns no walks if the result has no elements.
 ///
-/// Each dimension of the result walks along at most one dimension of the source. So it is enough to compare the source
-/// positions of the result's first element and of its neighbour in each dimension.
-pub(super) fn of(expression: Expression, rank: usize) -> Result<Vec<Walk>, Error> {
+/// The source positions of the result's first element and of its neighbour in each dimension say where a walk begins and
+/// how far its steps are.
+pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
     if expression.shape().contains(&0) {
         return Ok(Vec::new());
     }
@@ -229,37 +229,23 @@ pub(super) fn of(expression: Expression, rank: usize) -> Result<Vec<Walk>, Error
         Ok(part.source.iter().map(|range| range.start).collect())
     };
     let base = position(&element)?;
-    let mut walks: Vec<_> = base
-        .iter()
-        .map(|&base| Walk {
+    let mut walks = Vec::with_capacity(base.len());
+    for (from, (&base, &dim)) in base.iter().zip(&expression.dims).enumerate() {
+        let mut walk = Walk {
             base,
             step: 1,
-            dim: None,
+            dim,
             list: None,
-        })
-        .collect();
-    debug_assert_eq!(walks.len(), rank);
-    for (dim, &size) in plan.shape().iter().enumerate() {
-        if size == 1 {
-            continue;
+        };
+        if let Some(dim) = dim.filter(|&dim| plan.shape()[dim] > 1) {
+            element[dim] = 1..2;
+            walk.step = position(&element)?[from].wrapping_sub(base).cast_signed();
+            element[dim] = 0..1;
         }
-        element[dim] = 1..2;
-        let next = position(&element)?;
-        element[dim] = 0..1;
-        let moved = walks
-            .iter_mut()
-            .zip(&next)
-            .find(|(walk, next)| walk.base != **next);
-        if let Some((walk, &next)) = moved {
-            walk.step = next.wrapping_sub(walk.base).cast_signed();
-            walk.dim = Some(dim);
-        }
+        walks.push(walk);
     }
     for array in expression.arrays {
-        walks[array.from] = Walk {
-            list: Some(array.positions),
-            ..Walk::whole(array.dim)
-        };
+        walks[array.from].list = Some(array.positions);
     }
     Ok(walks)
 }

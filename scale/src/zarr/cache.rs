@@ -32,9 +32,9 @@ pub(crate) struct Cache {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: usize,
-    /// The kept chunks by their coordinates, each with the number of shards that may still use it.
+    /// The kept chunks by the number of their source and their coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Chunk, usize)>,
-    /// The coordinates of chunks in the order in which they were kept. Some of these chunks are no longer kept.
+    /// The keys of chunks in the order in which they were kept. Some of these chunks are no longer kept.
     order: VecDeque<Vec<usize>>,
 }
 
@@ -74,7 +74,7 @@ impl Cache {
         kept.bytes += bytes;
         kept.chunks.insert(at.to_vec(), (chunk.clone(), users));
         kept.order.push_back(at.to_vec());
-        // The coordinates of removed chunks must not pile up.
+        // The keys of removed chunks must not pile up.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
             let Kept { chunks, order, .. } = &mut *kept;
             order.retain(|at| chunks.contains_key(at));

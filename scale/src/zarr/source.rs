@@ -53,6 +53,8 @@ pub struct Source {
     part: Part,
     fill: Vec<u8>,
     fingerprint: u32,
+    /// Tells the array from the other sources of a job.
+    number: usize,
 }
 
 /// How a part of a chunk, some of its elements that are neighbours in row-major order, can be read.
@@ -145,8 +147,14 @@ impl Source {
             stored,
             fill,
             fingerprint,
+            number: 0,
             array,
         })
+    }
+
+    /// Gives the array a number that tells it from the other sources of a job, whose chunks are in one cache.
+    pub(crate) fn numbered(self, number: usize) -> Self {
+        Self { number, ..self }
     }
 
     /// The folder or the URL of the array.
@@ -280,11 +288,12 @@ impl Reader<'_> {
         if users == 1 {
             return self.chunk(at);
         }
-        if let Some(chunk) = cache.take(at) {
+        let key = [&[self.source.number], at].concat();
+        if let Some(chunk) = cache.take(&key) {
             return Ok(chunk);
         }
         let chunk = self.chunk(at)?;
-        cache.keep(at, &chunk, users - 1);
+        cache.keep(&key, &chunk, users - 1);
         Ok(chunk)
     }
 

@@ -1,0 +1,75 @@
+//! Arrays one after the other along a dimension: each is a slice that makes a box of the result.
+
+use super::{expression::Expression, prepared::Kind, slice::Slice};
+use crate::zarr::{Error, Source};
+use std::ops::Range;
+use wgslice::{
+    SliceSpec,
+    spec::{IndexSpec, SliceItem},
+};
+
+/// Returns how the shards of the result are made, and the shape of the result. `axis` is as in NumPy, and is a new dimension if
+/// `is_new`. There is at least one source.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for a wrong axis, or for sources that do not fit each other.
+pub(super) fn slices(
+    sources: Vec<Source>,
+    axis: isize,
+    is_new: bool,
+) -> Result<(Kind, Vec<usize>), Error> {
+    let mut result = sources[0].shape().to_vec();
+    let rank = result.len() + usize::from(is_new);
+    let from_end = axis.checked_add_unsigned(if axis < 0 { rank } else { 0 });
+    let at = from_end.and_then(|axis| usize::try_from(axis).ok());
+    let Some(at) = at.filter(|&axis| axis < rank) else {
+        return Err(Error::usage(format_args!(
+            "--axis is {axis}, but the result has {rank} dimensions: it must be below {rank}, and from -{rank} on counts \
+             from the end; arrays without dimensions can be stacked",
+        )));
+    };
+    if is_new {
+        result.insert(at, 1);
+    }
+    result[at] = 0;
+    let mut items = vec![SliceItem::Ellipsis];
+    if is_new {
+        items.splice(0..0, [SliceItem::FULL].repeat(at));
+        items.insert(at, SliceItem::NewAxis);
+    }
+    let spec = IndexSpec::from(&SliceSpec::new(items));
+    let dtype = sources[0].dtype();
+    let first = sources[0].path().display().to_string();
+    let mut slices = Vec::with_capacity(sources.len());
+    for (number, source) in sources.into_iter().enumerate() {
+        let mut shape = source.shape().to_vec();
+        if is_new {
+            shape.insert(at.min(shape.len()), 1);
+        }
+        let is_like = |dim: usize| dim == at || shape[dim] == result[dim];
+        if source.dtype() != dtype || shape.len() != rank || !(0..rank).all(is_like) {
+            let rule = match is_new {
+                true => "the same shape".to_owned(),
+                false => format!("the same sizes in all dimensions but {at}"),
+            };
+            return Err(Error::usage(format_args!(
+                "{} has shape {:?} of {}, but must have {rule} and type as {first}: slice or convert it first",
+                source.path().display(),
+                source.shape(),
+                source.dtype()
+            )));
+        }
+        let begin = result[at];
+        result[at] = begin.checked_add(shape[at]).ok_or_else(|| {
+            Error::usage(format_args!(
+                "the sizes of the arrays in dimension {at} are too large to add up"
+            ))
+        })?;
+        let mut place: Vec<Range<usize>> = shape.iter().map(|&size| 0..size).collect();
+        place[at] = begin..result[at];
+        let slice = Slice::new(Expression::new(&spec, source.shape())?, None, place)?;
+        slices.push((source.numbered(number), slice));
+    }
+    Ok((Kind::Slices(slices), result))
+}
