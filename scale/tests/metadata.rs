@@ -5,7 +5,7 @@ use crate::{
     zarr::{HOW, run, slice},
 };
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 use wgslice_scale::job::{Fingerprint, Form, Job, Operation, OutOfRange};
 
 /// Runs a job, and returns its `zarr.json`.
@@ -111,4 +111,75 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
         fs::remove_dir_all(folder.path().join("indices.zarr")).unwrap();
         fs::remove_file(&indices).unwrap();
     }
+}
+
+/// What the command says on standard error, by lines, when it writes an array to this place.
+fn warnings(source: &Path, result: &Path) -> Vec<String> {
+    let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+        .args(["slice", "--overwrite"])
+        .arg(source)
+        .args([":", "-o"])
+        .arg(result)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(0), "{errors}");
+    errors.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn groups_whose_readers_do_not_find_the_result_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, _] = sources(folder.path());
+    let [root, middle] = ["g", "g/middle"].map(|name| folder.path().join(name));
+    fs::create_dir_all(&middle).unwrap();
+    let result = middle.join("a.zarr");
+    let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
+    for path in [&root, &middle] {
+        fs::write(path.join("zarr.json"), group.to_string()).unwrap();
+    }
+    // As zarr-python 3.1.6 has it, with this array and another.
+    let consolidate = |array: &Value| {
+        let mut group = group.clone();
+        group["consolidated_metadata"] = json!({
+            "kind": "inline", "must_understand": false,
+            "metadata": {"middle": group, "middle/a.zarr": array, "middle/b": {"node_type": "array"}}
+        });
+        fs::write(root.join("zarr.json"), group.to_string()).unwrap();
+    };
+    assert!(warnings(&source, &result).is_empty());
+    let mut metadata: Value =
+        serde_json::from_slice(&fs::read(result.join("zarr.json")).unwrap()).unwrap();
+    metadata["storage_transformers"] = json!([]);
+    consolidate(&metadata);
+    assert!(warnings(&source, &result).is_empty());
+    metadata["shape"] = json!([2, 3, 5]);
+    for array in [&metadata, &Value::Null] {
+        consolidate(array);
+        let said = warnings(&source, &result);
+        assert_eq!(said.len(), 1, "{said:?}");
+        let place = format!("{} does not describe middle/a.zarr ", root.display());
+        assert!(
+            said[0].starts_with("warning: ") && said[0].contains(&place),
+            "{said:?}"
+        );
+    }
+    // Outside of the group nothing is said.
+    assert!(warnings(&source, &folder.path().join("a.zarr")).is_empty());
+
+    let v2 = folder.path().join("v2");
+    fs::create_dir(&v2).unwrap();
+    fs::write(v2.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    let said = warnings(&source, &v2.join("a"));
+    assert!(
+        said.len() == 1 && said[0].contains("of Zarr V2") && !said[0].contains(".zmetadata"),
+        "{said:?}"
+    );
+    let consolidated = json!({"zarr_consolidated_format": 1, "metadata": {"a/.zarray": {}}});
+    fs::write(v2.join(".zmetadata"), consolidated.to_string()).unwrap();
+    let said = warnings(&source, &v2.join("a"));
+    assert!(
+        said.len() == 1 && said[0].contains(".zmetadata still describes"),
+        "{said:?}"
+    );
 }

@@ -309,13 +309,19 @@ pub(crate) fn make(
         let _bar = Bar::start(&prepared, missing.len() as u64);
         job::run(record, &prepared, &missing, threads, parts)?
     };
+    // If standard error cannot be written to, the result is complete all the same.
+    let warn = |warning: &dyn Display| {
+        let _ = writeln!(stderr(), "warning: {warning}");
+    };
+    for warning in zarr::stale(&job.result, &job.metadata) {
+        warn(&warning);
+    }
     if summary.out_of_range > 0 {
-        // If standard error cannot be written to, the result is complete all the same.
         let became = match job.operation {
             Operation::Crop { .. } => "boxes reach outside, and their elements there became zeros",
             _ => "index tuples are out of range and became zeros",
         };
-        let _ = writeln!(stderr(), "warning: {} {became}", summary.out_of_range);
+        warn(&format_args!("{} {became}", summary.out_of_range));
     }
     show(&summary, json)
 }

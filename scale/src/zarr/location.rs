@@ -100,6 +100,20 @@ impl Location {
         )))
     }
 
+    /// Returns the location in which this one is. `None` for a root or a bucket.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        match self {
+            Self::Folder(path) => Some(Self::Folder(path.parent()?.to_owned())),
+            #[cfg(feature = "object-stores")]
+            Self::Url(url) => {
+                let (parent, _) = url.path().rsplit_once('/').filter(|_| url.path() != "/")?;
+                let mut url = url.clone();
+                url.set_path(parent);
+                Some(Self::Url(url))
+            }
+        }
+    }
+
     /// Returns an error if the location is a URL of HTTP, where no result can be written.
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self {
@@ -206,6 +220,10 @@ mod tests {
             Path::new("s3://bucket/x%20y/a.zarr")
         );
         assert_eq!(at("s3://bucket/").into_name(), Path::new("s3://bucket"));
+        assert_eq!(at("s3://bucket/a/b").parent(), Some(at("s3://bucket/a")));
+        let bucket = at("s3://bucket/a").parent().unwrap();
+        assert_eq!(bucket.parent(), None);
+        assert_eq!(bucket.into_name(), Path::new("s3://bucket"));
         assert!(at("https://host/a.zarr").writable().is_err());
         assert!(at("az://box/a.zarr").writable().is_ok());
     }

@@ -12,6 +12,7 @@
 //! | `objects` | an object store as such a place |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
+//! | `consolidated` | groups whose readers do not find an array as it is |
 //! | `open` | opens arrays, or says why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
@@ -23,6 +24,7 @@ pub(crate) mod allocate;
 mod buffer;
 mod cache;
 mod codec;
+mod consolidated;
 mod dtype;
 mod encode;
 mod error;
@@ -39,6 +41,7 @@ mod target;
 
 pub use cache::Chunk;
 pub use codec::Codec;
+pub use consolidated::stale;
 pub use error::Error;
 pub use location::is_store;
 pub use source::{Reader, Source};

@@ -1,0 +1,67 @@
+//! Groups whose readers do not find an array as it is. A group may have consolidated metadata, a copy of the metadata of
+//! all arrays below it, which readers of the group trust.
+//!
+//! Like `zarr-python`, a job reads and writes only the array's own metadata.
+
+use super::{Location, Place, place};
+use serde_json::Value;
+use std::path::Path;
+use zarrs::storage::byte_range::ByteRange;
+
+/// Returns a warning for each group around an array in whose consolidated metadata it is not, or is another array, and for
+/// groups of Zarr V2. `metadata` is the array's `zarr.json`, which has just been written. Groups that cannot be read give
+/// no warning, since the array does not depend on them.
+pub fn stale(array: &Path, metadata: &Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let Ok(location) = Location::new(array) else {
+        return warnings;
+    };
+    let name = location.clone().into_name().display().to_string();
+    let mut parent = location.parent();
+    while let Some(group) = parent {
+        parent = group.parent();
+        let group = group.into_name();
+        let Ok(place) = place(&group) else {
+            break;
+        };
+        let shown = group.display().to_string();
+        let Some(key) = name.strip_prefix(&shown) else {
+            break;
+        };
+        let key = key.trim_start_matches('/');
+        if let Some(found) = json(&*place, "zarr.json") {
+            let consolidated = &found["consolidated_metadata"];
+            if !consolidated.is_null() && !describes(&consolidated["metadata"][key], metadata) {
+                warnings.push(format!(
+                    "the consolidated metadata of the group {shown} does not describe {key} as it is now: who opens the \
+                     group finds no such array, or another one. Write that metadata anew, as zarr-python's \
+                     consolidate_metadata does"
+                ));
+            }
+        } else if json(&*place, ".zgroup").is_some() {
+            let found = json(&*place, ".zmetadata").unwrap_or_default();
+            let or_other = match &found["metadata"][format!("{key}/.zarray")] {
+                Value::Null => "",
+                _ => ", and its .zmetadata still describes another one there",
+            };
+            warnings.push(format!(
+                "{shown} is a group of Zarr V2, in which readers find no array of Zarr V3 such as {key}{or_other}: open \
+                 the array by its own name, or write it outside of the group"
+            ));
+        } else {
+            break;
+        }
+    }
+    warnings
+}
+
+/// Whether an entry of consolidated metadata has all that an array's metadata has.
+fn describes(entry: &Value, metadata: &Value) -> bool {
+    let mut fields = metadata.as_object().into_iter().flatten();
+    fields.all(|(field, value)| entry[field] == *value)
+}
+
+fn json(place: &dyn Place, key: &str) -> Option<Value> {
+    let text = place.read(key, ByteRange::FromStart(0, None)).ok()??;
+    serde_json::from_slice(&text).ok()
+}
