@@ -54,7 +54,7 @@ pub use indices::{IndexElement, Indices};
 pub(crate) use threads::Threads;
 
 use crate::{
-    Error, Plan,
+    DType, Error, Plan, View,
     ops::index::Index,
     plan::{Effect, Operation},
     report::{Missing, Report},
@@ -62,6 +62,16 @@ use crate::{
     text::counted,
     walk::Walk,
 };
+
+impl View {
+    /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
+    pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: &mut [u8], threads: Threads) {
+        if !dest.is_empty() {
+            let walk = Walk::of_view(self, dtype.size());
+            slice::LoopNest::of(&walk).run(source, 0, dest, threads);
+        }
+    }
+}
 
 impl Plan {
     /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.

@@ -82,8 +82,7 @@ impl Backend {
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
         let (memory, view) = input.into().sliced("input", spec)?;
-        let plan = Plan::of_view(view, T::DTYPE);
-        Ok(self.run(plan, Inputs::of(&memory))?.0)
+        self.selected(&memory, view)
     }
 
     /// Copies the elements that a view selects from host values.
@@ -103,6 +102,21 @@ impl Backend {
     /// [`Error::Length`], or an error of the device.
     pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
         check_elements("input", view.source_shape(), input.len())?;
-        Ok(self.run(view.plan(T::DTYPE), Inputs::of(input))?.0)
+        self.selected(input, view.clone())
+    }
+
+    /// The elements of `input` that a view of it selects.
+    fn selected<T: Element>(&self, input: &[T], view: View) -> Result<Array<T>, Error> {
+        if !self.is_cpu() {
+            let plan = Plan::of_view(view, T::DTYPE);
+            return Ok(self.run(plan, Inputs::of(input))?.0);
+        }
+        // Without a plan, which takes longer to make than a few hundred bytes to move.
+        let (data, ()) = T::collect(view.len(), |result| {
+            view.copy(T::DTYPE, T::as_bytes(input), result, self.threads);
+            Ok(())
+        })?;
+        let shape = view.shape;
+        Ok(Array { shape, data })
     }
 }
