@@ -33,7 +33,7 @@
 //! view. So all positions of its inner dimensions lie within one step of the next outer dimension: a turned walk writes
 //! in ascending order, and its two halves write to disjoint parts of the destination.
 
-use crate::{View, shape::common_power_of_two, text::joined};
+use crate::{View, text::joined};
 #[cfg(any(feature = "gpu", test))]
 use std::ops::Range;
 use std::{cmp::Reverse, fmt};
@@ -259,8 +259,10 @@ impl Walk {
         let dims = view.shape.iter().zip(&view.strides);
         let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
         let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
+        // What lies together in the source does so in the result, which is filled in order.
+        walk.merge();
         walk.in_order();
-        walk.reduce(MAX_UNIT);
+        walk.widen(MAX_UNIT);
         walk
     }
 
@@ -516,18 +518,20 @@ impl Walk {
         rows(outer, self.from, self.to, each)
     }
 
-    /// All distances but those within the contiguous units.
-    fn distances(&self) -> impl Iterator<Item = isize> {
+    /// Calls `each` with all distances but those within the contiguous units.
+    fn each_distance(&self, mut each: impl FnMut(usize)) {
         let outer = match self.contiguous() {
             1 => &self.dims[..],
             _ => &self.dims[..self.dims.len() - 1],
         };
-        let of_dims = outer
-            .iter()
-            .filter(|dim| dim.size > 1)
-            .flat_map(|dim| [dim.from, dim.to]);
-        let of_coordinates = self.coordinates.iter().map(|coordinate| coordinate.stride);
-        of_dims.chain(of_coordinates).chain([self.from, self.to])
+        let mut each = |distance: isize| each(distance.unsigned_abs());
+        for dim in outer.iter().filter(|dim| dim.size > 1) {
+            each(dim.from);
+            each(dim.to);
+        }
+        self.coordinates.iter().for_each(|c| each(c.stride));
+        each(self.from);
+        each(self.to);
     }
 
     /// Joins contiguous units into wider ones of at most `most` bytes.
@@ -536,18 +540,17 @@ impl Walk {
         if contiguous == 1 {
             return;
         }
-        let distances = self.distances().map(isize::unsigned_abs);
-        let factor = common_power_of_two((most / self.unit).max(1), distances.chain([contiguous]));
-        self.join(factor);
+        let mut all = (most / self.unit).max(1) | contiguous;
+        self.each_distance(|distance| all |= distance);
+        self.join(1 << all.trailing_zeros());
     }
 
     /// Whether the contiguous units can be joined by `factor`.
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
-        self.contiguous().is_multiple_of(factor)
-            && self
-                .distances()
-                .all(|distance| distance.unsigned_abs().is_multiple_of(factor))
+        let mut can = self.contiguous().is_multiple_of(factor);
+        self.each_distance(|distance| can &= distance.is_multiple_of(factor));
+        can
     }
 
     /// Joins each `factor` contiguous units into one. [`Walk::can_join`] must hold.

@@ -1,5 +1,6 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
-//! Only `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece.
+//! `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece, and
+//! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;
 use crate::{Array, Element, Error, Indices, Plan, Report, shape::check_elements};

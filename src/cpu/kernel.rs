@@ -21,6 +21,7 @@ pub(super) enum Kernel {
 
 impl Kernel {
     /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
+    #[inline]
     pub(super) fn of(bytes: usize, row: Axis) -> Self {
         match Near::of_row(bytes, row) {
             Some(near) => Self::Near(near),
@@ -29,6 +30,7 @@ impl Kernel {
     }
 
     /// The loop for blocks of such rows, which begin `block.stride` bytes apart in the source.
+    #[inline]
     pub(super) fn of_block(bytes: usize, row: Axis, block: Axis) -> Self {
         if let Some(woven) = Woven::of(bytes, row, block) {
             return Self::Woven(woven);

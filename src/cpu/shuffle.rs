@@ -95,6 +95,7 @@ pub(super) struct Near {
 
 impl Near {
     /// For rows of pieces of `piece` bytes that lie along `row`, of any number. `None` if shuffles cannot move them.
+    #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
         let few = piece == 8 && row.size < 8;
@@ -103,6 +104,7 @@ impl Near {
 
     /// For blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None` if shuffles
     /// cannot move them.
+    #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
         (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::of(piece, row, block))?
     }
@@ -294,6 +296,7 @@ pub(super) struct Woven {
 impl Woven {
     /// For blocks of rows of pieces of `piece` bytes: the pieces of a row lie along `row`, the rows of a block along
     /// `block`. `None` if shuffles cannot move them.
+    #[inline]
     pub(super) fn of(piece: usize, row: Axis, block: Axis) -> Option<Self> {
         let is_woven = (2..=MOST).contains(&row.size)
             && [1, 2, 4].contains(&piece)

@@ -92,6 +92,7 @@ impl<'a> LoopNest<'a> {
 
     /// The loops that copy pieces of `piece` bytes. A row of pieces lies along `row`. There is a row at each position
     /// of `dims`, in units of `unit` bytes. The first piece is at byte 0 of the source.
+    #[inline]
     pub(super) fn along(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
         let (block, outer) = split(unit, dims);
         let (group, outer) = match split(unit, outer) {
