@@ -1,7 +1,8 @@
 // Searches of masks, step 3: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
 // A position has a number for each of `walk.dims`. The first element of the dispatch lies at `from_stride` along each of
-// them. A dispatch writes the `walk.slices` rows from `walk.first_slice` on, of `walk.tuple_words` words each, which begin
+// them, and `to_stride` times 2^32 beyond that. All elements of the dispatch lie in one row of the dimension whose size is
+// given as 0: the numbers before it are those of the first element. A dispatch writes the `walk.slices` rows from `walk.first_slice` on, of `walk.tuple_words` words each, which begin
 // at word `walk.to_base`. Positions of other rows are other dispatches', or have no room.
 //
 // Another dispatch (FILLS) writes NONE to the rows behind the last position. `mask` is then the words that
@@ -32,14 +33,16 @@ fn write(row: u32, element: u32) {
     var rest = element;
     for (var n = 0u; n < dims(); n++) {
         let d = dims() - 1u - n;
-        // Neither the sum nor the outermost digit overflows: a dimension has less than 2^31 positions.
+        let size = walk.dims[d].size;
         var digit = rest + walk.dims[d].from_stride;
-        if d > 0u {
-            rest = digit / walk.dims[d].size;
-            digit -= rest * walk.dims[d].size;
+        let high = walk.dims[d].to_stride + select(0u, 1u, digit < rest);
+        rest = 0u;
+        if size > 0u {
+            rest = digit / size;
+            digit -= rest * size;
         }
         rows[to + d * walk.index_words] = digit;
-        if walk.index_words == 2u { rows[to + d * 2u + 1u] = 0u; }
+        if walk.index_words == 2u { rows[to + d * 2u + 1u] = high; }
     }
 }
 

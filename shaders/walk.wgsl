@@ -28,6 +28,8 @@ override FIXED: bool = false;
 // Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
 // neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
 override PLAIN: bool = false;
+// Whether a coordinate has 2^32 positions or more.
+override LONG: bool = false;
 // Whether tuples are bytes of a mask, whose one number is 0, or NONE if the byte is 0. `tuples` and `tuple_words` then
 // count bytes.
 override MASKED: bool = false;
@@ -65,7 +67,8 @@ struct Coordinate {
     extent: u32,
     digit: u32,
     flip: u32,
-    unused: u32,
+    // The halves of this word are the numbers of 2^32 positions in `size`, the low one, and in `first`.
+    high: u32,
 }
 
 struct Walk {
@@ -212,9 +215,24 @@ fn mask_at(byte: u32) -> u32 {
     return select(NONE, 0u, ((tuples[byte >> 2u] >> ((byte & 3u) * 8u)) & 0xffu) != 0u);
 }
 
+// The number of positions of coordinate `c`.
+fn size_of(c: u32) -> Number {
+    return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
+}
+
+// Whether a number is less than a `limit` that is not negative, and not negative itself.
+fn is_below(number: Number, limit: Number) -> bool {
+    return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
+}
+
+fn sum(a: Number, b: Number) -> Number {
+    let low = a.low + b.low;
+    return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
+}
+
+// The sum of a number and a signed one of 32 bits.
 fn plus(a: Number, b: u32) -> Number {
-    let low = a.low + b;
-    return Number(low, a.high + select(0u, NONE, b >= HIGH) + select(0u, 1u, low < b));
+    return sum(a, Number(b, select(0u, NONE, b >= HIGH)));
 }
 
 // The remainder of a number divided by `size`, which is less than 2^31: 0 or more, also of a negative number.
@@ -236,25 +254,21 @@ fn remainder(number: Number, size: u32) -> Number {
 // `reach` is the signed distance from a box's first to its last position.
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
-    let size = walk.coordinates[c].size;
+    let size = size_of(c);
     if FIXED || (CROPS && column == NONE) {
         let begin = walk.coordinates[c].begin;
         return Number(begin, select(0u, NONE, begin >= HIGH));
     }
     var number = number_at(tuple, column);
-    if flag(WRAPS) && number.high >= HIGH {
-        number.low += size;
-        number.high += select(0u, 1u, number.low < size);
-    }
-    if flag(CLAMPS) && size > 0u {
-        let lowest = select(0u, 0u - reach, reach >= HIGH);
-        let highest = size - 1u - select(reach, 0u, reach >= HIGH);
-        if number.high >= HIGH {
-            number = Number(lowest, 0u);
-        } else if number.high != 0u {
-            number = Number(highest, 0u);
-        } else {
-            number.low = clamp(number.low, lowest, highest);
+    if flag(WRAPS) && number.high >= HIGH { number = sum(number, size); }
+    if flag(CLAMPS) && (size.low | size.high) != 0u {
+        let backwards = reach >= HIGH;
+        let lowest = Number(select(0u, 0u - reach, backwards), 0u);
+        let highest = plus(size, NONE - select(reach, 0u, backwards));
+        if number.high >= HIGH || is_below(number, lowest) {
+            number = lowest;
+        } else if is_below(highest, number) {
+            number = highest;
         }
     }
     return number;
@@ -317,15 +331,23 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
 
 // Adds coordinate `c` at `position` to a row.
 fn add(c: u32, position: Number, row: ptr<function, Row>) {
-    let inside = (FIXED || position.high == 0u) && position.low < walk.coordinates[c].size;
-    let distance = position.low - walk.coordinates[c].first;
+    var inside = position.low < walk.coordinates[c].size;
+    if !FIXED { inside = is_below(position, size_of(c)); }
     // A tuple that is out of range in one coordinate is so whatever the others are.
     if !inside {
         (*row).state = select(MISSING, ELSEWHERE, flag(KEEPS));
-    } else if !FIXED && distance >= walk.coordinates[c].count && (*row).state == FOUND {
+    } else if !FIXED && !is_taken(c, position) && (*row).state == FOUND {
         (*row).state = ELSEWHERE;
     }
     move_along(c, position.low, row);
+}
+
+// Whether this dispatch takes a position of coordinate `c`, one of those that there are.
+fn is_taken(c: u32, position: Number) -> bool {
+    let distance = position.low - walk.coordinates[c].first;
+    let carry = select(0u, 1u, distance > position.low);
+    let is_near = !LONG || position.high == (walk.coordinates[c].high >> 16u) + carry;
+    return is_near && distance < walk.coordinates[c].count;
 }
 
 // Moves a row to a position of coordinate `c`.
@@ -405,12 +427,12 @@ fn report_row(tuple: u32) {
 // Whether a coordinate of the tuple at word `tuple`, or the box there, lies partly outside.
 fn is_out_of_range(tuple: u32) -> bool {
     for (var c = 0u; c < coordinates(); c++) {
-        let size = walk.coordinates[c].size;
+        let size = size_of(c);
         if flag(CIRCULAR) && walk.coordinates[c].along != NONE { continue; }
         let reach = select(0u, reach_of(c), walk.coordinates[c].along != NONE);
         let begin = begin_of(c, tuple, reach);
         let end = plus(begin, reach);
-        if begin.high != 0u || begin.low >= size || end.high != 0u || end.low >= size { return true; }
+        if !is_below(begin, size) || !is_below(end, size) { return true; }
     }
     return false;
 }

@@ -107,6 +107,58 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
+/// Few elements of a mask are true, the last ones beyond 2^32; or most are, more than 2^32, and the first are kept.
+fn searches(backend: &Backend) {
+    const CAPACITY: usize = 5000;
+    let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG / 4000)).collect();
+    places.extend([(1 << 32) - 1, 1 << 32, LONG - 1]);
+    places.sort_unstable();
+    let mut mask = vec![0; LONG];
+    for &place in &places {
+        mask[place] = byte(place) | 1;
+    }
+    let few = Tensor::from_bytes(backend, mask, DType::U8, &[LONG]).unwrap();
+    let (rows, count) = few.nonzero(Some(CAPACITY)).unwrap();
+    // Rows without a position hold -1.
+    let mut expected: Vec<_> = places.iter().map(|&place| place as i64).collect();
+    expected.resize(CAPACITY, -1);
+    assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
+    assert_eq!(count.found.wait().unwrap().count, places.len(), "{backend}");
+    // A dimension so long that is not the first one.
+    let (rows, _) = few
+        .reshape(&[1, LONG])
+        .unwrap()
+        .nonzero(Some(CAPACITY))
+        .unwrap();
+    let rows = rows.to_vec::<i64>().unwrap();
+    for (row, &place) in rows.chunks(2).zip(&places) {
+        assert_eq!(row, [0, place as i64], "{backend}");
+    }
+    let (kept, _) = few.boolean_mask(&few, 0, Some(CAPACITY)).unwrap();
+    assert_holds(&kept, "a selection", |row| {
+        places.get(row).map_or(0, |&place| byte(place) | 1)
+    });
+    drop(few);
+
+    let most = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG]).unwrap();
+    let (rows, count) = most.nonzero(Some(CAPACITY)).unwrap();
+    let expected = (0..LONG).filter(|&place| byte(place) != 0);
+    let expected: Vec<_> = expected.take(CAPACITY).map(|place| place as i64).collect();
+    assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
+    let count = count.found.wait().unwrap().count;
+    let expected = (0..LONG).filter(|&place| byte(place) != 0).count();
+    assert!(expected > 1 << 32);
+    assert_eq!(count, expected, "{backend}");
+}
+
+#[test]
+fn masks_beyond_32_bits() {
+    searches(&Backend::cpu());
+    if let Some(gpu) = gpu() {
+        searches(&Backend::from(gpu));
+    }
+}
+
 /// Returns the shortest of several times of a slice into an existing result. In new memory, mapping a page takes longer
 /// than writing its bytes, and takes a time that depends on the machine's other memory.
 fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {

@@ -12,13 +12,10 @@
 //!
 //! Between groups, waiting for memory takes longer than calling the kernel. The processor prefetches along a stream of
 //! cache lines, towards higher or lower addresses. A jump ends the stream, and starting the next stream takes several
-//! cache misses. So the axes outside of groups are walked in the direction in which the groups are read. If the source
-//! is larger than a cache, gaps of at most [`MAX_READ_THROUGH`] bytes between groups are read too, because reading such
-//! a gap is faster than a jump.
+//! cache misses. So the axes outside of groups are walked in the direction in which the groups are read.
 
 use super::{
     kernel::Kernel,
-    memory::LINE,
     rows::{Axis, PieceRows, along, split_pieces},
     threads::{self, Threads},
     transpose::Tiles,
@@ -27,17 +24,10 @@ use crate::{
     text::counted,
     walk::{Dim, Walk},
 };
-use std::{hint::black_box, ops::Range};
 
 /// The number of bytes by which reads may go back or skip ahead without ending the processor's prefetch stream: four
 /// cache lines.
 const PREFETCH_SLACK: usize = 256;
-/// The size in bytes of the largest gap that is faster to read than to jump over: reading these 32 cache lines along a
-/// stream takes about as long as the cache misses that follow a jump.
-const MAX_READ_THROUGH: usize = 2048;
-/// The size in bytes of the largest source that is assumed to be in a cache, where jumps cost almost nothing.
-const CACHED: usize = 4 << 20;
-
 /// The loops of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
@@ -174,11 +164,10 @@ impl<'a> LoopNest<'a> {
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.blocks(source, at, self.group, dest);
         }
-        let prefetcher = &mut StreamPrefetcher::new(self);
         let outer = self.outer.iter().map(|dim| dim.size);
         let bytes = self.group_bytes() * outer.product::<usize>();
         let dims = (self.outer, bytes);
-        self.groups(source, dims, at, first, dest, prefetcher);
+        self.groups(source, dims, at, first, dest);
     }
 
     /// Writes to `dest` the result of the groups at all positions of `dims`, from byte `skip` of this result on and as
@@ -191,10 +180,8 @@ impl<'a> LoopNest<'a> {
         at: usize,
         skip: usize,
         dest: &mut [u8],
-        prefetcher: &mut StreamPrefetcher,
     ) {
         let Some((outer, inner)) = dims.split_first() else {
-            prefetcher.arrive(source, at);
             if dest.len() == bytes {
                 return self.blocks(source, at, self.group, dest);
             }
@@ -210,12 +197,12 @@ impl<'a> LoopNest<'a> {
             if skip > 0 {
                 let part;
                 (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
-                self.groups(source, (inner, bytes), at, skip, part, prefetcher);
+                self.groups(source, (inner, bytes), at, skip, part);
                 at = at.wrapping_add_signed(stride);
             }
         }
-        let mut each = |at, part: &mut [u8]| {
-            self.groups(source, (inner, bytes), at, 0, part, prefetcher);
+        let each = |at, part: &mut [u8]| {
+            self.groups(source, (inner, bytes), at, 0, part);
         };
         if self.follows_memory_order && (stride >= 0) != self.up {
             for (i, part) in rest.chunks_mut(bytes).enumerate().rev() {
@@ -275,60 +262,6 @@ impl<'a> LoopNest<'a> {
     }
 }
 
-/// Reads short gaps between groups, so that the processor's prefetch stream does not end.
-struct StreamPrefetcher {
-    /// The number of bytes in the source from the lowest byte of a group to its first piece: 0 if all axes of the group
-    /// run towards higher addresses.
-    below: usize,
-    /// The number of bytes in the source from the lowest byte of a group to its highest, both included.
-    span: usize,
-    up: bool,
-    last: Option<usize>,
-}
-
-impl StreamPrefetcher {
-    fn new(nest: &LoopNest<'_>) -> Self {
-        let axes = [nest.row, nest.block, nest.group];
-        let down = axes.iter().filter(|axis| axis.stride < 0);
-        Self {
-            below: down.map(|&axis| span(axis)).sum(),
-            span: nest.piece + axes.into_iter().map(span).sum::<usize>(),
-            up: nest.up,
-            last: None,
-        }
-    }
-
-    /// Reads the gap between the previous group and the group that begins at byte `at`, if the second lies beyond the
-    /// first in the direction of the stream, the gap is short, and the source is larger than a cache.
-    fn arrive(&mut self, source: &[u8], at: usize) {
-        if source.len() <= CACHED {
-            return;
-        }
-        let last = self.last.replace(at).unwrap_or(at);
-        if (at > last) != self.up {
-            return;
-        }
-        let gap = self.between(last.min(at), last.max(at));
-        if gap.len() > MAX_READ_THROUGH {
-            return;
-        }
-        // The bytes are not used; `black_box` keeps the compiler from removing the reads.
-        let read = |line: usize| _ = black_box(source[line]);
-        let lines = gap.step_by(LINE);
-        if self.up {
-            lines.for_each(read);
-        } else {
-            lines.rev().for_each(read);
-        }
-    }
-
-    /// The bytes of the source between the group that begins at byte `lower` and the group that begins at byte
-    /// `higher`. Empty if the groups overlap.
-    fn between(&self, lower: usize, higher: usize) -> Range<usize> {
-        lower - self.below + self.span..higher - self.below
-    }
-}
-
 /// Whether the processor reads the blocks at the positions of `group` as one stream. A block has a row at each position
 /// of `block`, and a row reaches over `row_bytes` bytes of the source. Strides are in bytes.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
@@ -349,40 +282,4 @@ fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
 /// The distance in the source from the first position of an axis to the last, in the unit of the stride.
 fn span(axis: Axis) -> usize {
     (axis.size - 1) * axis.stride.unsigned_abs()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{DType, Plan, SliceSpec};
-
-    /// Checks the gap between the first two groups of a slice of bytes.
-    #[track_caller]
-    fn check(shape: &[usize], spec: &str, gap: Range<usize>) {
-        let spec: SliceSpec = spec.parse().unwrap();
-        let plan = Plan::slice(shape, &spec, DType::U8).unwrap();
-        let nest = LoopNest::of(plan.walk().unwrap());
-        let next = along(nest.offset, nest.outer.last().unwrap().from, 1);
-        let [lower, higher] = [nest.offset.min(next), nest.offset.max(next)];
-        assert_eq!(
-            StreamPrefetcher::new(&nest).between(lower, higher),
-            gap,
-            "{spec}"
-        );
-    }
-
-    /// The gap between groups does not depend on the direction in which a group is read.
-    #[test]
-    fn gaps_lie_between_groups() {
-        let shape = &[3, 10, 5, 100];
-        // Each outermost position has 5000 bytes. The bytes that are read lie among its bytes 601 to 1895.
-        check(shape, ":, 1:4, 1:4, 1:96", 1896..5601);
-        check(shape, ":, 3:0:-1, 1:4, 1:96", 1896..5601);
-        check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);
-        check(shape, ":, 1:4, 1:4, 95:0:-1", 1896..5601);
-        check(shape, "::-1, 3:0:-1, 3:0:-1, 95:0:-1", 6896..10601);
-        // The second and the third dimension run in opposite directions: each block is a group, and the second group
-        // lies below the first.
-        check(shape, ":, 3:0:-1, 1:4, 95:0:-1", 1396..1601);
-    }
 }

@@ -332,7 +332,8 @@ fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
         let dims = &walk.dims[..walk.dims_used as usize];
         let of_row = i128::from(walk.dims_used * walk.index_words);
         let known = constant(dispatch, "DIMS") == i128::from(walk.dims_used);
-        let fits = |dim: &DimWords| dim.from_stride < dim.size && dim.size < 1 << 31;
+        let fits =
+            |dim: &DimWords| dim.size == 0 || dim.from_stride < dim.size && dim.size < 1 << 31;
         require(
             known && of_row == walk.tuple_words.into() && dims.iter().all(fits),
             || format!("positions of {dims:?} in rows of {of_row} words"),
@@ -495,11 +496,16 @@ fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hul
     }
     let (mut reads, mut columns) = (true, 0);
     for coordinate in coordinates {
-        let [first, count, size] =
-            [coordinate.first, coordinate.count, coordinate.size].map(i128::from);
+        let [first, count, size] = [
+            u64::from(coordinate.first) | u64::from(coordinate.high >> 16) << 32,
+            coordinate.count.into(),
+            u64::from(coordinate.size) | u64::from(coordinate.high & 0xffff) << 32,
+        ]
+        .map(i128::from);
         let is_whole = count == size || !along_run(coordinate);
-        require(first + count <= size && is_whole, || {
-            format!("{coordinate:?} takes more than it has, or a part of a run")
+        let is_counted = size < 1 << 32 || constant(dispatch, "LONG") == 1;
+        require(first + count <= size && is_whole && is_counted, || {
+            format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
         let side = match constant(dispatch, "SCATTERS") {

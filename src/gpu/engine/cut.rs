@@ -11,7 +11,7 @@ use super::{
     caps::{Parts, Reach, Span, VECTOR},
     launch::{Launch, Site},
     program::Program,
-    uniforms::{MOST_COORDINATES, Uniforms, flags, too_long, wrap},
+    uniforms::{MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, Uniforms, flags, too_long, wrap},
 };
 use crate::{
     DType, Error,
@@ -119,7 +119,7 @@ enum TooMuch {
 impl Cutter<'_> {
     /// Pushes the dispatches of a walk.
     pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        check_coordinates(walk)?;
+        check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
         self.check_tables()?;
         match self.conversion {
             Some(_) => self.part(walk, walk.unit, out),
@@ -133,8 +133,9 @@ impl Cutter<'_> {
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(());
         };
-        if i32::try_from(table.period()).is_err() {
-            return Err(too_long(table.period()));
+        let period = table.period() as u64;
+        if period > MOST_SIGNED {
+            return Err(too_long(period, MOST_SIGNED));
         }
         let (needed, allowed) = (size_of_val(&table.entries[..]) as u64, self.reach.binding);
         match needed <= allowed {
@@ -311,7 +312,7 @@ impl Cutter<'_> {
 }
 
 /// Fails if shaders cannot look up the coordinates of a walk.
-pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
+pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error> {
     if walk.coordinates.len() > MOST_COORDINATES {
         return Err(Error::DeviceLimit {
             what: "the number of coordinates in an index tuple",
@@ -320,15 +321,27 @@ pub(super) fn check_coordinates(walk: &Walk) -> Result<(), Error> {
             allowed: MOST_COORDINATES as u64,
         });
     }
-    for Coordinate { size, along, .. } in &walk.coordinates {
-        // Boxes extend by signed numbers.
-        let (most, reach) = match along {
-            Some(along) => (i32::MAX as usize, along.reach().unsigned_abs()),
-            None => (u32::MAX as usize, 0),
+    for &Coordinate {
+        size,
+        stride,
+        along,
+        begin,
+        ..
+    } in &walk.coordinates
+    {
+        // Boxes extend by signed numbers of 32 bits, and circular ones take remainders of them. Positions that are all the
+        // same place, as in a broadcast, are not taken by several dispatches.
+        let reach = along.map_or(0, |along| along.reach().unsigned_abs());
+        let most = match (begin, along) {
+            (Begin::At(_), _) => MOST_SIGNED,
+            (_, Some(_)) if circular => MOST_SIGNED,
+            _ if stride == 0 => u32::MAX.into(),
+            _ => MOST_POSITIONS,
         };
-        let longest = reach.max(*size);
-        if longest > most {
-            return Err(too_long(longest));
+        for (positions, most) in [(size, most), (reach, MOST_SIGNED)] {
+            if positions as u64 > most {
+                return Err(too_long(positions as u64, most));
+            }
         }
     }
     Ok(())

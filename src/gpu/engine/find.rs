@@ -16,7 +16,7 @@ use super::{
     launch::fold,
     program::{Kernel, Prelude, Program},
     steps::SCRATCH,
-    uniforms::{DimWords, MOST_DIMS, Uniforms, too_long, wrap},
+    uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, high, too_long, wrap},
     work::{MOST_DISPATCHES, Pass},
 };
 use crate::{Error, layout::middle, plan::Find, shape::coordinates};
@@ -29,8 +29,9 @@ const COUNT: usize = INDICES;
 /// The elements of a chunk for each invocation of a workgroup: those of four words.
 pub(super) const OF_INVOCATION: usize = 16;
 
-/// The most chunks of a scan. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total.
-const MOST_CHUNKS: usize = 1 << 20;
+/// How often a scan takes a chunk for each invocation. Lavapipe leaves every loop of an invocation after 65,535 iterations
+/// in total, and each time takes at most 12 of them.
+const MOST_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`. Returns them, and the bytes of scratch memory that they need.
 pub(super) fn find(
@@ -80,18 +81,21 @@ impl Searcher<'_> {
                 allowed: MOST_DIMS as u64,
             });
         }
-        let most = i32::MAX as usize;
-        if let Some(&longest) = self.mask.iter().find(|&&size| size > most) {
-            return Err(too_long(longest));
+        let capacity = self.find.capacity as u64;
+        if capacity > MOST_SIGNED {
+            return Err(too_long(capacity, MOST_SIGNED));
         }
-        if self.find.capacity > most {
-            return Err(too_long(self.find.capacity));
+        let elements: usize = self.mask.iter().product();
+        // No part goes beyond a row of the long dimension.
+        let row: usize = self.mask[self.long_dim()..].iter().product();
+        let mut parts = Vec::new();
+        for begin in (0..elements).step_by(row.max(1)) {
+            let row = begin..begin + row;
+            parts.extend(self.cut(row, |elements| self.takes_mask(elements))?);
         }
-        let elements = self.mask.iter().product();
         let mut chunks = 0;
-        let parts = self.cut(0..elements, |elements| self.takes_mask(elements))?;
-        let parts = parts.into_iter().filter(|elements| !elements.is_empty());
         let parts: Vec<Part> = parts
+            .into_iter()
             .map(|elements| {
                 let part = Part {
                     chunk: chunks,
@@ -159,6 +163,12 @@ impl Searcher<'_> {
         self.workgroup() * OF_INVOCATION
     }
 
+    /// The last dimension that shaders cannot count with 32 bits, or the first: no mask has two that are so long.
+    fn long_dim(&self) -> usize {
+        let is_long = |&size: &usize| size as u64 > MOST_SIGNED;
+        self.mask.iter().rposition(is_long).unwrap_or(0)
+    }
+
     fn row_bytes(&self) -> usize {
         self.mask.len() * self.find.index.bytes()
     }
@@ -172,7 +182,7 @@ impl Searcher<'_> {
     }
 
     fn takes_chunks(&self, chunks: &Range<usize>) -> bool {
-        chunks.len() <= MOST_CHUNKS && self.bind_chunks(chunks).is_some()
+        chunks.len() <= MOST_ROUNDS * self.workgroup() && self.bind_chunks(chunks).is_some()
     }
 
     fn takes_rows(&self, rows: &Range<usize>) -> bool {
@@ -292,11 +302,16 @@ impl Searcher<'_> {
         let (mask, chunks, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
         let first = coordinates(part.elements.start, self.mask);
-        for ((dim, &size), digit) in words.dims.iter_mut().zip(self.mask).zip(first) {
-            *dim = DimWords {
-                size: word(size),
+        for (d, digit) in first.into_iter().enumerate() {
+            words.dims[d] = DimWords {
+                size: if d == self.long_dim() {
+                    0
+                } else {
+                    word(self.mask[d])
+                },
                 from_stride: word(digit),
-                ..*dim
+                to_stride: high(digit)?,
+                tuple_stride: 0,
             };
         }
         words.dims_used = word(self.mask.len());

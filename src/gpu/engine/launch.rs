@@ -28,7 +28,9 @@
 use super::{
     caps::{Reach, Span, Tuning, VECTOR},
     program::{Kernel, Prelude, Program},
-    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, wrap},
+    uniforms::{
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, high, wrap,
+    },
 };
 use crate::{
     DType,
@@ -455,7 +457,7 @@ pub(super) fn of_walk(
     units: usize,
     tuning: &Tuning,
     plain: bool,
-) -> [(&'static str, usize); 6] {
+) -> [(&'static str, usize); 7] {
     let is_few = is_few(units, tuning);
     let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
@@ -469,6 +471,7 @@ pub(super) fn of_walk(
             && size < MOST_CROPPED
             && window.count == size
     };
+    let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
     let some = !is_few && !walk.coordinates.is_empty();
     let fixed = some && walk.coordinates.iter().all(is_fixed);
     let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
@@ -486,6 +489,7 @@ pub(super) fn of_walk(
         ("SCATTERS", usize::from(walk.points == Side::Dest)),
         ("FIXED", usize::from(fixed)),
         ("PLAIN", usize::from(some && plain)),
+        ("LONG", usize::from(walk.coordinates.iter().any(is_long))),
     ]
 }
 
@@ -703,10 +707,12 @@ impl RunWalk {
                 Begin::Column(column) => (u32::try_from(column).ok()?, 0),
                 Begin::At(begin) => (NONE, wrap(begin as i64)),
             };
+            let (size, first) = (coordinate.size, coordinate.window.first);
             *words = CoordinateWords {
-                size: u32::try_from(coordinate.size).ok()?,
+                size: wrap(size.cast_signed() as i64),
+                high: high(size)? | high(first)? << 16,
                 stride: wrap(coordinate.stride as i64),
-                first: u32::try_from(coordinate.window.first).ok()?,
+                first: wrap(first.cast_signed() as i64),
                 count: u32::try_from(coordinate.window.count).ok()?,
                 column,
                 begin,

@@ -90,7 +90,9 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "DIMS" if kernel == Kernel::MaskRows => vec![1, 8],
         "MASKED" if !moves_rows => return None,
         "CHUNK" | "MOST" => return None,
-        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" if !finds_rows => {
+        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG"
+            if !finds_rows =>
+        {
             return None;
         }
         // Conversions are of plans that make results: none scatters, and boxes lie where tuples say.
@@ -105,7 +107,9 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "ABREAST" if tuning.loops => vec![1, 8],
         "ABREAST" => vec![1],
         "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
-        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "FORWARD" | "SHORT" | "STRADDLES" => vec![0, 1],
+        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG" | "FORWARD" | "SHORT" | "STRADDLES" => {
+            vec![0, 1]
+        }
         "MASKED" | "CONTINUES" | "FILLS" => vec![0, 1],
         "FROM" => vec![0, 2, 3, 4, 5, 6],
         "TO" => (0..7).collect(),
@@ -124,12 +128,15 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
             .iter()
             .any(|known| known.0 == name && known.1 == value)
     };
-    let without_tuples =
-        is("COORDINATES", 0) && (is("CROPS", 1) || is("SCATTERS", 1) || is("PLAIN", 1));
+    let without_tuples = is("COORDINATES", 0)
+        && ["CROPS", "SCATTERS", "PLAIN", "LONG"]
+            .iter()
+            .any(|name| is(name, 1));
     let more_than_a_mask = !is("COORDINATES", 1) || is("CROPS", 1) || is("SCATTERS", 1);
     without_tuples
         || is("MASKED", 1) && more_than_a_mask
         || is("CROPS", 1) && is("PLAIN", 1)
+        || is("LONG", 1) && ["PLAIN", "FIXED", "MASKED"].iter().any(|name| is(name, 1))
         || is("ROWS", 4) && is("ABREAST", 8)
         || is("CROPS", 0) && is("FIXED", 1)
         || is("ORDERED", 0) && is("LASTS", 1)

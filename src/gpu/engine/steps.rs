@@ -158,7 +158,7 @@ pub(super) fn steps(
     rule: Option<(Rule, usize)>,
     boxes: bool,
 ) -> Result<Steps, Error> {
-    check_coordinates(walk)?;
+    check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
     let of_rows = match boxes {
         true => {
@@ -179,7 +179,7 @@ pub(super) fn steps(
     };
     let most = u32::MAX as usize - 1;
     if slices.count > most {
-        return Err(too_long(slices.count));
+        return Err(too_long(slices.count as u64, most as u64));
     }
     let options = scatter.options;
     // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
@@ -223,7 +223,7 @@ pub(super) fn steps(
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         if block.rows.units() > most {
-            return Err(too_long(block.rows.units()));
+            return Err(too_long(block.rows.units() as u64, most as u64));
         }
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.scratch = LEAST;
@@ -602,7 +602,7 @@ struct Site<'a> {
     uniforms: Uniforms,
     first_tuple: usize,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 6],
+    of_walk: [(&'static str, usize); 7],
     indices: Bound,
     scratch: Bound,
     /// Whether rows are few, so that the last step takes rows rather than slices.

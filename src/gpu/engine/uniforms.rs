@@ -41,7 +41,7 @@ macro_rules! structs_of_words {
 structs_of_words! {
     DimWords { size from_stride to_stride tuple_stride }
 
-    CoordinateWords { size stride first count column begin along step extent digit flip unused }
+    CoordinateWords { size stride first count column begin along step extent digit flip high }
 
     Uniforms {
         from_base to_base run run_from run_to rows flags dims_used coordinates_used
@@ -90,14 +90,24 @@ pub(crate) mod flags {
 pub(crate) const UNIFORM_BYTES: u32 = 672;
 const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 
-/// The error for a dimension of `size` positions, which shaders cannot count.
-pub(crate) fn too_long(size: usize) -> Error {
+/// The most positions of a dimension that tuples point into.
+pub(crate) const MOST_POSITIONS: u64 = (1 << 48) - 1;
+/// The same where shaders compute with signed numbers of 32 bits.
+pub(crate) const MOST_SIGNED: u64 = i32::MAX as u64;
+
+/// The error for a number of positions of which shaders can count `most`.
+pub(crate) fn too_long(positions: u64, most: u64) -> Error {
     Error::DeviceLimit {
         what: "an indexed dimension, which the CPU path (Backend::cpu) can index",
         limit: "32-bit shader arithmetic",
-        needed: size as u64,
-        allowed: u64::from(u32::MAX),
+        needed: positions,
+        allowed: most,
     }
+}
+
+/// How often 2^32 goes into a number of positions, of which there are at most [`MOST_POSITIONS`].
+pub(crate) fn high(positions: usize) -> Option<u32> {
+    u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }
 
 /// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless, because the
