@@ -1,9 +1,9 @@
-"""Times NumPy, JAX and TensorFlow at what `cpu_limit select` times (benches/users): elements selected by masks, arrays and
-begins.
+"""Times NumPy, JAX, TensorFlow and PyTorch at what `cpu_limit select` times (benches/users): elements selected by masks,
+arrays and begins. The last two also make normalised planes of random crops of pictures, as `preprocess` does.
 
-    python3 benches/compare/selection.py [numpy] [jax] [tensorflow]
+    python3 benches/compare/selection.py [numpy] [jax] [tensorflow] [torch]
 
-Needs those that are named, or all three. Prints the least of 9 times of each case, in ms. JAX's calls are compiled, and what
+Needs those that are named, or all four (and torchvision beside torch). Prints the least of 9 times of each case, in ms. JAX's calls are compiled, and what
 changes an array in place may reuse its memory. `taskset -c 0` gives all of them one processor.
 """
 
@@ -29,6 +29,11 @@ caches = x.reshape(64, 1024, 256)
 tokens = caches[:, :16].copy()
 begins = numpy.arange(64, dtype=numpy.int32) * 613 % 1008
 starts = (numpy.arange(8192, dtype=numpy.int32) * 1871 % 4033).reshape(4096, 2)
+
+pictures = draw.integers(0, 256, (64, 256, 256, 3), numpy.uint8)
+corners = draw.integers(0, 33, (64, 2)).tolist()
+flips = (draw.random(64) < 0.5).tolist()
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def of_numpy():
@@ -110,6 +115,17 @@ def of_tensorflow():
     places = tf.constant(numpy.stack([firsts, lasts], -1))
     swapped = tf.constant(cube.transpose(0, 2, 1).copy())
     zero = tf.constant(0.0)
+    batch = tf.constant(pictures)
+
+    @tf.function
+    def normalised(batch):
+        parts = []
+        for picture, (top, left), flip in zip(tf.unstack(batch), corners, flips):
+            part = picture[top : top + 224, left : left + 224]
+            parts.append(part[:, ::-1] if flip else part)
+        floats = (tf.cast(tf.stack(parts), tf.float32) / 255 - MEAN) / DEVIATION
+        return tf.transpose(floats, [0, 3, 1, 2])
+
     return {
         "nonzero": lambda: tf.where(m),
         "boolean_mask of rows": lambda: tf.boolean_mask(t, c),
@@ -119,10 +135,46 @@ def of_tensorflow():
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
         # TensorFlow's arrays index leading dimensions, so the cube lies transposed before.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
+        "crops normalised": lambda: normalised(batch),
     }
 
 
-wanted = sys.argv[1:] or ["numpy", "jax", "tensorflow"]
+def of_torch():
+    import torch
+    from torchvision.transforms.v2 import functional
+
+    a, b, m, c, t = (torch.from_numpy(array) for array in (x, y, mask, chosen, table))
+    r, k, f, l = (torch.from_numpy(array) for array in (rows, columns, firsts, lasts))
+    of_cube, changed, pasted = torch.from_numpy(cube), a.clone(), torch.from_numpy(caches).clone()
+    new = torch.from_numpy(tokens)
+    batch = torch.from_numpy(pictures).permute(0, 3, 1, 2)
+    floats = torch.empty(64, 3, 224, 224)
+
+    def paste():
+        for cache, begin, token in zip(pasted, begins.tolist(), new):
+            cache[begin : begin + 16] = token
+
+    def normalised():
+        for out, picture, (top, left), flip in zip(floats, batch, corners, flips):
+            part = functional.crop(picture, top, left, 224, 224)
+            part = functional.horizontal_flip(part) if flip else part
+            part = functional.to_dtype(part, torch.float32, scale=True)
+            out.copy_(functional.normalize(part, MEAN, DEVIATION, inplace=True))
+
+    return {
+        "nonzero": lambda: torch.nonzero(m),
+        "boolean_mask of rows": lambda: t[c],
+        "boolean_mask of elements": lambda: a[m],
+        "select": lambda: torch.where(m, a, b),
+        "masked_update": lambda: changed.masked_fill_(m, 0),
+        "index, outer": lambda: a[r[:, None], k],
+        "index, mixed": lambda: of_cube[f, :, l],
+        "paste": paste,
+        "crops normalised": normalised,
+    }
+
+
+wanted = sys.argv[1:] or ["numpy", "jax", "tensorflow", "torch"]
 for name in wanted:
     for case, run in globals()[f"of_{name}"]().items():
         run()
