@@ -2,8 +2,10 @@
 //
 // A position has a number for each of `walk.dims`. The first element of the dispatch lies at `from_stride` along each of
 // them, and `to_stride` times 2^32 beyond that. All elements of the dispatch lie in one row of the dimension whose size is
-// given as 0: the numbers before it are those of the first element. A dispatch writes the `walk.slices` rows from `walk.first_slice` on, of `walk.tuple_words` words each, which begin
-// at word `walk.to_base`. Positions of other rows are other dispatches', or have no room.
+// given as 0, so in the dimensions before it all have the numbers of the first element.
+//
+// A dispatch writes the `walk.slices` rows from `walk.first_slice` on, of `walk.tuple_words` words each, which begin at
+// word `walk.to_base`. Positions of other rows are other dispatches', or have no room.
 //
 // Another dispatch (FILLS) writes NONE to the rows behind the last position. `mask` is then the words that
 // `mask_scan` wrote, from word `walk.from_base` on.

@@ -67,7 +67,8 @@ struct Coordinate {
     extent: u32,
     digit: u32,
     flip: u32,
-    // The halves of this word are the numbers of 2^32 positions in `size`, the low one, and in `first`.
+    // `size` and `first` have 48 bits: the low half of this word has the upper 16 bits of `size`, the high half those of
+    // `first`.
     high: u32,
 }
 

@@ -5,7 +5,9 @@
 
 use std::time::{Duration, Instant};
 use wgslice::{
-    Backend, DType, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherOptions,
+    Backend, DType, Gpu, Plan, SliceSpec, Tensor,
+    gpu::AdapterOptions,
+    options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
 
@@ -92,6 +94,112 @@ fn slices_and_gathers(tensor: &Tensor) {
         _ => 0,
     });
     assert_eq!(gathered.1.wait().unwrap().out_of_range, bad);
+    drop((indices, gathered));
+    wraps_and_boxes(tensor);
+}
+
+/// Numbers beyond 2^32 that are wrapped and clamped, and boxes that begin there.
+fn wraps_and_boxes(tensor: &Tensor) {
+    let (len, high) = (LONG as i64, 1i64 << 32);
+    let all = [
+        -1,
+        -len,
+        -len - 1,
+        -high - 9,
+        high,
+        high - 1,
+        len - 1,
+        len,
+        2 * high + 3,
+        i64::MIN,
+    ];
+    let indices = tensor.backend().upload((&all, &[all.len(), 1])).unwrap();
+    for (negative, out_of_range) in [
+        (NegativeIndex::Wrap, OutOfRange::Zero),
+        (NegativeIndex::OutOfRange, OutOfRange::Clamp),
+        (NegativeIndex::Wrap, OutOfRange::Clamp),
+    ] {
+        let options = GatherOptions {
+            negative,
+            out_of_range,
+            ..GatherOptions::default()
+        };
+        let gathered = tensor.gather_nd(&indices, options).unwrap();
+        let found = gathered.0.to_vec::<u8>().unwrap();
+        let expected = all.map(|index| {
+            let wrapped = if negative == NegativeIndex::Wrap && index < 0 {
+                index + len
+            } else {
+                index
+            };
+            match out_of_range {
+                OutOfRange::Clamp => byte(wrapped.clamp(0, len - 1) as usize),
+                _ if (0..len).contains(&wrapped) => byte(wrapped as usize),
+                _ => 0,
+            }
+        });
+        assert_eq!(
+            found,
+            expected,
+            "{negative:?} {out_of_range:?} on {}",
+            tensor.backend()
+        );
+    }
+
+    const BOX: usize = 300;
+    let begins = [
+        0,
+        high - 150,
+        high + 7,
+        len - 300,
+        len - 100,
+        len,
+        -100,
+        -high,
+    ];
+    let uploaded = tensor
+        .backend()
+        .upload((&begins, &[begins.len(), 1]))
+        .unwrap();
+    let whole = tensor.reshape(&[1, LONG]).unwrap();
+    let of_whole = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
+    for out_of_range in [OutOfRange::Zero, OutOfRange::Clamp] {
+        let options = CropOptions {
+            sizes: vec![BOX],
+            out_of_range,
+            ..CropOptions::default()
+        };
+        let (boxes, report) = whole
+            .crop(&uploaded, Some(&of_whole), None, &options)
+            .unwrap();
+        let expected: Vec<u8> = begins
+            .iter()
+            .flat_map(|&begin| {
+                let begin = match out_of_range {
+                    OutOfRange::Clamp => begin.clamp(0, len - BOX as i64),
+                    _ => begin,
+                };
+                (begin..begin + BOX as i64).map(|at| {
+                    if (0..len).contains(&at) {
+                        byte(at as usize)
+                    } else {
+                        0
+                    }
+                })
+            })
+            .collect();
+        assert!(
+            boxes.to_vec::<u8>().unwrap() == expected,
+            "{out_of_range:?} on {}",
+            tensor.backend()
+        );
+        let bad = if out_of_range == OutOfRange::Zero {
+            4
+        } else {
+            0
+        };
+        assert_eq!(report.wait().unwrap().out_of_range, bad);
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ use crate::{
 /// The number of bytes by which reads may go back or skip ahead without ending the processor's prefetch stream: four
 /// cache lines.
 const PREFETCH_SLACK: usize = 256;
+
 /// The loops of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {

@@ -224,8 +224,8 @@ impl Slice {
         Ok(copied)
     }
 
-    /// Describes a box of a shard, in which the slice begins at `origin`. `runs` has the part of the box in each dimension of the source,
-    /// and `apart` the distances between neighbours in the array that is read.
+    /// The dimensions of a copy to a shard, in which the copy begins at `origin`. For each dimension of the source, `runs` has
+    /// the positions that are copied, and `apart` the distance between neighbours in the array that is read.
     fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<Side> {
         let one = |&first: &usize| Side {
             from: 0,

@@ -163,7 +163,7 @@ impl Searcher<'_> {
         self.workgroup() * OF_INVOCATION
     }
 
-    /// The last dimension that shaders cannot count with 32 bits, or the first: no mask has two that are so long.
+    /// The dimension that shaders cannot count with 32 bits, or the first: no mask has two that are so long.
     fn long_dim(&self) -> usize {
         let is_long = |&size: &usize| size as u64 > MOST_SIGNED;
         self.mask.iter().rposition(is_long).unwrap_or(0)
@@ -302,13 +302,10 @@ impl Searcher<'_> {
         let (mask, chunks, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
         let first = coordinates(part.elements.start, self.mask);
+        let long_dim = self.long_dim();
         for (d, digit) in first.into_iter().enumerate() {
             words.dims[d] = DimWords {
-                size: if d == self.long_dim() {
-                    0
-                } else {
-                    word(self.mask[d])
-                },
+                size: if d == long_dim { 0 } else { word(self.mask[d]) },
                 from_stride: word(digit),
                 to_stride: high(digit)?,
                 tuple_stride: 0,

@@ -40,7 +40,8 @@ impl TexelMemory {
 }
 
 impl Engine {
-    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to texels: the kept one, or a new one if that is too small.
+    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
+    /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         self.grown_twofold(&self.scatter, needed, "allocating memory between steps")
     }

@@ -105,7 +105,7 @@ pub(crate) fn too_long(positions: u64, most: u64) -> Error {
     }
 }
 
-/// How often 2^32 goes into a number of positions, of which there are at most [`MOST_POSITIONS`].
+/// The upper 16 bits of a number of positions, which has 48. `None` if it has more.
 pub(crate) fn high(positions: usize) -> Option<u32> {
     u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }

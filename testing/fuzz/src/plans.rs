@@ -115,8 +115,8 @@ fn dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     Ok(dims)
 }
 
-/// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. Dimensions that go along the
-/// operand follow from the others in most cases, as they must.
+/// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. In most cases the dimension
+/// numbers name each dimension of the operand once, as XLA demands.
 fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn> {
     let rank = shape.len();
     let mut indices = beside(u, shape)?;
