@@ -192,7 +192,6 @@ impl Backend {
 
     /// Chooses the device that runs a plan on host values: the backend's device, unless the backend's costs say that
     /// the CPU is faster.
-    #[cfg(any(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self

@@ -3,7 +3,7 @@
 
 use crate::harness::kind;
 use wgslice::{
-    Backend, DType, View,
+    Backend, DType, View, slice,
     spec::{IndexItem, IndexSpec},
 };
 
@@ -209,4 +209,58 @@ fn plans_are_as_few_as_may_be() {
         (&made.shape[..], &made.data[..3]),
         (&[4, 2][..], &[114, 119, 84][..])
     );
+}
+
+/// On the CPU an outer expression is one pass: in parts, backwards, with pieces of one element and of many, and with lists
+/// in no order. The expected values come from a loop over all positions.
+#[test]
+fn outer_expressions_in_parts() {
+    let sizes = [64usize, 50, 120];
+    let lists = [97usize, 200, 150].map(|count| -> Vec<i64> {
+        let position = |n: usize| (n * n * 37 + 11 * n) as i64;
+        (0..count).map(position).collect()
+    });
+    let backends = [1, 3].map(|threads| Backend::cpu().with_threads(threads));
+    let x: Vec<u32> = (0..).take(sizes.iter().product()).collect();
+    for listed in [[true, true, false], [true, false, true], [true; 3]] {
+        let positions = |dim: usize| -> Vec<i64> {
+            let size = sizes[dim] as i64;
+            match listed[dim] {
+                true => lists[dim].iter().map(|n| n % size).collect(),
+                false => (0..size).collect(),
+            }
+        };
+        let items = (0..3).map(|dim| match listed[dim] {
+            true => positions(dim).into(),
+            false => IndexItem::Slice(slice![..].items()[0]),
+        });
+        let spec = IndexSpec::new(items.collect::<Vec<_>>()).outer();
+        for backwards in [false, true] {
+            let mut expected = Vec::new();
+            for &a in &positions(0) {
+                for &b in &positions(1) {
+                    for &c in &positions(2) {
+                        // Positions of the view, whose last two dimensions run backwards.
+                        let (b, c) = match backwards {
+                            true => (49 - b, 119 - c),
+                            false => (b, c),
+                        };
+                        expected.push(((a * 50 + b) * 120 + c) as u32);
+                    }
+                }
+            }
+            for backend in &backends {
+                let x = backend.upload((&x, &sizes)).unwrap();
+                let found = match backwards {
+                    true => {
+                        let view = x.view().slice(&slice![.., ..; -1, ..; -1]).unwrap();
+                        view.index(&spec).unwrap()
+                    }
+                    false => x.index(&spec).unwrap(),
+                };
+                let found = found.to_array::<u32>().unwrap();
+                assert!(found.data == expected, "{spec}, {backwards}, {backend}");
+            }
+        }
+    }
 }

@@ -462,3 +462,37 @@ fn vectors() {
     }
     assert!(checked > 150, "{checked}");
 }
+
+/// All rows of a gather along the last axis share their tuples, which the CPU then looks up once: unless one is out of range.
+/// The expected values come from a loop over all positions.
+#[test]
+fn rows_that_share_their_tuples() {
+    for (rows, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {
+        let x: Vec<u32> = (1..).take(rows * size * width).collect();
+        for missing in [false, true] {
+            let position = |n: i64| (n * n * 13 + n) % size as i64;
+            let mut indices: Vec<i64> = (0..250).map(position).collect();
+            if missing {
+                indices[77] = size as i64;
+            }
+            let mut expected = Vec::new();
+            for row in x.chunks(size * width) {
+                for &index in &indices {
+                    match row.get(index as usize * width..(index as usize + 1) * width) {
+                        Some(group) => expected.extend_from_slice(group),
+                        None => expected.extend(vec![0; width]),
+                    }
+                }
+            }
+            for threads in [1, 3] {
+                let backend = Backend::cpu().with_threads(threads);
+                let (found, report) = backend
+                    .gather((&x, &[rows, size, width]), (&indices, &[250]), along(1, 0))
+                    .unwrap();
+                assert_eq!(found.shape, [rows, 250, width]);
+                assert!(found.data == expected, "{width} {missing} {threads}");
+                assert_eq!(report.out_of_range, usize::from(missing));
+            }
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! Runs gathers, a block of groups at a time, in the order of the result. A group is neighbouring rows of the result
 //! that share one tuple. In the source, a group is a slice, often a single row. `places.rs` finds where groups begin. The
-//! loop that copies them is compiled for the size of short contiguous groups.
+//! loop that copies them is compiled for the size of short contiguous groups. Where short groups repeat their tuples, as
+//! in a gather along the last axis, `outer.rs` copies them, and each tuple is looked up once.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     kernel::Kernel,
     memory::{self, LINE},
+    outer,
     places::{NOWHERE, Places},
     rows::split_pieces,
     slice::LoopNest,
@@ -39,10 +41,17 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let group = Group::of(walk);
-    let threads = group.threads(dest.len(), threads);
     let places = Places::new(walk, policy, indices, group.outer, walk.from, |dim| {
         dim.from
     });
+    if group.slice.is_none()
+        && group.bytes <= LINE
+        && let Some(dims) = places.as_sums()
+    {
+        outer::copy((0, group.bytes), &dims, source, dest, threads);
+        return Missing::default();
+    }
+    let threads = group.threads(dest.len(), threads);
     threads::spread_counting(dest, group.grain(walk), threads, |first, dest| {
         group.part(&places, source, first, dest)
     })

@@ -5,6 +5,7 @@
 
 use super::{
     odometer::Odometer,
+    outer::Chosen,
     rows::{Axis, along},
 };
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
 
 /// Stands for the place of a row whose tuple is out of range. No row begins at this byte, because no array is this long.
 pub(super) const NOWHERE: usize = usize::MAX;
+
+/// The largest number of tuples whose places are kept while rows repeat them, in 512 KiB.
+const KEPT: usize = 1 << 16;
 
 /// The rows, their tuples, and the indexed dimensions.
 pub(super) struct Places<'a, I> {
@@ -61,6 +65,26 @@ impl<'a, I: Index> Places<'a, I> {
             stride,
             repeats: outer.iter().any(|dim| dim.tuple == 0),
         }
+    }
+
+    /// The places of all rows, as sums: the dimensions that number rows, of which the innermost has a list of places. `None`
+    /// unless the outer dimensions repeat the tuples, all of which are in range and few enough to keep their places.
+    pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
+        let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);
+        if !repeats || self.inner.size > KEPT {
+            return None;
+        }
+        let mut list = vec![0; self.inner.size];
+        self.find(0, &mut list);
+        if list.contains(&NOWHERE) {
+            return None;
+        }
+        let outer = self.outer.iter().map(|dim| {
+            let stride = (self.stride)(dim).wrapping_mul(self.unit.cast_signed());
+            let size = dim.size;
+            Chosen::All(Axis { size, stride })
+        });
+        Some(outer.chain([Chosen::Listed(list)]).collect())
     }
 
     /// Writes the places of rows `first`, `first + 1`, … to `places`.

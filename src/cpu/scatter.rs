@@ -9,6 +9,7 @@
 use super::{
     combine::{CombineTask, Rule, with_rule},
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    memory::{self, LINE},
     odometer::Odometer,
     places::{NOWHERE, Places},
     threads::{self, Threads},
@@ -23,6 +24,13 @@ use crate::{
     text::counted,
     walk::{Dim, Walk},
 };
+
+/// While a row is combined, the processor is told to read the slice of a row that comes later: so many rows later, and at
+/// most so many bytes of it.
+const AHEAD: usize = 8;
+const AHEAD_BYTES: usize = 512;
+/// Slices of fewer bytes are not read ahead.
+const SHORT: usize = 32;
 
 /// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
 /// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
@@ -164,7 +172,22 @@ impl Share<'_> {
     /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
+        // Of short slices, the processor itself reads several at once.
+        let ahead = if self.slice < SHORT {
+            usize::MAX
+        } else {
+            AHEAD
+        };
+        let mut later = self.places.iter().skip(ahead);
         for (row, &place) in self.places.iter().enumerate() {
+            if let Some(later) = later.next() {
+                let later = later.wrapping_sub(self.first);
+                if later < self.dest.len() {
+                    for line in (0..self.slice.min(AHEAD_BYTES)).step_by(LINE) {
+                        memory::prefetch(self.dest, later + line);
+                    }
+                }
+            }
             let place = place.wrapping_sub(self.first);
             if place < self.dest.len() {
                 each(&mut self.dest[place..][..self.slice], row);

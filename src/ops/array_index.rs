@@ -4,7 +4,8 @@
 //! The slices among the entries make a view, in which a dimension that an array indexes stays whole. Arrays that walk
 //! together are one gather from this view: its index tuples are the arrays, broadcast against each other, and the
 //! dimensions of the tuples stand wherever NumPy wants them. An outer expression is a gather along each indexed
-//! dimension, first along the one that keeps the smallest share, so that the product of its arrays exists nowhere.
+//! dimension, first along the one that keeps the smallest share, so that the product of its arrays exists nowhere. On the
+//! CPU, `cpu/outer.rs` does all of an outer expression's gathers at once.
 //!
 //! Positions are checked and counted from the beginning here, so the gathers find all of them in range.
 
@@ -16,7 +17,8 @@ use super::{
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Plan, SliceSpec, Tensor, TensorView,
     View,
-    backend::Inputs,
+    backend::{Device, Inputs},
+    cpu::{Threads, outer},
     element::zeroed,
     error::IndexError,
     plan::{IndexTensor, Operation},
@@ -40,6 +42,13 @@ struct Selection {
     entries: Vec<Entry>,
     /// The number of the view's dimensions before those of the arrays that are not indexed.
     before: usize,
+}
+
+/// An outer expression: a view, and the positions that are taken along some of its dimensions, counted from the beginning.
+/// The dimension that keeps the smallest share comes first.
+struct Outer {
+    view: View,
+    lists: Vec<(usize, Vec<i64>)>,
 }
 
 impl View {
@@ -73,8 +82,17 @@ impl View {
         match (has_arrays, spec.is_outer()) {
             (false, _) => Ok(vec![(selection.view.plan(dtype), Vec::new())]),
             (true, false) => Ok(vec![selection.together(dtype)?]),
-            (true, true) => selection.outer(dtype),
+            (true, true) => selection.outer()?.steps(dtype),
         }
+    }
+
+    /// The outer expression that this is, if several of its entries are arrays.
+    fn outer(&self, spec: &IndexSpec) -> Result<Option<Outer>, Error> {
+        if !spec.is_outer() {
+            return Ok(None);
+        }
+        let outer = self.selection(spec, false)?.outer()?;
+        Ok((outer.lists.len() > 1).then_some(outer))
     }
 
     /// Applies the slices of an expression. `singles` says whether single positions count as arrays.
@@ -247,8 +265,8 @@ impl Selection {
         Ok((plan, tuples))
     }
 
-    /// The gathers of all combinations.
-    fn outer(mut self, dtype: DType) -> Result<Vec<(Plan, Vec<i64>)>, Error> {
+    /// All combinations of the arrays' positions.
+    fn outer(mut self) -> Result<Outer, Error> {
         for entry in &mut self.entries {
             let Some([axis, at]) = entry.dim else {
                 continue;
@@ -264,19 +282,45 @@ impl Selection {
             ((entry.positions.len() as u128) << 32) / (size.max(1) as u128)
         };
         self.entries.sort_by_key(share);
+        let listed = |entry: Entry| Some((entry.dim?[1], entry.positions));
+        Ok(Outer {
+            view: self.view,
+            lists: self.entries.into_iter().filter_map(listed).collect(),
+        })
+    }
+}
+
+impl Outer {
+    /// A gather for each list, along its dimension.
+    fn steps(self, dtype: DType) -> Result<Vec<(Plan, Vec<i64>)>, Error> {
         let mut steps = Vec::new();
         let mut view = self.view;
-        for entry in self.entries {
-            let Some([_, at]) = entry.dim else { continue };
+        for (at, positions) in self.lists {
             let options = GatherOptions {
                 axis: Some(at.cast_signed()),
                 ..GatherOptions::default()
             };
-            let plan = view.gather(&[entry.positions.len()], options, dtype)?;
+            let plan = view.gather(&[positions.len()], options, dtype)?;
             view = View::new(plan.shape())?;
-            steps.push((plan, entry.positions));
+            steps.push((plan, positions));
         }
         Ok(steps)
+    }
+
+    /// The shape of the result.
+    fn shape(&self) -> Result<Vec<usize>, Error> {
+        let mut shape = self.view.shape.clone();
+        for (at, positions) in &self.lists {
+            shape[*at] = positions.len();
+        }
+        shape::elements(&shape)?;
+        Ok(shape)
+    }
+
+    /// Writes the result to `dest`, on the CPU.
+    fn run(&self, dtype: DType, source: &[u8], dest: &mut [u8], threads: Threads) {
+        let elements = (&self.view, dtype.size());
+        outer::run(elements, &self.lists, source, dest, threads);
     }
 }
 
@@ -340,7 +384,18 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (values, view) = x.into().memory("x")?;
         let mut made: Option<Array<T>> = None;
-        for (plan, tuples) in view.index(spec, T::DTYPE)? {
+        let steps = view.index(spec, T::DTYPE)?;
+        let on_cpu = |(plan, _): &(Plan, _)| *self.device_for(plan) == Device::Cpu;
+        if steps.iter().all(on_cpu)
+            && let Some(outer) = view.outer(spec)?
+        {
+            let fill = |result: &mut [u8]| {
+                outer.run(T::DTYPE, T::as_bytes(&values), result, self.threads);
+                Ok(())
+            };
+            return Ok(Array::collect(&outer.shape()?, fill)?.0);
+        }
+        for (plan, tuples) in steps {
             let source = made.as_ref().map_or(&values[..], |made| &made.data);
             let narrow = narrow(&tuples);
             let indices = narrow
@@ -378,6 +433,19 @@ impl TensorView {
     /// As [`Tensor::index`].
     pub fn index(&self, spec: &IndexSpec) -> Result<Tensor, Error> {
         let mut made = self.tensor().clone();
+        let backend = made.backend.clone();
+        if backend.is_cpu()
+            && let Some(outer) = self.view().outer(spec)?
+        {
+            let (dtype, shape, source) = (made.dtype(), outer.shape()?, made.bytes()?);
+            let bytes = shape.iter().product::<usize>() * dtype.size();
+            let fill = |result: &mut [u8]| {
+                outer.run(dtype, &source, result, backend.threads);
+                Ok(())
+            };
+            let storage = backend.host_storage(bytes, fill)?;
+            return Ok(Tensor::new(&backend, dtype, &shape, storage));
+        }
         for (plan, tuples) in self.view().index(spec, self.dtype())? {
             let upload = |needed: &[usize]| match narrow(&tuples) {
                 Some(tuples) => made.backend.upload((&tuples, needed)),

@@ -1,0 +1,188 @@
+//! Copies pieces whose places are sums: a distance for each dimension, which depends only on the position along this
+//! dimension. Outer index expressions are such copies, and gathers along the last axis, where all rows share the tuples.
+
+use super::{
+    Threads,
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    memory::{self, LINE},
+    rows::{Axis, along},
+    threads,
+};
+use crate::View;
+
+/// A dimension of the result.
+pub(super) enum Chosen {
+    /// The positions of an axis of the source, in their order.
+    All(Axis),
+    /// The distance in bytes that each position adds to the place of a piece. A negative one wraps.
+    Listed(Vec<usize>),
+}
+
+impl Chosen {
+    fn size(&self) -> usize {
+        match self {
+            Self::All(axis) => axis.size,
+            Self::Listed(list) => list.len(),
+        }
+    }
+
+    fn distance(&self, position: usize) -> usize {
+        match self {
+            Self::All(axis) => along(0, axis.stride, position),
+            Self::Listed(list) => list[position],
+        }
+    }
+}
+
+/// Writes the elements of `source` at all combinations of positions of the view to `dest`. `lists` has the dimensions
+/// whose positions are chosen, with the positions, all of them in range. An element has `unit` bytes.
+pub(crate) fn run(
+    (view, unit): (&View, usize),
+    lists: &[(usize, Vec<i64>)],
+    source: &[u8],
+    dest: &mut [u8],
+    threads: Threads,
+) {
+    if dest.is_empty() {
+        return;
+    }
+    let mut dims: Vec<_> = (0..view.shape.len())
+        .map(|dim| {
+            let stride = view.strides[dim].wrapping_mul(unit.cast_signed());
+            match lists.iter().find(|(listed, _)| *listed == dim) {
+                None => Chosen::All(Axis {
+                    size: view.shape[dim],
+                    stride,
+                }),
+                Some((_, positions)) => {
+                    let distance = |&position: &i64| along(0, stride, position as usize);
+                    Chosen::Listed(positions.iter().map(distance).collect())
+                }
+            }
+        })
+        .collect();
+    // Elements that are contiguous in the source are one piece.
+    let mut bytes = unit;
+    let contiguous = |dim: &mut Chosen, bytes: usize| match dim {
+        Chosen::All(axis) => axis.size == 1 || axis.stride == bytes.cast_signed(),
+        Chosen::Listed(_) => false,
+    };
+    while let Some(dim) = dims.pop_if(|dim| contiguous(dim, bytes)) {
+        bytes *= dim.size();
+    }
+    copy((view.offset * unit, bytes), &dims, source, dest, threads);
+}
+
+/// Writes `dest`, whose dimensions are `dims`, at least one. Pieces have `bytes` bytes, and byte `base` is the place of
+/// the piece to whose place no dimension adds anything.
+pub(super) fn copy(
+    (base, bytes): (usize, usize),
+    dims: &[Chosen],
+    source: &[u8],
+    dest: &mut [u8],
+    threads: Threads,
+) {
+    let Some((inner, outer)) = dims.split_last() else {
+        return;
+    };
+    let ahead = match inner {
+        Chosen::All(_) => None,
+        Chosen::Listed(list) => Ahead::of(list),
+    };
+    let threads = threads.worth(dest.len(), dest.len() / bytes);
+    threads::spread(dest, bytes, threads, |first, dest| {
+        let pieces = Pieces {
+            source,
+            base,
+            outer,
+            inner,
+            ahead,
+            first: first / bytes,
+            dest,
+        };
+        with_copy_kernel(bytes, pieces);
+    });
+}
+
+/// What the processor is told to read while a row is copied: the bytes of the source that the next row takes, in their
+/// order, as many for each piece. The order of a list it cannot foresee.
+#[derive(Clone, Copy)]
+struct Ahead {
+    first: usize,
+    step: usize,
+}
+
+impl Ahead {
+    /// `None` if the places of a row lie more than a cache line apart.
+    fn of(list: &[usize]) -> Option<Self> {
+        let distances = || list.iter().map(|distance| distance.cast_signed());
+        let (first, last) = (distances().min()?, distances().max()?);
+        let step = last.abs_diff(first) / list.len();
+        let first = first.cast_unsigned();
+        (step <= LINE).then_some(Self { first, step })
+    }
+}
+
+/// The pieces of the result from number `first` on.
+struct Pieces<'a> {
+    source: &'a [u8],
+    base: usize,
+    outer: &'a [Chosen],
+    inner: &'a Chosen,
+    ahead: Option<Ahead>,
+    first: usize,
+    dest: &'a mut [u8],
+}
+
+impl Pieces<'_> {
+    /// The place of a row, which wraps in the row that would follow the last.
+    fn row(&self, mut number: usize) -> usize {
+        let mut place = self.base;
+        for dim in self.outer.iter().rev() {
+            place = place.wrapping_add(dim.distance(number % dim.size()));
+            number /= dim.size();
+        }
+        place
+    }
+}
+
+impl CopyTask for Pieces<'_> {
+    fn run(mut self, kernel: impl CopyKernel) {
+        let bytes = kernel.bytes();
+        let mut rest = std::mem::take(&mut self.dest);
+        let (mut row, mut skip) = (
+            self.first / self.inner.size(),
+            self.first % self.inner.size(),
+        );
+        while !rest.is_empty() {
+            let part;
+            (part, rest) = rest.split_at_mut(((self.inner.size() - skip) * bytes).min(rest.len()));
+            let (at, pieces) = (self.row(row), part.chunks_exact_mut(bytes));
+            let copy = |piece: &mut [u8], distance| {
+                let copied = kernel.copy(self.source, at.wrapping_add(distance), piece);
+                copied.expect("positions in range lie within the source");
+            };
+            match (self.inner, self.ahead) {
+                (Chosen::All(axis), _) => {
+                    for (piece, position) in pieces.zip(skip..) {
+                        copy(piece, along(0, axis.stride, position));
+                    }
+                }
+                (Chosen::Listed(list), None) => {
+                    for (piece, &distance) in pieces.zip(&list[skip..]) {
+                        copy(piece, distance);
+                    }
+                }
+                (Chosen::Listed(list), Some(ahead)) => {
+                    let mut next = self.row(row + 1).wrapping_add(ahead.first);
+                    for (piece, &distance) in pieces.zip(&list[skip..]) {
+                        memory::prefetch(self.source, next);
+                        next = next.wrapping_add(ahead.step);
+                        copy(piece, distance);
+                    }
+                }
+            }
+            (row, skip) = (row + 1, 0);
+        }
+    }
+}
