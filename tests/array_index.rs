@@ -221,7 +221,7 @@ fn outer_expressions_in_parts() {
         (0..count).map(position).collect()
     });
     let backends = [1, 3].map(|threads| Backend::cpu().with_threads(threads));
-    let x: Vec<u32> = (0..).take(sizes.iter().product()).collect();
+    let x: Vec<i64> = (0..).take(sizes.iter().product()).collect();
     for listed in [[true, true, false], [true, false, true], [true; 3]] {
         let positions = |dim: usize| -> Vec<i64> {
             let size = sizes[dim] as i64;
@@ -245,7 +245,7 @@ fn outer_expressions_in_parts() {
                             true => (49 - b, 119 - c),
                             false => (b, c),
                         };
-                        expected.push(((a * 50 + b) * 120 + c) as u32);
+                        expected.push((a * 50 + b) * 120 + c);
                     }
                 }
             }
@@ -258,7 +258,7 @@ fn outer_expressions_in_parts() {
                     }
                     false => x.index(&spec).unwrap(),
                 };
-                let found = found.to_array::<u32>().unwrap();
+                let found = found.to_array::<i64>().unwrap();
                 assert!(found.data == expected, "{spec}, {backwards}, {backend}");
             }
         }

@@ -470,15 +470,15 @@ fn rows_that_share_their_tuples() {
     for (rows, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {
         let x: Vec<u32> = (1..).take(rows * size * width).collect();
         for missing in [false, true] {
-            let position = |n: i64| (n * n * 13 + n) % size as i64;
-            let mut indices: Vec<i64> = (0..250).map(position).collect();
+            let mut places: Vec<usize> = (0..250).map(|n| (n * n * 13 + n) % size).collect();
             if missing {
-                indices[77] = size as i64;
+                places[77] = size;
             }
+            let indices: Vec<i64> = places.iter().map(|&place| place as i64).collect();
             let mut expected = Vec::new();
             for row in x.chunks(size * width) {
-                for &index in &indices {
-                    match row.get(index as usize * width..(index as usize + 1) * width) {
+                for &place in &places {
+                    match row.get(place * width..(place + 1) * width) {
                         Some(group) => expected.extend_from_slice(group),
                         None => expected.extend(vec![0; width]),
                     }

@@ -41,6 +41,7 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let group = Group::of(walk);
+    let threads = group.threads(dest.len(), threads);
     let places = Places::new(walk, policy, indices, group.outer, walk.from, |dim| {
         dim.from
     });
@@ -51,7 +52,6 @@ pub(super) fn run<I: Index>(
         outer::copy((0, group.bytes), &dims, source, dest, threads);
         return Missing::default();
     }
-    let threads = group.threads(dest.len(), threads);
     threads::spread_counting(dest, group.grain(walk), threads, |first, dest| {
         group.part(&places, source, first, dest)
     })

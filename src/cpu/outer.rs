@@ -55,7 +55,9 @@ pub(crate) fn run(
                     stride,
                 }),
                 Some((_, positions)) => {
-                    let distance = |&position: &i64| along(0, stride, position as usize);
+                    let distance = |&position: &i64| {
+                        along(0, stride, usize::try_from(position).expect("in range"))
+                    };
                     Chosen::Listed(positions.iter().map(distance).collect())
                 }
             }
@@ -70,6 +72,7 @@ pub(crate) fn run(
     while let Some(dim) = dims.pop_if(|dim| contiguous(dim, bytes)) {
         bytes *= dim.size();
     }
+    let threads = threads.worth(dest.len(), dest.len() / bytes);
     copy((view.offset * unit, bytes), &dims, source, dest, threads);
 }
 
@@ -80,7 +83,7 @@ pub(super) fn copy(
     dims: &[Chosen],
     source: &[u8],
     dest: &mut [u8],
-    threads: Threads,
+    threads: usize,
 ) {
     let Some((inner, outer)) = dims.split_last() else {
         return;
@@ -89,7 +92,6 @@ pub(super) fn copy(
         Chosen::All(_) => None,
         Chosen::Listed(list) => Ahead::of(list),
     };
-    let threads = threads.worth(dest.len(), dest.len() / bytes);
     threads::spread(dest, bytes, threads, |first, dest| {
         let pieces = Pieces {
             source,
