@@ -23,7 +23,7 @@ pub(super) struct Crop {
 }
 
 /// The boxes of which a shard has elements.
-struct Boxes {
+pub(super) struct Boxes {
     /// The coordinates of each box in the dimensions that number boxes, counted from the shard's first.
     numbers: Vec<Vec<usize>>,
     /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
@@ -123,7 +123,7 @@ impl Crop {
             .saturating_mul(size_of::<usize>())
     }
 
-    fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
+    pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
         let (numbering, window) = result.split_at(self.numbering());
         let leading = self.begins.shape()[numbering.len()];
         let mut needed = numbering.to_vec();
@@ -202,14 +202,8 @@ impl Crop {
         result: &[Range<usize>],
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
-        let chunks = grid(source.shape(), source.chunk());
-        for group in self
-            .boxes(source, result)?
-            .sorted
-            .chunk_by(|a, b| a.0 == b.0)
-        {
-            each(&coordinates(group[0].0, &chunks));
-        }
+        let boxes = self.boxes(source, result)?;
+        boxes.chunks(source).iter().for_each(|at| each(at));
         Ok(())
     }
 
@@ -219,10 +213,9 @@ impl Crop {
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
-        result: &[Range<usize>],
+        (result, boxes): (&[Range<usize>], &Boxes),
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let boxes = self.boxes(source, result)?;
         let window = &result[self.numbering()..];
         let numbers = |number: usize| {
             let at = boxes.numbers[number].iter();
@@ -275,6 +268,17 @@ impl Crop {
         } else {
             0
         })
+    }
+}
+
+impl Boxes {
+    /// The coordinates of every chunk of the source that a box needs, in the order in which they are read.
+    pub(super) fn chunks(&self, source: &Source) -> Vec<Vec<usize>> {
+        let chunks = grid(source.shape(), source.chunk());
+        let groups = self.sorted.chunk_by(|a, b| a.0 == b.0);
+        groups
+            .map(|group| coordinates(group[0].0, &chunks))
+            .collect()
     }
 }
 

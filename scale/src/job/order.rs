@@ -218,6 +218,8 @@ pub struct How {
     pub memory: Option<usize>,
     /// The most bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,
+    /// The most bytes that a process requests of far stores before its tasks need them.
+    pub ahead: usize,
 }
 
 /// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as
