@@ -75,6 +75,9 @@ pub enum Operation {
         /// The treatment of boxes that reach outside. [`OutOfRange::Zero`] only makes their elements outside zeros, and
         /// [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
+        /// As in a slice. Zeros outside are zeros of the result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversion: Option<Conversion>,
     },
     /// The source and other arrays, one after the other.
     Concat {

@@ -118,9 +118,12 @@ impl Kind {
                 begins,
                 sizes,
                 out_of_range,
+                conversion,
                 ..
             } => {
+                let conversion = conversion.as_ref().map(|conversion| conversion.read(dtype));
                 let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
+                let crop = crop.converted(conversion.transpose()?);
                 let result = crop.shape();
                 return Ok((Self::Crop(Box::new(source), crop), result));
             }
@@ -190,7 +193,8 @@ impl Kind {
     fn dtype(&self) -> DType {
         match self {
             Self::Slices(slices) => slices[0].1.dtype(&slices[0].0),
-            Self::Gather(source, _) | Self::Crop(source, _) => source.dtype(),
+            Self::Gather(source, _) => source.dtype(),
+            Self::Crop(source, crop) => crop.dtype(source),
             Self::Convert(file) => file.dtype(),
         }
     }
@@ -543,13 +547,14 @@ impl Prepared {
     /// conversion has no chunks, and counts three times the most bytes of its file that it reads at once.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
+        // Converted elements may be larger than those of the source.
+        let converted = |source: &Source| {
+            let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
+            source.chunk_bytes().saturating_mul(growth)
+        };
         let (chunk, tuples) = match &self.kind {
             Kind::Slices(slices) => {
-                let chunks = slices.iter().map(|(source, slice)| {
-                    // Sliced elements may be larger than those of the source.
-                    let growth = slice.dtype(source).size().div_ceil(source.dtype().size());
-                    source.chunk_bytes().saturating_mul(growth)
-                });
+                let chunks = slices.iter().map(|(source, _)| converted(source));
                 (chunks.max().unwrap_or(0), 0)
             }
             Kind::Gather(source, gather) => (
@@ -557,7 +562,7 @@ impl Prepared {
                 gather.tuple_bytes(self.target.shard()),
             ),
             Kind::Crop(source, crop) => (
-                source.chunk_bytes(),
+                converted(source),
                 crop.list_bytes(source, self.target.shard()),
             ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),

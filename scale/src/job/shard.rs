@@ -228,7 +228,8 @@ impl<'a> Worker<'a> {
                     &own
                 };
                 let of = (&result[..], boxes);
-                outcome.out_of_range = crop.fill(source, &mut readers[0], of, &mut tiles)?;
+                outcome.out_of_range =
+                    crop.fill(source, &mut readers[0], &device, of, &mut tiles)?;
             }
             Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {
                 outcome.bytes_read = file.read_box(&result, rows, &strides(shape))?;
