@@ -19,6 +19,12 @@ that its reads wait for nothing but its own limit of 32 requests. The table has 
 rounds, as for wgslice-scale. The opening of the source is counted for both, the start of Python is not. zarrs-python has no
 reader of HTTP. MB sent and requests are those of the server, which runs on the same cores. Results on a disk make rounds
 differ, so FOLDER is better in memory, as in /dev/shm.
+
+    cargo install zarrs_tools --version 0.8.1 --locked --root /tmp/zarrs
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --reencode /tmp/zarrs/bin/zarrs_reencode
+
+copies the whole array into other shards and chunks instead, beside zarrs_reencode, which does not slice. Times are those of
+both whole processes, medians of the rounds.
 """
 
 import argparse
@@ -277,6 +283,45 @@ def far_table(args, name, shape, of, port):
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
+# The shapes of shards and chunks, and the codec, of a copy beside zarrs_reencode.
+COPIES = [((256, 256, 128), (64, 64, 64), "zstd"), ((128, 128, 512), (32, 64, 128), "zstd"), ((128, 128, 512), (32, 64, 128), "none")]
+
+
+def reencoded(args, name, shape):
+    """Copies of a source beside zarrs_reencode."""
+    path = args.folder / f"source-{name}.zarr"
+    source(path, shape, name)
+    print(f"\n### Copies of {CODECS[name]}\n")
+    print("| shards | chunks | codec | wgslice-scale, s | zarrs_reencode, s | ratio | CPU, s | zarrs_reencode's, s |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    for shard, chunk, codec in COPIES:
+        sizes = [",".join(map(str, one)) for one in (shard, chunk)]
+        codecs = {"none": "[]", "zstd": '[{"name": "zstd", "configuration": {"level": 3, "checksum": false}}]'}[codec]
+        ours = [args.command, "slice", path, ":", "--codec", codec, "--threads", str(args.threads), "-o"]
+        theirs = [args.reencode, f"--bytes-to-bytes-codecs={codecs}", path]
+        forms = ["--shard", sizes[0], "--chunk", sizes[1]], ["--shard-shape", sizes[0], "--chunk-shape", sizes[1]]
+        times = {"ours": [], "theirs": []}
+        for _ in range(args.rounds):
+            found = set()
+            for side, command, form in zip(times, (ours, theirs), forms):
+                out = args.folder / f"{side}.zarr"
+                shutil.rmtree(out, ignore_errors=True)
+                command = [*command[:2], *form, *command[2:], out]
+                began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+                environment = {**os.environ, "RAYON_NUM_THREADS": str(args.threads)}
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+                times[side].append((time.perf_counter() - began, cpu))
+                found.add(checksum(out))
+            assert len(found) == 1, (shard, chunk, codec, found)
+        (wall, cpu), (their_wall, their_cpu) = (
+            [statistics.median(one) for one in zip(*times[side])] for side in times
+        )
+        cells = [str(list(shard)), str(list(chunk)), codec, f"{wall:.2f}", f"{their_wall:.2f}", f"{their_wall / wall:.2f}"]
+        print("| " + " | ".join([*cells, f"{cpu:.2f}", f"{their_cpu:.2f}"]) + " |", flush=True)
+
+
 def table(args, name, shape, of):
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
@@ -324,6 +369,7 @@ def main():
     parser.add_argument("--only", choices=[title for title, _ in CASES], help="only this slice")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--reencode", help="the command zarrs_reencode, beside which arrays are copied")
     parser.add_argument("--latency", type=float, help="read by HTTP, from a server that answers after so many ms")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -349,12 +395,16 @@ def main():
     size = 4
     for one in shape:
         size *= one
-    taken = "the best" if args.latency is None else "the median"
+    taken = "the best" if args.latency is None and args.reencode is None else "the median"
     print(
         f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {size / 1e6:.0f} MB; "
         f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {taken} of {args.rounds} "
         f"rounds; tensorstore {version('tensorstore')}, zarr {version('zarr')}, zarrs {version('zarrs')}"
     )
+    if args.reencode is not None:
+        for name in args.codec or CODECS:
+            reencoded(args, name, shape)
+        return
     if args.latency is not None:
         server = [sys.executable, HERE / "delayed_server.py", args.folder, str(args.latency)]
         server = subprocess.Popen(server, stdout=subprocess.PIPE, text=True)
