@@ -10,6 +10,21 @@ whole process for wgslice-scale. The others stay in one process for all rounds, 
 there already, and neither their start nor the opening of the source is counted. Reads are those of the system's calls,
 whether from a disk or from its cache. Memory is the peak of the whole process for wgslice-scale, and for the others
 what it is above that after all imports.
+
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --latency 20
+
+reads the source by HTTP from delayed_server.py, which begins each answer 20 ms after its request, and writes to the
+folder. There tensorstore runs twice, once with as many writes of shards at a time as threads, and once with all at once, so
+that its reads wait for nothing but its own limit of 32 requests. The table has the faster of both, by the median of the
+rounds, as for wgslice-scale. The opening of the source is counted for both, the start of Python is not. zarrs-python has no
+reader of HTTP. MB sent and requests are those of the server, which runs on the same cores. Results on a disk make rounds
+differ, so FOLDER is better in memory, as in /dev/shm.
+
+    cargo install zarrs_tools --version 0.8.1 --locked --root /tmp/zarrs
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --reencode /tmp/zarrs/bin/zarrs_reencode
+
+copies the whole array into other shards and chunks instead, beside zarrs_reencode, which does not slice. Times are those of
+both whole processes, medians of the rounds.
 """
 
 import argparse
@@ -19,9 +34,11 @@ import json
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import time
+import urllib.request
 import venv
 import zlib
 from pathlib import Path
@@ -125,23 +142,27 @@ class Measured:
         }
 
 
-def of_tensorstore(path, out, spec, threads):
+def of_tensorstore(path, out, spec, threads, at_once=False):
     import tensorstore
 
     limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
     context = {name: {"limit": limit} for name, limit in limits.items()}
     context = tensorstore.Context({**context, "cache_pool": {"total_bytes_limit": 300 << 20}})
-    store = lambda path: {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(path)}}
-    whole = tensorstore.open(store(path), context=context, open=True).result()
+    is_far = path.startswith("http://")
+    store = lambda kvstore: {"driver": "zarr3", "kvstore": kvstore}
+    near = lambda path: store({"driver": "file", "path": path})
+    source = store({"driver": "http", "base_url": path + "/"}) if is_far else near(path)
+    began = Measured()
+    whole = tensorstore.open(source, context=context, open=True).result()
     items = (slice(one.start, None if one.stop < 0 else one.stop, one.step) for one in slices(spec, whole.shape))
     view = whole[tuple(items)].translate_to[0]
-    measured = Measured()
-    to = tensorstore.open(store(out), context=context, open=True).result()
+    measured = began if is_far else Measured()
+    to = tensorstore.open(near(out), context=context, open=True).result()
     # One write for each shard, so that each is written once.
     writes = []
     for box in boxes(view.shape):
         writes.append(to[box].write(view[box]))
-        if len(writes) >= threads:
+        if len(writes) >= threads and not at_once:
             writes.pop(0).result()
     for write in writes:
         write.result()
@@ -204,6 +225,8 @@ class Side:
 
 
 def serve(of):
+    # The server of a latency is on this machine.
+    os.environ["NO_PROXY"] = "127.0.0.1"
     work = {"wgslice": of_wgslice, "tensorstore": of_tensorstore, "zarrs": of_zarrs}[of]
     if of != "wgslice":
         # The process of wgslice-scale inherits the peak of memory of its parent, which therefore imports nothing.
@@ -212,6 +235,91 @@ def serve(of):
         Measured.idle = field("/proc/self/status", "VmRSS")
     for request in sys.stdin:
         print(json.dumps(work(*json.loads(request))), flush=True)
+
+
+def sent(port):
+    """The requests and the bytes that the server has answered since the last call."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/-/sent") as answer:
+        return json.load(answer)
+
+
+def far_table(args, name, shape, of, port):
+    """As `table`, of a source behind the server."""
+    path = args.folder / f"source-{name}.zarr"
+    source(path, shape, name)
+    print(f"\n### {args.latency} ms away, {CODECS[name]}\n")
+    print(
+        "| slice | wgslice-scale, s | tensorstore, s | ratio | CPU, s | tensorstore's, s | MB sent | tensorstore's | requests "
+        "| tensorstore's | MB of memory | tensorstore's |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    url = f"http://127.0.0.1:{port}/{path.name}"
+    for title, spec in CASES:
+        if args.only and args.only != title:
+            continue
+        sides = {"wgslice": [], "some": [], "all": []}
+        for _ in range(args.rounds):
+            outs = {side: args.folder / f"{side}.zarr" for side in sides}
+            found = set()
+            for side, out in outs.items():
+                shutil.rmtree(out, ignore_errors=True)
+                sent(port)
+                if side == "wgslice":
+                    measured = of[side](args.command, url, out, spec, name, args.threads)
+                else:
+                    create(out, [len(one) for one in slices(spec, shape)], name)
+                    measured = of["tensorstore"](url, out, spec, args.threads, side == "all")
+                sides[side].append({**measured, **sent(port)})
+                found.add(checksum(out))
+            assert len(found) == 1, (spec, found)
+        median = lambda side, what: statistics.median(one[what] for one in sides[side])
+        faster = min("some", "all", key=lambda side: median(side, "wall"))
+        ours, theirs = (lambda what, side=side: median(side, what) for side in ("wgslice", faster))
+        cells = [f"{title}: `{spec}`", f"{ours('wall'):.2f}", f"{theirs('wall'):.2f}"]
+        cells += [f"{theirs('wall') / ours('wall'):.2f}", f"{ours('cpu'):.2f}", f"{theirs('cpu'):.2f}"]
+        cells += [f"{ours('bytes') / 1e6:.1f}", f"{theirs('bytes') / 1e6:.1f}"]
+        cells += [f"{ours('requests'):.0f}", f"{theirs('requests'):.0f}"]
+        cells += [f"{ours('memory') / 1e6:.0f}", f"{theirs('memory') / 1e6:.0f}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+# The shapes of shards and chunks, and the codec, of a copy beside zarrs_reencode.
+COPIES = [((256, 256, 128), (64, 64, 64), "zstd"), ((128, 128, 512), (32, 64, 128), "zstd"), ((128, 128, 512), (32, 64, 128), "none")]
+
+
+def reencoded(args, name, shape):
+    """Copies of a source beside zarrs_reencode."""
+    path = args.folder / f"source-{name}.zarr"
+    source(path, shape, name)
+    print(f"\n### Copies of {CODECS[name]}\n")
+    print("| shards | chunks | codec | wgslice-scale, s | zarrs_reencode, s | ratio | CPU, s | zarrs_reencode's, s |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    for shard, chunk, codec in COPIES:
+        sizes = [",".join(map(str, one)) for one in (shard, chunk)]
+        codecs = {"none": "[]", "zstd": '[{"name": "zstd", "configuration": {"level": 3, "checksum": false}}]'}[codec]
+        ours = [args.command, "slice", path, ":", "--codec", codec, "--threads", str(args.threads), "-o"]
+        theirs = [args.reencode, f"--bytes-to-bytes-codecs={codecs}", path]
+        forms = ["--shard", sizes[0], "--chunk", sizes[1]], ["--shard-shape", sizes[0], "--chunk-shape", sizes[1]]
+        times = {"ours": [], "theirs": []}
+        for _ in range(args.rounds):
+            found = set()
+            for side, command, form in zip(times, (ours, theirs), forms):
+                out = args.folder / f"{side}.zarr"
+                shutil.rmtree(out, ignore_errors=True)
+                command = [*command[:2], *form, *command[2:], out]
+                began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+                environment = {**os.environ, "RAYON_NUM_THREADS": str(args.threads)}
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+                times[side].append((time.perf_counter() - began, cpu))
+                found.add(checksum(out))
+            assert len(found) == 1, (shard, chunk, codec, found)
+        (wall, cpu), (their_wall, their_cpu) = (
+            [statistics.median(one) for one in zip(*times[side])] for side in times
+        )
+        cells = [str(list(shard)), str(list(chunk)), codec, f"{wall:.2f}", f"{their_wall:.2f}", f"{their_wall / wall:.2f}"]
+        print("| " + " | ".join([*cells, f"{cpu:.2f}", f"{their_cpu:.2f}"]) + " |", flush=True)
 
 
 def table(args, name, shape, of):
@@ -261,6 +369,8 @@ def main():
     parser.add_argument("--only", choices=[title for title, _ in CASES], help="only this slice")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--reencode", help="the command zarrs_reencode, beside which arrays are copied")
+    parser.add_argument("--latency", type=float, help="read by HTTP, from a server that answers after so many ms")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     python = args.folder / "venv/bin/python"
@@ -274,6 +384,8 @@ def main():
     if args.command is None:
         manifest = HERE.parent / "Cargo.toml"
         build = ["cargo", "build", "--release", "--locked", "--manifest-path", manifest]
+        if args.latency is not None:
+            build += ["--features", "object-stores"]
         subprocess.run(build, check=True)
         target = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
         args.command = target / "release/wgslice-scale"
@@ -283,11 +395,27 @@ def main():
     size = 4
     for one in shape:
         size *= one
+    taken = "the best" if args.latency is None and args.reencode is None else "the median"
     print(
         f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {size / 1e6:.0f} MB; "
-        f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; the best of {args.rounds} "
+        f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {taken} of {args.rounds} "
         f"rounds; tensorstore {version('tensorstore')}, zarr {version('zarr')}, zarrs {version('zarrs')}"
     )
+    if args.reencode is not None:
+        for name in args.codec or CODECS:
+            reencoded(args, name, shape)
+        return
+    if args.latency is not None:
+        server = [sys.executable, HERE / "delayed_server.py", args.folder, str(args.latency)]
+        server = subprocess.Popen(server, stdout=subprocess.PIPE, text=True)
+        try:
+            port = int(server.stdout.readline())
+            of = {side: Side(side) for side in ("wgslice", "tensorstore")}
+            for name in args.codec or CODECS:
+                far_table(args, name, shape, of, port)
+        finally:
+            server.terminate()
+        return
     of = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
     for name in args.codec or CODECS:
         table(args, name, shape, of)

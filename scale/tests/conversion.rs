@@ -1,6 +1,10 @@
 //! Elements that are converted on the way are those of naive loops.
 
-use crate::zarr::{HOW, devices, files, read, run, write};
+use crate::{
+    gather::save,
+    random::Random,
+    zarr::{HOW, devices, files, form, read, run, write},
+};
 use serde_json::json;
 use std::{
     fs,
@@ -9,7 +13,7 @@ use std::{
 };
 use wgslice::DType;
 use wgslice_scale::{
-    job::{Conversion, Form, How, Job, Operation},
+    job::{Conversion, Fingerprint, Form, How, Job, Operation, OutOfRange},
     zarr::{Codec, Error},
 };
 
@@ -40,6 +44,32 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
     (path.to_owned(), numbers)
 }
 
+/// What becomes of an element.
+type Naive = fn(i16) -> Vec<u8>;
+
+/// Conversions of the elements of an array, each with a naive one.
+fn conversions<'a>(bytes: &'a Known, words: &'a Known) -> [(&'a Known, Conversion, Naive); 5] {
+    [
+        (
+            bytes,
+            Conversion::new(DType::F32, Some(0.1), Some(-3.0)),
+            |n| (f32::from(n) * 0.1 + -3.0).to_ne_bytes().to_vec(),
+        ),
+        (bytes, Conversion::new(DType::U8, Some(1.5), None), |n| {
+            vec![(f32::from(n) * 1.5).round_ties_even().min(255.0) as u8]
+        }),
+        (bytes, Conversion::new(DType::I8, None, None), |n| {
+            vec![n.min(127) as u8]
+        }),
+        (words, Conversion::new(DType::U8, None, None), |n| {
+            vec![n.clamp(0, 255) as u8]
+        }),
+        (words, Conversion::new(DType::F32, None, None), |n| {
+            f32::from(n).to_ne_bytes().to_vec()
+        }),
+    ]
+}
+
 #[test]
 fn elements_are_converted_as_by_naive_loops() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,26 +77,7 @@ fn elements_are_converted_as_by_naive_loops() {
     let words = source(&folder.path().join("i16.zarr"), "int16", |n| {
         n.to_le_bytes().to_vec()
     });
-    type Naive = fn(i16) -> Vec<u8>;
-    let conversions: [(&Known, Conversion, Naive); 5] = [
-        (
-            &bytes,
-            Conversion::new(DType::F32, Some(0.1), Some(-3.0)),
-            |n| (f32::from(n) * 0.1 + -3.0).to_ne_bytes().to_vec(),
-        ),
-        (&bytes, Conversion::new(DType::U8, Some(1.5), None), |n| {
-            vec![(f32::from(n) * 1.5).round_ties_even().min(255.0) as u8]
-        }),
-        (&bytes, Conversion::new(DType::I8, None, None), |n| {
-            vec![n.min(127) as u8]
-        }),
-        (&words, Conversion::new(DType::U8, None, None), |n| {
-            vec![n.clamp(0, 255) as u8]
-        }),
-        (&words, Conversion::new(DType::F32, None, None), |n| {
-            f32::from(n).to_ne_bytes().to_vec()
-        }),
-    ];
+    let conversions = conversions(&bytes, &words);
     let all = |size: usize| (0..size).collect::<Vec<_>>();
     let selections = [
         (":, :", false, all(13), all(20)),
@@ -146,6 +157,91 @@ fn elements_are_converted_as_by_naive_loops() {
             }
         }
     }
+}
+
+#[test]
+fn random_crops_are_converted_as_by_naive_loops() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
+    let words = source(&folder.path().join("i16.zarr"), "int16", |n| {
+        n.to_le_bytes().to_vec()
+    });
+    let conversions = conversions(&bytes, &words);
+    let mut random = Random::new(31);
+    let mut outside = 0;
+    for case in 0..100 {
+        let ((source, numbers), conversion, naive) = &conversions[case % conversions.len()];
+        // Boxes in both dimensions, or of rows.
+        let leading = random.within(1, 2) as usize;
+        let clamp = random.within(0, 1) == 0;
+        let beyond = if clamp { 0 } else { 3 };
+        let sizes: Vec<usize> = SHAPE[..leading]
+            .iter()
+            .map(|&whole| random.within(1, whole as i64 + beyond) as usize)
+            .collect();
+        let count = random.within(1, 6) as usize;
+        let begins: Vec<i64> = (0..count * leading)
+            .map(|number| random.within(-4, SHAPE[number % leading] as i64 + 2))
+            .collect();
+        let place = folder.path().join(case.to_string());
+        fs::create_dir(&place).unwrap();
+        let file = save(&place, &[count, leading], &begins, case % 2 == 0);
+        let height = sizes[0];
+        let width = sizes.get(1).copied().unwrap_or(SHAPE[1]);
+        let unit = naive(0).len();
+        let mut expected = Vec::new();
+        for begin in begins.chunks(leading) {
+            let begin = [begin[0], begin.get(1).copied().unwrap_or(0)];
+            let last = [
+                (SHAPE[0] as i64 - height as i64),
+                SHAPE[1] as i64 - width as i64,
+            ];
+            let begin = [0, 1].map(|dim| {
+                if clamp {
+                    begin[dim].clamp(0, last[dim])
+                } else {
+                    begin[dim]
+                }
+            });
+            outside += usize::from((0..2).any(|dim| begin[dim] < 0 || begin[dim] > last[dim]));
+            for row in begin[0]..begin[0] + height as i64 {
+                for column in begin[1]..begin[1] + width as i64 {
+                    let is_inside = (0..SHAPE[0] as i64).contains(&row)
+                        && (0..SHAPE[1] as i64).contains(&column);
+                    expected.extend(if is_inside {
+                        naive(numbers[row as usize * SHAPE[1] + column as usize])
+                    } else {
+                        vec![0; unit]
+                    });
+                }
+            }
+        }
+        let operation = Operation::Crop {
+            begins: file,
+            begins_fingerprint: Fingerprint::Metadata(0),
+            sizes: sizes.clone(),
+            out_of_range: if clamp {
+                OutOfRange::Clamp
+            } else {
+                OutOfRange::Zero
+            },
+            conversion: Some(conversion.clone()),
+        };
+        let shape = vec![count, height, width];
+        let form = form(&mut random, &shape);
+        let what = format!("case {case}: {conversion:?} of {sizes:?} at {begins:?}, {form:?}");
+        for (number, device) in devices().into_iter().enumerate() {
+            let result = place.join(format!("{number}.zarr"));
+            let job = Job::new(operation.clone(), source, &result, &form).expect(&what);
+            run(&job, How { device, ..HOW }).expect(&what);
+            let found = read(&result);
+            assert!(
+                found == (shape.clone(), expected.clone()),
+                "{what}: {device:?}"
+            );
+        }
+    }
+    assert!(outside > 30, "{outside} boxes were outside");
 }
 
 #[test]

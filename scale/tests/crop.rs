@@ -20,6 +20,7 @@ fn crop(begins: &Path, sizes: &[usize], out_of_range: OutOfRange) -> Operation {
         begins_fingerprint: Fingerprint::Metadata(0),
         sizes: sizes.to_vec(),
         out_of_range,
+        conversion: None,
     }
 }
 

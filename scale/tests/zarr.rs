@@ -294,6 +294,7 @@ pub(crate) const HOW: How = How {
     attempts: 1,
     memory: None,
     cache: 0,
+    ahead: 0,
 };
 
 /// Returns the CPU, and with the feature `gpu` a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine

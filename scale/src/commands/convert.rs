@@ -8,7 +8,7 @@ use super::{
 use crate::failure::Failure;
 use std::{fs, path::PathBuf};
 use wgslice_scale::{
-    job::{DeviceChoice, Form, How, Job, Operation, Summary, to_npy},
+    job::{DeviceChoice, Form, How, Operation, Prepared, Summary, to_npy},
     partial,
     zarr::is_store,
 };
@@ -57,13 +57,13 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         return job::show(&npy(args)?, args.json);
     }
     let form = Form::from(&args.form);
-    let job = Job::new(Operation::Convert, &args.input, &args.output, &form)?;
     let how = How {
         device: DeviceChoice::Cpu,
         threads: 1,
         attempts: 4,
         memory: None,
         cache: 0,
+        ahead: 0,
     };
     let on = On {
         cluster: None,
@@ -72,7 +72,8 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         memory,
         wait: 0,
     };
-    job::make(&job, how, &on, overwrite, args.json)
+    let prepared = Prepared::create(Operation::Convert, &args.input, &args.output, &form, how)?;
+    job::make(prepared, &on, overwrite, args.json)
 }
 
 /// Writes the `.npy` file. A signal ends that, and leaves no unfinished file.

@@ -1,6 +1,6 @@
 //! `wgslice-scale crop`.
 
-use super::job::{self, Policy, Sizes, To};
+use super::job::{self, ConversionArgs, Policy, Sizes, To};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
@@ -9,12 +9,14 @@ use wgslice_scale::job::{Fingerprint, Operation};
 ///
 /// The last dimension of BEGINS has a number for each of --size: where a box begins in the leading
 /// dimensions of IN. The result has the other dimensions of BEGINS, then those of a box. Each task
-/// sorts its boxes by the chunks that they meet, and reads each chunk once.
+/// sorts its boxes by the chunks that they meet, and reads each chunk once. With --as, zeros outside
+/// are zeros of the result, whatever --bias is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   wgslice-scale crop volume.zarr begins.npy --size 64,64,64 -o patches.zarr
-  wgslice-scale crop scan.zarr cells.npy --size 1,32,32 -o cells.zarr --out-of-range clamp")]
+  wgslice-scale crop scan.zarr cells.npy --size 1,32,32 -o cells.zarr --out-of-range clamp
+  wgslice-scale crop photo.zarr faces.npy --size 224,224 -o faces.zarr --as f32 --scale 0.00392157")]
 pub(crate) struct Crop {
     /// The folder or URL of the Zarr array to crop
     #[arg(value_name = "IN")]
@@ -30,6 +32,8 @@ pub(crate) struct Crop {
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "zero|error|clamp", hide_possible_values = true)]
     out_of_range: Policy,
     #[command(flatten)]
+    conversion: ConversionArgs,
+    #[command(flatten)]
     to: To,
 }
 
@@ -39,6 +43,7 @@ pub(crate) fn run(args: &Crop) -> Result<(), Failure> {
         begins_fingerprint: Fingerprint::Metadata(0),
         sizes: args.size.0.clone(),
         out_of_range: args.out_of_range.into(),
+        conversion: args.conversion.read()?,
     };
     job::run(operation, &args.input, &args.to)
 }

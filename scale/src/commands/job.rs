@@ -21,7 +21,8 @@ use wgslice::DType;
 use wgslice_scale::engine::message;
 use wgslice_scale::{
     job::{
-        self, Conversion, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary,
+        self, Conversion, DeviceChoice, Form, How, Operation, Order, Prepared, Record, State,
+        Summary,
     },
     zarr::{self, Error},
 };
@@ -224,7 +225,6 @@ impl From<Error> for Failure {
 
 /// Makes an array by an operation on `source`, with the options in `to`.
 pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
-    let job = Job::new(operation, source, &to.output, &Form::from(&to.form))?;
     let how = How {
         device: match to.device {
             Device::Auto => DeviceChoice::Auto,
@@ -236,21 +236,25 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
         attempts: if to.on.cluster.is_some() { 1 } else { 4 },
         memory: None,
         cache: 0,
+        ahead: 0,
     };
+    let form = Form::from(&to.form);
+    let prepared = Prepared::create(operation, source, &to.output, &form, how)?;
     if to.explain {
-        let prepared = Prepared::new(Record::unwritten(job, how))?;
         return show(&prepared.explain()?, to.json);
     }
-    make(&job, how, &to.on, to.overwrite, to.json)
+    make(prepared, &to.on, to.overwrite, to.json)
 }
 
 /// The most bytes of decoded chunks that a process keeps for other shards.
 const CACHE: usize = 256 << 20;
 
+/// The most bytes that a process requests of far stores before they are needed.
+const AHEAD: usize = 128 << 20;
+
 /// Computes the missing shards of a job's result.
 pub(crate) fn make(
-    job: &Job,
-    mut how: How,
+    prepared: Prepared,
     on: &On,
     overwrite: bool,
     json: bool,
@@ -258,10 +262,10 @@ pub(crate) fn make(
     if on.cluster.is_some() && cfg!(not(feature = "cluster")) {
         return Err(without("cluster"));
     }
+    let Order { job, mut how, .. } = prepared.order().clone();
     if how.device == DeviceChoice::Gpu && cfg!(not(feature = "gpu")) {
         return Err(without("gpu"));
     }
-    let prepared = Prepared::new(Record::unwritten(job.clone(), how))?;
     let (needed, shards) = (prepared.task_bytes(), prepared.shards());
     if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
         return Err(Failure::usage(format_args!(
@@ -270,7 +274,7 @@ pub(crate) fn make(
             needed.div_ceil(1_000_000)
         )));
     }
-    let record = match Record::begin(job, overwrite)? {
+    let record = match Record::begin(&job, overwrite)? {
         State::Open(record) => record,
         State::Complete if json => {
             let summary = Summary {
@@ -287,13 +291,17 @@ pub(crate) fn make(
             ));
         }
     };
-    // If the memory is limited, the cache gets at most half of what one task leaves of it.
-    let rest = on.memory.map(|memory| (memory - needed) / 2);
-    how.cache = rest.unwrap_or(CACHE).min(CACHE);
+    // If the memory is limited, the cache gets at most half of what one task leaves of it, and requests ahead of a far
+    // store at most a quarter.
+    let rest = on.memory.map(|memory| memory - needed);
+    how.cache = rest.map_or(CACHE, |rest| CACHE.min(rest / 2));
+    if prepared.is_far() {
+        how.ahead = rest.map_or(AHEAD, |rest| AHEAD.min(rest / 4));
+    }
     if on.cluster.is_none() {
         // On a cluster, each task has the memory of one core of its executor, so the tasks of a process need no common
         // limit.
-        how.memory = on.memory.map(|memory| memory - how.cache);
+        how.memory = on.memory.map(|memory| memory - how.cache - how.ahead);
     }
     let missing = record.missing(&prepared)?;
     let threads = on.threads.unwrap_or_else(cores);

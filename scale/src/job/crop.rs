@@ -2,6 +2,7 @@
 
 use super::{
     OutOfRange,
+    device::Device,
     indices::IndexArray,
     tiles::{Side, Tiles},
 };
@@ -11,6 +12,7 @@ use crate::zarr::{
     coordinates, grid, product, strides,
 };
 use std::{iter, ops::Range};
+use wgslice::{Conversion, DType, SliceSpec, spec::SliceItem};
 
 /// A crop: the boxes that begin at tuples of positions in the leading dimensions of the source. In the other dimensions
 /// a box has all positions. The result has the dimensions that number tuples, then those of the source.
@@ -20,10 +22,12 @@ pub(super) struct Crop {
     /// The size of a box in each dimension of the source.
     sizes: Vec<usize>,
     out_of_range: OutOfRange,
+    /// What becomes of each element, and the type of the result.
+    conversion: Option<(Conversion, DType)>,
 }
 
 /// The boxes of which a shard has elements.
-struct Boxes {
+pub(super) struct Boxes {
     /// The coordinates of each box in the dimensions that number boxes, counted from the shard's first.
     numbers: Vec<Vec<usize>>,
     /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
@@ -76,7 +80,19 @@ impl Crop {
             begins,
             sizes,
             out_of_range,
+            conversion: None,
         })
+    }
+
+    /// The same crop, of elements that are converted.
+    pub(super) fn converted(self, conversion: Option<(Conversion, DType)>) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// The type of the result's elements.
+    pub(super) fn dtype(&self, source: &Source) -> DType {
+        let converted = self.conversion.as_ref().map(|(_, to)| *to);
+        converted.unwrap_or_else(|| source.dtype())
     }
 
     pub(super) fn begins(&self) -> &IndexArray {
@@ -123,7 +139,7 @@ impl Crop {
             .saturating_mul(size_of::<usize>())
     }
 
-    fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
+    pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
         let (numbering, window) = result.split_at(self.numbering());
         let leading = self.begins.shape()[numbering.len()];
         let mut needed = numbering.to_vec();
@@ -202,14 +218,8 @@ impl Crop {
         result: &[Range<usize>],
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
-        let chunks = grid(source.shape(), source.chunk());
-        for group in self
-            .boxes(source, result)?
-            .sorted
-            .chunk_by(|a, b| a.0 == b.0)
-        {
-            each(&coordinates(group[0].0, &chunks));
-        }
+        let boxes = self.boxes(source, result)?;
+        boxes.chunks(source).iter().for_each(|at| each(at));
         Ok(())
     }
 
@@ -219,10 +229,10 @@ impl Crop {
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
-        result: &[Range<usize>],
+        device: &Device<'_>,
+        (result, boxes): (&[Range<usize>], &Boxes),
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let boxes = self.boxes(source, result)?;
         let window = &result[self.numbering()..];
         let numbers = |number: usize| {
             let at = boxes.numbers[number].iter();
@@ -232,7 +242,7 @@ impl Crop {
                 size: 1,
             })
         };
-        let zero = vec![0; source.dtype().size()];
+        let zero = vec![0; self.dtype(source).size()];
         for &number in &boxes.outside {
             let inside = window.iter().map(|window| Side {
                 from: 0,
@@ -245,27 +255,59 @@ impl Crop {
             )?;
         }
         let chunks = grid(source.shape(), source.chunk());
-        let chunk_strides = strides(source.chunk());
         for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
+            // What a box has of the chunk in a dimension: positions of the source.
+            let met = |number: usize, dim: usize| {
+                let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
+                let inside = inside(origin, &window[dim], source.shape()[dim]);
+                inside.start.max(at[dim] * size)..inside.end.min((at[dim] + 1) * size)
+            };
+            // The part of the chunk that is at hand: what is converted is no more than what the boxes have of it.
+            let mut part: Vec<Range<usize>> = iter::zip(&at, source.chunk())
+                .map(|(at, size)| at * size..(at + 1) * size)
+                .collect();
+            let converted;
+            let elements = match &self.conversion {
+                None => chunk.as_ref(),
+                Some((conversion, _)) => {
+                    for (dim, part) in part.iter_mut().enumerate() {
+                        let met = || group.iter().map(|&(_, number)| met(number, dim));
+                        let begin = met().map(|met| met.start).min().unwrap_or(part.start);
+                        let end = met().map(|met| met.end).max().unwrap_or(part.end);
+                        *part = begin..end;
+                    }
+                    let items = part.iter().zip(source.chunk()).map(|(part, size)| {
+                        let begin = part.start % size;
+                        SliceItem::Range {
+                            begin: Some(begin as i64),
+                            end: Some((begin + part.len()) as i64),
+                            stride: 1,
+                        }
+                    });
+                    let order: Vec<usize> = (0..part.len()).collect();
+                    let spec = (&items.collect::<SliceSpec>(), &order[..]);
+                    let (dtype, shape) = (source.dtype(), source.chunk());
+                    converted = device.slice(chunk, dtype, shape, spec, Some(conversion))?;
+                    &converted.bytes()?[..]
+                }
+            };
+            let shape: Vec<usize> = part.iter().map(Range::len).collect();
+            let part_strides = strides(&shape);
             for &(_, number) in group {
                 let mut sides: Vec<Side> = numbers(number).collect();
                 let mut from = 0;
-                for (dim, (&origin, window)) in boxes.origins[number].iter().zip(window).enumerate()
-                {
-                    let size = source.chunk()[dim];
-                    let inside = inside(origin, window, source.shape()[dim]);
-                    let begin = inside.start.max(at[dim] * size);
-                    let end = inside.end.min((at[dim] + 1) * size);
-                    from += begin % size * chunk_strides[dim];
+                for (dim, stride) in part_strides.iter().enumerate() {
+                    let met = met(number, dim);
+                    from += (met.start - part[dim].start) * stride;
                     sides.push(Side {
-                        from: chunk_strides[dim].cast_signed(),
-                        first: (begin as i64 - origin) as usize,
-                        size: end - begin,
+                        from: stride.cast_signed(),
+                        first: (met.start as i64 - boxes.origins[number][dim]) as usize,
+                        size: met.len(),
                     });
                 }
-                tiles.copy((chunk.as_ref(), from), &sides)?;
+                tiles.copy((elements, from), &sides)?;
             }
         }
         // Each box is counted once, in the shard that has its first element.
@@ -275,6 +317,17 @@ impl Crop {
         } else {
             0
         })
+    }
+}
+
+impl Boxes {
+    /// The coordinates of every chunk of the source that a box needs, in the order in which they are read.
+    pub(super) fn chunks(&self, source: &Source) -> Vec<Vec<usize>> {
+        let chunks = grid(source.shape(), source.chunk());
+        let groups = self.sorted.chunk_by(|a, b| a.0 == b.0);
+        groups
+            .map(|group| coordinates(group[0].0, &chunks))
+            .collect()
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Gather {
 
 /// The tuples of a box of the result. The located dimensions of `params` are those in which a tuple has a position: the
 /// batch dimensions and the named ones.
-struct Tuples {
+pub(super) struct Tuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
@@ -129,7 +129,7 @@ impl Gather {
         count.saturating_mul(each * size_of::<usize>())
     }
 
-    fn tuples(
+    pub(super) fn tuples(
         &self,
         source: &Source,
         result: &[Range<usize>],
@@ -208,14 +208,28 @@ impl Gather {
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
         let tuples = self.tuples(source, result, shard)?;
-        let segments = self.segments(source, result);
-        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
-            walk::product(&segments, |segments| {
-                each(&self.chunk(source, &tuples, group[0].1, segments));
-                Ok(())
-            })?;
-        }
+        let chunks = self.chunks(source, result, &tuples);
+        chunks.iter().for_each(|at| each(at));
         Ok(())
+    }
+
+    /// The coordinates of every chunk of `params` that a box of the result needs, in the order in which they are read.
+    pub(super) fn chunks(
+        &self,
+        source: &Source,
+        result: &[Range<usize>],
+        tuples: &Tuples,
+    ) -> Vec<Vec<usize>> {
+        let segments = self.segments(source, result);
+        let mut chunks = Vec::new();
+        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
+            // Nothing fails here.
+            let _ = walk::product(&segments, |segments| {
+                chunks.push(self.chunk(source, tuples, group[0].1, segments));
+                Ok(())
+            });
+        }
+        chunks
     }
 
     /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension lie.
@@ -246,10 +260,9 @@ impl Gather {
         source: &Source,
         reader: &mut Reader<'_>,
         device: &Device<'_>,
-        result: &[Range<usize>],
+        (result, tuples): (&[Range<usize>], &Tuples),
         (shard, shape): (&mut [u8], &[usize]),
     ) -> Result<u64, Error> {
-        let tuples = self.tuples(source, result, shape)?;
         let segments = self.segments(source, result);
         let located: Vec<usize> = self.located().collect();
         let unit = source.dtype().size();
@@ -268,7 +281,7 @@ impl Gather {
                 local.extend(positions.map(|(at, &dim)| (at % source.chunk()[dim]) as i64));
             }
             walk::product(&segments, |segments| {
-                let at = self.chunk(source, &tuples, group[0].1, segments);
+                let at = self.chunk(source, tuples, group[0].1, segments);
                 let chunk = reader.chunk(&at)?;
                 let mut items = vec![SliceItem::FULL; at.len()];
                 let mut dims = Vec::with_capacity(segments.len());
@@ -313,7 +326,7 @@ impl Gather {
                 Ok(())
             })?;
         }
-        self.clear(&tuples, result, (shard, shape), unit);
+        self.clear(tuples, result, (shard, shape), unit);
         // Each tuple is counted once, in the shard where its slice begins.
         let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
         Ok(if begins {

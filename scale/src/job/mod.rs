@@ -58,7 +58,7 @@ pub use order::{How, Job, Operation, Order, OutOfRange};
 pub use prepared::{Form, Prepared};
 pub use record::{Record, State};
 pub use run::{Summary, run};
-pub use shard::{Outcome, compute};
+pub use shard::{Outcome, Worker, compute};
 pub use to_npy::to_npy;
 
 /// Deals shards in `parts` lists, or in fewer if there are fewer shards, but in at least one. Neighbouring shards are in

@@ -75,6 +75,9 @@ pub enum Operation {
         /// The treatment of boxes that reach outside. [`OutOfRange::Zero`] only makes their elements outside zeros, and
         /// [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
+        /// As in a slice. Zeros outside are zeros of the result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversion: Option<Conversion>,
     },
     /// The source and other arrays, one after the other.
     Concat {
@@ -218,6 +221,8 @@ pub struct How {
     pub memory: Option<usize>,
     /// The most bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,
+    /// The most bytes that a process requests of far stores before its tasks need them.
+    pub ahead: usize,
 }
 
 /// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as

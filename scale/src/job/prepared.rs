@@ -9,7 +9,9 @@ use super::{
     layout, order,
     slice::Slice,
 };
-use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
+use crate::zarr::{
+    Ahead, Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product,
+};
 use serde_json::Map;
 use std::{
     collections::VecDeque,
@@ -116,9 +118,12 @@ impl Kind {
                 begins,
                 sizes,
                 out_of_range,
+                conversion,
                 ..
             } => {
+                let conversion = conversion.as_ref().map(|conversion| conversion.read(dtype));
                 let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
+                let crop = crop.converted(conversion.transpose()?);
                 let result = crop.shape();
                 return Ok((Self::Crop(Box::new(source), crop), result));
             }
@@ -162,6 +167,14 @@ impl Kind {
         }
     }
 
+    /// All sources.
+    pub(super) fn sources(&self) -> Vec<&Source> {
+        match self {
+            Self::Slices(slices) => slices.iter().map(|(source, _)| source).collect(),
+            _ => self.source().into_iter().collect(),
+        }
+    }
+
     /// The fingerprints of the source and of the arrays of [`Operation::inputs`].
     fn fingerprints(&self) -> Result<Vec<Fingerprint>, Error> {
         let store = |source: &Source| Ok(Fingerprint::of_store(source));
@@ -180,7 +193,8 @@ impl Kind {
     fn dtype(&self) -> DType {
         match self {
             Self::Slices(slices) => slices[0].1.dtype(&slices[0].0),
-            Self::Gather(source, _) | Self::Crop(source, _) => source.dtype(),
+            Self::Gather(source, _) => source.dtype(),
+            Self::Crop(source, crop) => crop.dtype(source),
             Self::Convert(file) => file.dtype(),
         }
     }
@@ -282,11 +296,21 @@ impl Job {
     /// [`Error::Usage`] if an array cannot be opened, or the arrays, the operation and the form do not fit each other;
     /// [`Error::Io`].
     pub fn new(
-        mut operation: Operation,
+        operation: Operation,
         source: &Path,
         result: &Path,
         form: &Form,
     ) -> Result<Self, Error> {
+        Ok(Self::opened(operation, source, result, form)?.0)
+    }
+
+    /// As [`Job::new`]. Also returns what was opened, and the shape of the result.
+    fn opened(
+        mut operation: Operation,
+        source: &Path,
+        result: &Path,
+        form: &Form,
+    ) -> Result<(Self, Kind, Vec<usize>), Error> {
         let to = Location::new(result)?;
         to.writable()?;
         let source = apart(source, &to)?;
@@ -322,7 +346,7 @@ impl Job {
         let layout = Layout {
             dtype: kind.dtype(),
             names: kind.dimension_names(shape.len()),
-            shape,
+            shape: shape.clone(),
             shard,
             chunk,
             codec: codec.unwrap_or(Codec::Zstd),
@@ -331,13 +355,14 @@ impl Job {
         let mut attributes = kind.source().map_or_else(Map::new, Source::attributes);
         attributes.extend(order::attributes(&operation, &source, &fingerprint));
         let metadata = layout.metadata(&attributes);
-        Ok(Self {
+        let job = Self {
             operation,
             source,
             source_fingerprint: fingerprint,
             result,
             metadata,
-        })
+        };
+        Ok((job, kind, shape))
     }
 }
 
@@ -379,6 +404,7 @@ pub struct Prepared {
     pub(super) kind: Kind,
     pub(super) target: Target,
     pub(super) cache: Cache,
+    pub(super) ahead: Ahead,
     /// The device that this job has chosen for [`DeviceChoice::Auto`](super::DeviceChoice::Auto).
     pub(super) auto: OnceLock<Backend>,
     done: AtomicU64,
@@ -394,7 +420,6 @@ impl Prepared {
     pub fn new(order: Order) -> Result<Self, Error> {
         let job = &order.job;
         let (kind, shape) = Kind::open(&job.operation, &job.source)?;
-        let target = Target::new(&job.result, &job.metadata)?;
         let inputs = iter::once((&job.source, &job.source_fingerprint));
         let inputs = inputs.chain(job.operation.inputs());
         for ((name, known), found) in inputs.zip(kind.fingerprints()?) {
@@ -405,6 +430,27 @@ impl Prepared {
                 )));
             }
         }
+        Self::opened(order, kind, &shape)
+    }
+
+    /// Makes the job that [`Job::new`] makes, with its arrays opened, whose tasks cannot write before it is begun.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::new`].
+    pub fn create(
+        operation: Operation,
+        source: &Path,
+        result: &Path,
+        form: &Form,
+        how: How,
+    ) -> Result<Self, Error> {
+        let (job, kind, shape) = Job::opened(operation, source, result, form)?;
+        Self::opened(Record::unwritten(job, how), kind, &shape)
+    }
+
+    fn opened(order: Order, kind: Kind, shape: &[usize]) -> Result<Self, Error> {
+        let target = Target::new(&order.job.result, &order.job.metadata)?;
         if shape != target.shape() || kind.dtype() != target.dtype() {
             return Err(Error::usage(
                 "the job's result has not the form of its operation",
@@ -412,6 +458,7 @@ impl Prepared {
         }
         Ok(Self {
             cache: Cache::new(order.how.cache),
+            ahead: Ahead::new(order.how.ahead),
             order,
             kind,
             target,
@@ -447,6 +494,7 @@ impl Prepared {
     pub fn begun(self, record: &Record, how: How) -> Result<Arc<Self>, Error> {
         let prepared = Arc::new(Self {
             cache: Cache::new(how.cache),
+            ahead: Ahead::new(how.ahead),
             order: record.order(self.order.job, how),
             ..self
         });
@@ -454,6 +502,11 @@ impl Prepared {
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         keep(&mut recent, text, prepared.clone());
         Ok(prepared)
+    }
+
+    /// Whether it reads a store that is far.
+    pub fn is_far(&self) -> bool {
+        self.kind.sources().iter().any(|source| source.is_far())
     }
 
     /// Returns what every task receives.
@@ -494,13 +547,14 @@ impl Prepared {
     /// conversion has no chunks, and counts three times the most bytes of its file that it reads at once.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
+        // Converted elements may be larger than those of the source.
+        let converted = |source: &Source| {
+            let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
+            source.chunk_bytes().saturating_mul(growth)
+        };
         let (chunk, tuples) = match &self.kind {
             Kind::Slices(slices) => {
-                let chunks = slices.iter().map(|(source, slice)| {
-                    // Sliced elements may be larger than those of the source.
-                    let growth = slice.dtype(source).size().div_ceil(source.dtype().size());
-                    source.chunk_bytes().saturating_mul(growth)
-                });
+                let chunks = slices.iter().map(|(source, _)| converted(source));
                 (chunks.max().unwrap_or(0), 0)
             }
             Kind::Gather(source, gather) => (
@@ -508,11 +562,13 @@ impl Prepared {
                 gather.tuple_bytes(self.target.shard()),
             ),
             Kind::Crop(source, crop) => (
-                source.chunk_bytes(),
+                converted(source),
                 crop.list_bytes(source, self.target.shard()),
             ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };
+        // Those of the next task too, whose chunks are requested ahead.
+        let tuples = tuples.saturating_mul(if self.is_far() { 2 } else { 1 });
         shard
             .saturating_add(chunk.saturating_mul(3))
             .saturating_add(tuples)

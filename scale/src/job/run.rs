@@ -3,11 +3,11 @@
 //! Its threads are not rayon's. While a task waits there for the chunks that rayon decodes, its thread may begin another
 //! task, which would wait for memory that the first one holds.
 
-use super::{Explanation, Outcome, Prepared, Record, compute, lists};
+use super::{Explanation, Outcome, Prepared, Record, Worker, lists};
 use crate::zarr::Error;
 use serde::Serialize;
 use std::{
-    fmt, panic,
+    fmt, iter, panic,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::Instant,
@@ -84,16 +84,21 @@ pub fn run(
     let begun = Begun::new(prepared, missing);
     let lists: Vec<_> = lists(missing, parts).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let is_far = prepared.is_far();
     let work = || {
         let mut outcomes = Vec::new();
-        while let Some(list) = lists.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for &shard in *list {
-                if failed.load(Ordering::Relaxed) {
-                    return Ok(outcomes);
-                }
-                let outcome = compute(prepared, shard);
-                outcomes.push(outcome.inspect_err(|_| failed.store(true, Ordering::Relaxed))?);
+        let mut worker = Worker::new(prepared);
+        let lists = iter::from_fn(|| lists.get(next.fetch_add(1, Ordering::Relaxed)));
+        // Of a far store, a thread takes its next list before it computes the last shard of the one before, so that it can
+        // begin to read.
+        let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
+        while let Some(shard) = shards.next() {
+            if failed.load(Ordering::Relaxed) {
+                break;
             }
+            let following = is_far.then(|| shards.peek().copied()).flatten();
+            let outcome = worker.compute(shard, following);
+            outcomes.push(outcome.inspect_err(|_| failed.store(true, Ordering::Relaxed))?);
         }
         Ok(outcomes)
     };

@@ -1,7 +1,10 @@
 //! Runs one task, which computes one shard of the result.
 
-use super::{Prepared, device::Device, faults, memory, prepared::Kind, tiles::Tiles};
-use crate::zarr::{Error, coordinates, strides};
+use super::{
+    Prepared, crop::Boxes, device::Device, faults, gather::Tuples, memory, prepared::Kind,
+    tiles::Tiles,
+};
+use crate::zarr::{Error, Need, Needs, Reader, coordinates, strides};
 
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,94 +24,225 @@ pub struct Outcome {
     pub out_of_range: u64,
 }
 
-/// Computes a shard, and writes it in one step, unless the job has written it already.
+/// Computes a shard as [`Worker::compute`] does, without a next one.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if there is no such shard; [`Error::Data`] if a chunk or an index cannot be used; [`Error::Io`]
-/// after as many attempts as the order says.
+/// As [`Worker::compute`].
 pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
-    if shard >= prepared.shards() {
-        return Err(Error::usage(format_args!(
-            "there is no shard {shard}: the result has {}",
-            prepared.shards()
-        )));
-    }
-    let mut attempt = 1;
-    loop {
-        match once(prepared, shard) {
-            Err(Error::Io(error)) if attempt < prepared.order().how.attempts => {
-                log::warn!("shard {shard}, attempt {attempt}: {error}");
-                attempt += 1;
-            }
-            outcome => {
-                if outcome.is_ok() {
-                    prepared.count();
-                }
-                return outcome;
-            }
-        }
+    Worker::new(prepared).compute(shard, None)
+}
+
+/// Computes shards, one after the other, on a thread of its own.
+pub struct Worker<'a> {
+    prepared: &'a Prepared,
+    /// A reader of each source.
+    readers: Vec<Reader<'a>>,
+    /// The shards whose chunks the readers want, and what was found out for that.
+    planned: Vec<(u64, Found)>,
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.prepared.ahead.exit();
     }
 }
 
-fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
-    let target = prepared.target();
-    let at = coordinates(number as usize, &target.grid());
-    let job = &prepared.order().id;
-    if target.stands(&at, job)? {
-        return Ok(Outcome::default());
+/// What must be known of a shard's chunks before they are read, unless it is found out faster than remembered.
+enum Found {
+    Nothing,
+    Tuples(Tuples),
+    Boxes(Boxes),
+}
+
+impl<'a> Worker<'a> {
+    /// Begins with the job's first shard on this thread.
+    pub fn new(prepared: &'a Prepared) -> Self {
+        let sources = prepared.kind.sources().into_iter();
+        prepared.ahead.enter();
+        Self {
+            prepared,
+            readers: sources
+                .map(|source| source.reader_ahead(&prepared.ahead, &prepared.cache))
+                .collect(),
+            planned: Vec::new(),
+        }
     }
-    let how = prepared.order().how;
-    // If the chunks of the result are not compressed, slices and crops write a shard from the buffer that it is made in,
-    // so that one buffer is enough.
-    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
-    let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
-    let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
-    faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
-    let result = prepared.result_box(&at);
-    let [bytes, image] = &mut share.buffers;
-    let mut tiles = Tiles::new(target, bytes, &result)?;
-    let device = Device::new(how.device, how.threads, &prepared.auto);
-    let mut outcome = Outcome {
-        computed: true,
-        ..Outcome::default()
-    };
-    match &prepared.kind {
-        Kind::Slices(slices) => {
-            for (source, slice) in slices {
-                let Some(overlap) = slice.overlap(&result) else {
-                    continue;
-                };
-                let mut reader = source.reader();
-                let to = (target, &prepared.cache);
-                let copied = slice.fill(source, &mut reader, to, &device, &overlap, &mut tiles)?;
-                outcome.chunks_copied += copied;
-                outcome.chunks_read += reader.chunks();
-                outcome.bytes_read += reader.bytes();
+
+    /// Computes a shard, and writes it in one step, unless the job has written it already. Begins to read what `next`
+    /// needs of far stores, which is the shard that will be computed after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if there is no such shard; [`Error::Data`] if a chunk or an index cannot be used; [`Error::Io`]
+    /// after as many attempts as the order says.
+    pub fn compute(&mut self, shard: u64, next: Option<u64>) -> Result<Outcome, Error> {
+        let prepared = self.prepared;
+        if shard >= prepared.shards() {
+            return Err(Error::usage(format_args!(
+                "there is no shard {shard}: the result has {}",
+                prepared.shards()
+            )));
+        }
+        let mut attempt = 1;
+        loop {
+            let outcome = self.once(shard, next);
+            self.forget(shard);
+            match outcome {
+                Err(Error::Io(error)) if attempt < prepared.order().how.attempts => {
+                    log::warn!("shard {shard}, attempt {attempt}: {error}");
+                    attempt += 1;
+                }
+                outcome => {
+                    if outcome.is_ok() {
+                        prepared.count();
+                    }
+                    return outcome;
+                }
             }
         }
-        Kind::Gather(source, gather) => {
-            let mut reader = source.reader();
-            tiles.by_rows(&result, image, |rows, shape| {
-                let dest = (rows, shape);
-                outcome.out_of_range = gather.fill(source, &mut reader, &device, &result, dest)?;
-                Ok(())
-            })?;
-            (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
-        }
-        Kind::Crop(source, crop) => {
-            let mut reader = source.reader();
-            outcome.out_of_range = crop.fill(source, &mut reader, &result, &mut tiles)?;
-            (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
-        }
-        Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {
-            outcome.bytes_read = file.read_box(&result, rows, &strides(shape))?;
-            Ok(())
-        })?,
     }
-    tiles.encode(image, how.threads)?;
-    outcome.bytes_written = image.len() as u64;
-    target.write(&at, image, job)?;
-    faults::after();
-    Ok(outcome)
+
+    /// Tells the readers which chunks a shard needs, if they are far.
+    fn plan(&mut self, shard: u64) {
+        let prepared = self.prepared;
+        let is_planned = self.planned.iter().any(|(planned, _)| *planned == shard);
+        if !prepared.is_far() || is_planned || shard >= prepared.shards() {
+            return;
+        }
+        let target = prepared.target();
+        let result = prepared.result_box(&coordinates(shard as usize, &target.grid()));
+        let whole = |at| Need {
+            at,
+            users: 1,
+            elements: None,
+        };
+        // Computing the shard says what is wrong, if anything is.
+        let found = match &prepared.kind {
+            Kind::Slices(slices) => {
+                for ((source, slice), reader) in slices.iter().zip(&mut self.readers) {
+                    if let Some(overlap) = slice.overlap(&result) {
+                        let needs: Needs<'a> = Box::new(slice.needs(source, target, overlap));
+                        reader.want(shard, needs);
+                    }
+                }
+                Found::Nothing
+            }
+            Kind::Gather(source, gather) => {
+                let Ok(tuples) = gather.tuples(source, &result, target.shard()) else {
+                    return;
+                };
+                let chunks = gather.chunks(source, &result, &tuples);
+                self.readers[0].want(shard, Box::new(chunks.into_iter().map(whole)));
+                Found::Tuples(tuples)
+            }
+            Kind::Crop(source, crop) => {
+                let Ok(boxes) = crop.boxes(source, &result) else {
+                    return;
+                };
+                let chunks = boxes.chunks(source);
+                self.readers[0].want(shard, Box::new(chunks.into_iter().map(whole)));
+                Found::Boxes(boxes)
+            }
+            Kind::Convert(_) => Found::Nothing,
+        };
+        self.planned.push((shard, found));
+    }
+
+    fn forget(&mut self, shard: u64) {
+        self.planned.retain(|(planned, _)| *planned != shard);
+        for reader in &mut self.readers {
+            reader.forget(shard);
+        }
+    }
+
+    fn once(&mut self, number: u64, next: Option<u64>) -> Result<Outcome, Error> {
+        let prepared = self.prepared;
+        let target = prepared.target();
+        let at = coordinates(number as usize, &target.grid());
+        let job = &prepared.order().id;
+        if target.stands(&at, job)? {
+            return Ok(Outcome::default());
+        }
+        self.plan(number);
+        if let Some(next) = next {
+            self.plan(next);
+        }
+        let how = prepared.order().how;
+        // If the chunks of the result are not compressed, slices and crops write a shard from the buffer that it is made
+        // in, so that one buffer is enough.
+        let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
+        let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
+        let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
+        faults::before(number)
+            .map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
+        let result = prepared.result_box(&at);
+        let [bytes, image] = &mut share.buffers;
+        let mut tiles = Tiles::new(target, bytes, &result)?;
+        let device = Device::new(how.device, how.threads, &prepared.auto);
+        let mut outcome = Outcome {
+            computed: true,
+            ..Outcome::default()
+        };
+        let planned = self.planned.iter().find(|(shard, _)| *shard == number);
+        let found = planned.map(|(_, found)| found);
+        let readers = &mut self.readers;
+        let counts = |readers: &[Reader<'_>]| {
+            let chunks: u64 = readers.iter().map(Reader::chunks).sum();
+            let bytes: u64 = readers.iter().map(Reader::bytes).sum();
+            (chunks, bytes)
+        };
+        let before = counts(readers);
+        match &prepared.kind {
+            Kind::Slices(slices) => {
+                for ((source, slice), reader) in slices.iter().zip(&mut *readers) {
+                    let Some(overlap) = slice.overlap(&result) else {
+                        continue;
+                    };
+                    let to = (target, &prepared.cache);
+                    let copied = slice.fill(source, reader, to, &device, &overlap, &mut tiles)?;
+                    outcome.chunks_copied += copied;
+                }
+            }
+            Kind::Gather(source, gather) => {
+                let reader = &mut readers[0];
+                tiles.by_rows(&result, image, |rows, shape| {
+                    let own;
+                    let tuples = if let Some(Found::Tuples(tuples)) = found {
+                        tuples
+                    } else {
+                        own = gather.tuples(source, &result, shape)?;
+                        &own
+                    };
+                    let (of, dest) = ((&result[..], tuples), (rows, shape));
+                    outcome.out_of_range = gather.fill(source, reader, &device, of, dest)?;
+                    Ok(())
+                })?;
+            }
+            Kind::Crop(source, crop) => {
+                let own;
+                let boxes = if let Some(Found::Boxes(boxes)) = found {
+                    boxes
+                } else {
+                    own = crop.boxes(source, &result)?;
+                    &own
+                };
+                let of = (&result[..], boxes);
+                outcome.out_of_range =
+                    crop.fill(source, &mut readers[0], &device, of, &mut tiles)?;
+            }
+            Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {
+                outcome.bytes_read = file.read_box(&result, rows, &strides(shape))?;
+                Ok(())
+            })?,
+        }
+        let after = counts(readers);
+        outcome.chunks_read += after.0 - before.0;
+        outcome.bytes_read += after.1 - before.1;
+        tiles.encode(image, how.threads)?;
+        outcome.bytes_written = image.len() as u64;
+        target.write(&at, image, job)?;
+        faults::after();
+        Ok(outcome)
+    }
 }

@@ -6,7 +6,9 @@ use super::{
     tiles::{Side, Tiles},
     walk::{self, Part, Run, Segment, Walk},
 };
-use crate::zarr::{Cache, Error, Reader, Source, Target, Tile, strides};
+use crate::zarr::{
+    Cache, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
+};
 use std::{collections::HashMap, ops::Range};
 use wgslice::{
     Conversion, DType, SliceSpec,
@@ -24,6 +26,14 @@ pub(super) struct Slice {
     order: Vec<usize>,
     /// What becomes of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
+}
+
+/// What a box of the result reads of the source.
+struct Met {
+    /// What it reads in each chunk that it meets, in each dimension.
+    parts: Vec<Vec<Part>>,
+    /// The numbers of [`Walk::readers_of_list`] in each dimension.
+    listed: Vec<HashMap<usize, usize>>,
 }
 
 /// What a slice makes of a box of the result.
@@ -111,6 +121,47 @@ impl Slice {
         readers.product()
     }
 
+    fn met(&self, source: &Source, target: &Target, within: &[Range<usize>]) -> Met {
+        let walks = || self.walks.iter().zip(source.chunk());
+        Met {
+            parts: walks()
+                .map(|(walk, &chunk)| walk.parts(within, chunk))
+                .collect(),
+            listed: walks()
+                .map(|(walk, &chunk)| {
+                    let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
+                    walk.readers_of_list(chunk, shard)
+                })
+                .collect(),
+        }
+    }
+
+    /// What [`Slice::fill`] reads for a box of the result, in the same order.
+    pub(super) fn needs<'a>(
+        &'a self,
+        source: &'a Source,
+        target: &'a Target,
+        overlap: Overlap,
+    ) -> impl Iterator<Item = Need> + 'a {
+        let Overlap { within, .. } = overlap;
+        let Met { parts, listed } = self.met(source, target, &within);
+        let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
+        let chunk_strides = strides(source.chunk());
+        (0..product(&counts)).map(move |number| {
+            let at = coordinates(number, &counts);
+            let parts = parts.iter().zip(at).map(|(parts, at)| &parts[at]);
+            let parts: Vec<&Part> = parts.collect();
+            let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
+            let is_listed = parts.iter().any(|part| part.listed.is_some());
+            Need {
+                at: segments.iter().map(|segment| segment.chunk).collect(),
+                users: self.readers(&parts, (source, target), &within, &listed),
+                elements: (!is_listed)
+                    .then(|| slab(&segments, source.chunk(), &chunk_strides).elements),
+            }
+        })
+    }
+
     /// Writes what the slice makes of a shard to the shard. Returns the number of the source's chunks whose stored
     /// bytes become chunks of the result as they are.
     pub(super) fn fill(
@@ -125,16 +176,7 @@ impl Slice {
         let (target, cache) = to;
         let Overlap { within, origin } = overlap;
         let chunk_strides = strides(source.chunk());
-        let walks = || self.walks.iter().zip(source.chunk());
-        let parts: Vec<_> = walks()
-            .map(|(walk, &chunk)| walk.parts(within, chunk))
-            .collect();
-        let listed: Vec<_> = walks()
-            .map(|(walk, &chunk)| {
-                let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
-                walk.readers_of_list(chunk, shard)
-            })
-            .collect();
+        let Met { parts, listed } = self.met(source, target, within);
         let is_turned = self.is_turned();
         let same_codecs = target.stores_like(source);
         let mut copied = 0;

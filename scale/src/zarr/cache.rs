@@ -46,6 +46,12 @@ impl Cache {
         }
     }
 
+    /// Whether a chunk is kept.
+    pub(super) fn has(&self, at: &[usize]) -> bool {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.chunks.contains_key(at)
+    }
+
     pub(super) fn take(&self, at: &[usize]) -> Option<Chunk> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (chunk, users) = kept.chunks.get_mut(at)?;

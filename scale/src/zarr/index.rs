@@ -2,14 +2,14 @@
 //!
 //! `zarrs` has one too, but takes the entry of a chunk that is left out for a place.
 
-use super::{Store, codec::Sharding, source::chunk_shape};
+use super::{codec::Sharding, source::chunk_shape};
 use std::{borrow::Cow, fmt::Display};
 use zarrs::{
     array::{
         ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecOptions, FillValue,
         data_type,
     },
-    storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+    storage::{Bytes, byte_range::ByteRange},
 };
 
 /// How the indexes of an array's shards are stored.
@@ -17,7 +17,8 @@ use zarrs::{
 pub(super) struct Layout {
     /// For each chunk of a shard, in row-major order, the offset and the length of what is stored, in bytes.
     shape: ChunkShape,
-    place: ByteRange,
+    pub(super) place: ByteRange,
+    pub(super) bytes: usize,
 }
 
 impl Layout {
@@ -34,7 +35,11 @@ impl Layout {
         } else {
             ByteRange::FromStart(0, Some(length))
         };
-        Some(Self { shape, place })
+        Some(Self {
+            shape,
+            place,
+            bytes: usize::try_from(length).ok()?,
+        })
     }
 }
 
@@ -42,14 +47,12 @@ impl Layout {
 pub(super) struct Index(Option<Vec<u8>>);
 
 impl Index {
-    /// Reads the index of the shard under this key.
-    pub(super) fn read(
-        store: &Store,
-        key: &StoreKey,
+    /// Decodes the stored bytes of an index, `None` if its shard is not stored.
+    pub(super) fn decode(
+        encoded: Option<Bytes>,
         sharding: &Sharding,
         layout: &Layout,
     ) -> Result<Self, Box<dyn Display>> {
-        let encoded = store.get_partial(key, layout.place).map_err(boxed)?;
         let Some(encoded) = encoded else {
             return Ok(Self(None));
         };

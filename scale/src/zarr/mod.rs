@@ -10,6 +10,7 @@
 //! | `store` | reads values under keys, and says what every place for them must do |
 //! | `folder` | a folder as such a place |
 //! | `objects` | an object store as such a place |
+//! | `ahead` | requests that begin before anybody waits for them |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
 //! | `consolidated` | groups whose readers do not find an array as it is |
@@ -20,6 +21,7 @@
 //! | `index` | the index of a shard |
 //! | `npy` | arrays in `.npy` files |
 
+mod ahead;
 pub(crate) mod allocate;
 mod buffer;
 mod cache;
@@ -47,6 +49,7 @@ pub use location::is_store;
 pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
+pub(crate) use ahead::{Ahead, Need, Needs};
 pub(crate) use buffer::{Buffer, SHARD};
 pub(crate) use cache::Cache;
 pub(crate) use encode::Tile;

@@ -4,7 +4,7 @@ use super::{Error, JOB_RECORD, Store, place};
 use std::{fmt::Display, path::Path, sync::Arc};
 use zarrs::{
     array::{Array, ArrayCreateError},
-    storage::{ReadableStorageTraits, StoreKey},
+    storage::{ReadableStorageTraits, StorageError, StoreKey},
 };
 
 /// The keys of an array's metadata, in Zarr V3 and in Zarr V2.
@@ -20,13 +20,15 @@ pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
         return Err(problem(&missing));
     }
     let failed = |failure| Error::io(format_args!("cannot open {}", path.display()), &failure);
+    let unread = |error: StorageError| match store.take_failure() {
+        Some(failure) => failed(failure),
+        None => problem(&error),
+    };
     let read = |key: &str| {
         let key = StoreKey::new(key).map_err(|error| problem(&error))?;
-        store.get(&key).map_err(|error| match store.take_failure() {
-            Some(failure) => failed(failure),
-            None => problem(&error),
-        })
+        store.get(&key).map_err(unread)
     };
+    store.bring(&METADATA).map_err(unread)?;
     let array = Array::open(store.clone(), "/");
     let array = array.map_err(|error| {
         if let Some(failure) = store.take_failure() {

@@ -1,11 +1,13 @@
 //! An array that is read chunk by chunk.
 
 use super::{
-    Cache, Chunk, Codec, Error, Store,
+    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Store,
+    ahead::{Asked, Line},
     allocate::{self, Purpose},
     codec::{self, Sharding},
     dtype, grid,
     index::{self, Index},
+    is_url,
     open::open,
     product, strides,
 };
@@ -152,9 +154,26 @@ impl Source {
         })
     }
 
+    /// The coordinates of the shard in which a chunk lies, and the number of the chunk in it.
+    fn shard_of(&self, at: &[usize]) -> (Vec<u64>, usize) {
+        let counts = grid(&self.outer, &self.chunk);
+        let shard = at.iter().zip(&counts);
+        let shard = shard.map(|(at, count)| (at / count) as u64).collect();
+        let number = at.iter().zip(&counts).zip(strides(&counts));
+        let number = number
+            .map(|((at, count), stride)| at % count * stride)
+            .sum();
+        (shard, number)
+    }
+
     /// Gives the array a number that tells it from the other sources of a job, whose chunks are in one cache.
     pub(crate) fn numbered(self, number: usize) -> Self {
         Self { number, ..self }
+    }
+
+    /// Whether requests to its store take so long that they should begin before they are needed.
+    pub(crate) fn is_far(&self) -> bool {
+        is_url(&self.path)
     }
 
     /// The folder or the URL of the array.
@@ -234,6 +253,15 @@ impl Source {
 
     /// Returns a reader of chunks. Its counts begin at 0.
     pub fn reader(&self) -> Reader<'_> {
+        self.new_reader(None)
+    }
+
+    /// Returns a reader of chunks that requests those of a far store ahead.
+    pub(crate) fn reader_ahead<'a>(&'a self, ahead: &'a Ahead, cache: &'a Cache) -> Reader<'a> {
+        self.new_reader(self.is_far().then(|| Line::new(ahead, cache)))
+    }
+
+    fn new_reader<'a>(&'a self, line: Option<Line<'a>>) -> Reader<'a> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
         Reader {
@@ -242,9 +270,13 @@ impl Source {
             array,
             indexes: HashMap::new(),
             chunks: 0,
+            line,
         }
     }
 }
+
+/// The most bytes of the indexes of shards that a reader keeps.
+const INDEXES: usize = 16 << 20;
 
 /// Reads chunks, and counts them. Keeps the indexes of the shards that it has read from.
 pub struct Reader<'a> {
@@ -253,9 +285,135 @@ pub struct Reader<'a> {
     array: Array<Store>,
     indexes: HashMap<Vec<u64>, Index>,
     chunks: u64,
+    /// What will be read of a far store.
+    line: Option<Line<'a>>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Will read these chunks for a task, after those of the tasks before. Begins to read the indexes of their shards.
+    pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
+        if let Some(line) = &mut self.line {
+            line.add(task, needs);
+            self.look();
+        }
+    }
+
+    /// Reads nothing more for a task.
+    pub(crate) fn forget(&mut self, task: u64) {
+        if let Some(line) = &mut self.line {
+            line.forget(task);
+        }
+    }
+
+    /// Looks at the next chunks that will be read, and requests the indexes of their shards.
+    fn look(&mut self) {
+        let mut asked: Vec<Asked> = Vec::new();
+        while let Some(line) = &mut self.line
+            && let Some((task, need)) = line.look()
+        {
+            if let Some((key, layout, None)) =
+                index_of(self.source, &self.array, &self.indexes, line, &need.at)
+                && asked.iter().all(|asked| asked.key != key)
+            {
+                asked.push(Asked {
+                    task,
+                    users: 1,
+                    key,
+                    range: layout.place,
+                    bytes: layout.bytes,
+                });
+            }
+            line.next.push_back((task, need));
+        }
+        if let Some(line) = &mut self.line {
+            let from = (self.source.number, &**self.store.place());
+            // An index that there is no room for is read when it is needed.
+            line.begin(from, &asked);
+        }
+    }
+
+    /// Requests the next chunks that will be read, as many as there is room for. The chunk `at` is read now.
+    fn advance(&mut self, at: &[usize]) {
+        if self.line.as_ref().is_some_and(Line::is_low) {
+            self.look();
+            self.request_next();
+        }
+        if let Some(line) = &mut self.line {
+            line.pass(at);
+        }
+    }
+
+    fn request_next(&mut self) {
+        let number = self.source.number;
+        let mut needs = Vec::new();
+        let mut asked = Vec::new();
+        let mut bytes = 0;
+        while let Some(line) = &mut self.line
+            && let Some((task, need)) = line.next.pop_front()
+        {
+            if need.users > 1 && line.cache.has(&[&[number], &need.at[..]].concat()) {
+                continue;
+            }
+            // The chunks before it are not to wait for the index of its shard.
+            let index = index_of(self.source, &self.array, &self.indexes, line, &need.at);
+            if !line.has_room(asked.len() + 1, bytes) || matches!(index, Some((.., Some(false)))) {
+                line.next.push_front((task, need));
+                break;
+            }
+            match self.request(&need) {
+                Ok(Some((key, range))) => {
+                    let length = match range {
+                        ByteRange::FromStart(_, Some(length)) => usize::try_from(length),
+                        _ => Ok(self.source.chunk_bytes()),
+                    };
+                    let value = Asked {
+                        task,
+                        users: need.users,
+                        key: key.as_str().to_owned(),
+                        range,
+                        bytes: length.unwrap_or(usize::MAX),
+                    };
+                    bytes = bytes.saturating_add(value.bytes);
+                    asked.push(value);
+                    needs.push((task, need));
+                }
+                Ok(None) => {}
+                // Reading the chunk says what is wrong.
+                Err(_) => {
+                    needs.retain(|(of, _)| *of != task);
+                    asked.retain(|asked| asked.task != task);
+                    self.forget(task);
+                }
+            }
+        }
+        if let Some(line) = &mut self.line {
+            let from = (number, &**self.store.place());
+            let begun = line.begin(from, &asked);
+            for (task, need) in needs.drain(begun..).rev() {
+                line.next.push_front((task, need));
+            }
+        }
+    }
+
+    /// What is read for a chunk: the key of a value, and a range of it. `None` if the chunk is not stored.
+    fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, ByteRange)>, Error> {
+        let (key, place) = self.place(&need.at)?;
+        let Some(place) = place else {
+            return Ok(None);
+        };
+        let unit = self.source.dtype.size();
+        let place = match &need.elements {
+            Some(elements)
+                if self.source.part == Part::Plain && self.is_part(need.users, elements) =>
+            {
+                let bytes = elements.start * unit..elements.end * unit;
+                self.inside(&key, &need.at, place, &bytes)?
+            }
+            _ => place,
+        };
+        Ok(Some((key, place)))
+    }
+
     /// The number of chunks that have been read, including missing chunks, which have no bytes.
     pub fn chunks(&self) -> u64 {
         self.chunks
@@ -290,6 +448,16 @@ impl Reader<'_> {
         }
         let key = [&[self.source.number], at].concat();
         if let Some(chunk) = cache.take(&key) {
+            if self.line.is_some() {
+                let (key, place) = self.place(at)?;
+                if let Some(line) = &mut self.line {
+                    line.pass(at);
+                    if let Some(place) = place {
+                        line.leave(self.source.number, key.as_str(), place);
+                    }
+                }
+                self.advance(at);
+            }
             return Ok(chunk);
         }
         let chunk = self.chunk(at)?;
@@ -320,19 +488,13 @@ impl Reader<'_> {
         users: usize,
         elements: &Range<usize>,
     ) -> Result<(Chunk, usize), Error> {
-        let all = product(&self.source.chunk);
         let unit = self.source.dtype.size();
         let bytes = elements.start * unit..elements.end * unit;
-        // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.
-        let is_small = match self.source.part {
-            Part::Plain => elements.len() < all,
-            Part::Blosc => elements.len() <= all / 4,
-            Part::Whole => false,
-        };
-        if users > 1 || !is_small {
+        if !self.is_part(users, elements) {
             return Ok((self.shared(cache, at, users)?, 0));
         }
         let (key, place) = self.place(at)?;
+        self.advance(at);
         let read = match place {
             Some(place) if self.source.part == Part::Plain => {
                 let place = self.inside(&key, at, place, &bytes)?;
@@ -359,17 +521,46 @@ impl Reader<'_> {
         Ok((Chunk::new(read), elements.start))
     }
 
+    /// Whether only these elements of a chunk are read, or decoded, for one of `users` shards.
+    fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
+        let all = product(&self.source.chunk);
+        // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.
+        let is_small = match self.source.part {
+            Part::Plain => elements.len() < all,
+            Part::Blosc => elements.len() <= all / 4,
+            Part::Whole => false,
+        };
+        users == 1 && is_small
+    }
+
     /// Reads all elements of a chunk to `dest`, if they are stored as they are in memory. Returns whether they are.
     pub(crate) fn read_plain(&mut self, at: &[usize], dest: &mut [u8]) -> Result<bool, Error> {
         if self.source.part != Part::Plain {
             return Ok(false);
         }
         let (key, place) = self.place(at)?;
+        self.advance(at);
         let is_there = match place {
             Some(place) => {
-                let place = self.inside(&key, at, place, &(0..dest.len()))?;
-                let read = self.store.read_to(&key, place, dest);
-                read.map_err(|error| self.failed(&key, at, &error))?
+                let inside = self.inside(&key, at, place, &(0..dest.len()))?;
+                match self.requested(&key, at, place)? {
+                    Some(None) => false,
+                    Some(Some(bytes)) => {
+                        if bytes.len() != dest.len() {
+                            return Err(self.failed(
+                                &key,
+                                at,
+                                &"it has another length than its shape",
+                            ));
+                        }
+                        dest.copy_from_slice(&bytes);
+                        true
+                    }
+                    None => {
+                        let read = self.store.read_to(&key, inside, dest);
+                        read.map_err(|error| self.failed(&key, at, &error))?
+                    }
+                }
             }
             None => false,
         };
@@ -403,7 +594,11 @@ impl Reader<'_> {
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
         match self.encoded(at)? {
-            (key, Some(encoded)) => self.decode(&key, at, Cow::Owned(encoded.into())),
+            // Stored elements become the chunk without a copy if nobody else has them.
+            (key, Some(encoded)) if self.source.part == Part::Plain => {
+                self.decode(&key, at, Cow::Owned(encoded.into()))
+            }
+            (key, Some(encoded)) => self.decode(&key, at, Cow::Borrowed(&encoded)),
             (_, None) => self.missing(product(&self.source.chunk)),
         }
     }
@@ -411,6 +606,7 @@ impl Reader<'_> {
     /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that holds it.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let (key, place) = self.place(at)?;
+        self.advance(at);
         let encoded = match place {
             Some(place) => self.get(&key, at, place)?,
             None => None,
@@ -419,7 +615,32 @@ impl Reader<'_> {
         Ok((key, encoded))
     }
 
-    fn get(&self, key: &StoreKey, at: &[usize], place: ByteRange) -> Result<Option<Bytes>, Error> {
+    /// Waits for what was requested ahead. `None` if this was not.
+    fn requested(
+        &mut self,
+        key: &StoreKey,
+        at: &[usize],
+        place: ByteRange,
+    ) -> Result<Option<Option<Bytes>>, Error> {
+        let Some(line) = &mut self.line else {
+            return Ok(None);
+        };
+        let Some(answer) = line.take(self.source.number, key.as_str(), place) else {
+            return Ok(None);
+        };
+        let value = self.store.received(answer);
+        Ok(Some(value.map_err(|error| self.failed(key, at, &error))?))
+    }
+
+    fn get(
+        &mut self,
+        key: &StoreKey,
+        at: &[usize],
+        place: ByteRange,
+    ) -> Result<Option<Bytes>, Error> {
+        if let Some(value) = self.requested(key, at, place)? {
+            return Ok(value);
+        }
         let encoded = self.store.get_partial(key, place);
         encoded.map_err(|error| self.failed(key, at, &error))
     }
@@ -433,17 +654,15 @@ impl Reader<'_> {
             let key = self.array.chunk_key(&chunk);
             return Ok((key, Some(ByteRange::FromStart(0, None))));
         };
-        let counts = grid(&source.outer, &source.chunk);
-        let shard = at.iter().zip(&counts);
-        let shard: Vec<u64> = shard.map(|(at, count)| (at / count) as u64).collect();
+        let (shard, number) = source.shard_of(at);
         let key = self.array.chunk_key(&shard);
-        let number = at.iter().zip(&counts).zip(strides(&counts));
-        let number = number
-            .map(|((at, count), stride)| at % count * stride)
-            .sum();
         if !self.indexes.contains_key(&shard) {
-            let index = Index::read(&self.store, &key, sharding, layout);
+            let encoded = self.get(&key, at, layout.place)?;
+            let index = Index::decode(encoded, sharding, layout);
             let index = index.map_err(|error| self.failed(&key, at, &error))?;
+            if (self.indexes.len() + 1).saturating_mul(layout.bytes) > INDEXES {
+                self.indexes.clear();
+            }
             self.indexes.insert(shard.clone(), index);
         }
         let place = self
@@ -508,6 +727,25 @@ impl Reader<'_> {
             )),
         }
     }
+}
+
+/// The index of the shard of a chunk, if it must be read first: its key, its layout, and whether the answer to the request
+/// for it has come, `None` if it was not requested.
+fn index_of<'a>(
+    source: &'a Source,
+    array: &Array<Store>,
+    known: &HashMap<Vec<u64>, Index>,
+    line: &Line<'_>,
+    at: &[usize],
+) -> Option<(String, &'a index::Layout, Option<bool>)> {
+    let (_, layout) = source.sharding.as_ref()?;
+    let (shard, _) = source.shard_of(at);
+    if known.contains_key(&shard) {
+        return None;
+    }
+    let key = array.chunk_key(&shard).as_str().to_owned();
+    let has = line.has(source.number, &key, layout.place);
+    Some((key, layout, has))
 }
 
 /// Decodes these bytes of a chunk of `length` bytes that Blosc has encoded. `None` if only decoding all of it shows

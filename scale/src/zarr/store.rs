@@ -4,12 +4,13 @@
 use super::objects::Objects;
 use super::{Error, Folder, Location};
 use std::{
+    collections::HashMap,
     fmt::Debug,
     io,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use zarrs::storage::{
@@ -21,6 +22,17 @@ use zarrs::storage::{
 pub(crate) const JOB_FOLDER: &str = ".wgslice";
 /// The key of the record of an unfinished job: JSON whose field `id` is the job's id.
 pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
+
+/// The bytes of a value, `None` if there is none.
+pub(crate) type Value = Option<Bytes>;
+
+/// A request that has begun.
+pub(crate) struct Begun {
+    /// Whether its answer has come.
+    pub(crate) is_come: Arc<AtomicBool>,
+    /// Waits for its answer.
+    pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,
+}
 
 /// The place of a store's values. A value that cannot be read is an error, never a missing value, since a missing chunk
 /// stands for the fill value.
@@ -37,6 +49,11 @@ pub(crate) trait Place: Debug + Send + Sync {
 
     /// Reads the bytes of a value in this range. `None` if there is no such value.
     fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
+
+    /// Begins to read as [`Place::read`] does, and does not wait. `None` if only waiting gains anything, as for files.
+    fn begin(&self, _key: &str, _range: ByteRange) -> Option<Begun> {
+        None
+    }
 
     /// Reads the bytes of a value in this range, which has the length of `dest`, to `dest`. Returns whether there is such
     /// a value.
@@ -111,6 +128,8 @@ pub(crate) struct Store {
     place: Arc<dyn Place>,
     delivered: AtomicU64,
     failure: Mutex<Option<io::Error>>,
+    /// Whole values that are here already, by their keys.
+    here: Mutex<HashMap<String, Value>>,
 }
 
 impl Store {
@@ -119,7 +138,23 @@ impl Store {
             place,
             delivered: AtomicU64::new(0),
             failure: Mutex::default(),
+            here: Mutex::default(),
         }
+    }
+
+    /// Reads whole values of a far store at once, so that they are here when they are read one after the other.
+    pub(crate) fn bring(&self, keys: &[&str]) -> Result<(), StorageError> {
+        let whole = ByteRange::FromStart(0, None);
+        let begun = keys.iter().map(|key| (*key, self.place.begin(key, whole)));
+        let begun: Vec<_> = begun.collect();
+        for (key, begun) in begun {
+            if let Some(begun) = begun {
+                let value = self.received((begun.wait)().map(|value| (value, true)))?;
+                let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+                here.insert(key.to_owned(), value);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn place(&self) -> &Arc<dyn Place> {
@@ -146,6 +181,12 @@ impl Store {
     }
 
     fn read(&self, key: &StoreKey, range: ByteRange) -> Result<Option<Bytes>, StorageError> {
+        if range == ByteRange::FromStart(0, None) {
+            let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(value) = here.get(key.as_str()) {
+                return Ok(value.clone());
+            }
+        }
         let bytes = self.known(self.place.read(key.as_str(), range))?;
         let length = bytes.as_ref().map_or(0, Bytes::len);
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
@@ -163,6 +204,19 @@ impl Store {
         let length = if is_there { dest.len() } else { 0 };
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(is_there)
+    }
+
+    /// Counts the bytes of an answer to a request ahead, and knows its error, as of one that was read.
+    pub(crate) fn received(
+        &self,
+        answer: Result<(Value, bool), Unread>,
+    ) -> Result<Value, StorageError> {
+        let (value, is_first) = self.known(answer)?;
+        if let Some(bytes) = value.as_ref().filter(|_| is_first) {
+            self.delivered
+                .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        }
+        Ok(value)
     }
 
     fn known<T>(&self, read: Result<T, Unread>) -> Result<T, StorageError> {

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 /// What the server does in place of its usual answer.
@@ -48,6 +49,11 @@ struct Shared {
     /// The method and the path of each request, and the number of bytes in the body of its answer, 0 after a fault or
     /// an error.
     log: Vec<(String, String, u64)>,
+    /// How long each answer is held back.
+    delay: Duration,
+    /// The number of answers that are held back, and the most of them at a time.
+    held: usize,
+    most: usize,
 }
 
 impl Server {
@@ -90,6 +96,16 @@ impl Server {
     /// answer.
     pub(crate) fn take_log(&self) -> Vec<(String, String, u64)> {
         std::mem::take(&mut self.state.shared.lock().unwrap().log)
+    }
+
+    /// Holds back each answer for a time, as a store far away does.
+    pub(crate) fn delay(&self, delay: Duration) {
+        self.state.shared.lock().unwrap().delay = delay;
+    }
+
+    /// Returns the most answers that were held back at a time since the last call.
+    pub(crate) fn take_most(&self) -> usize {
+        std::mem::take(&mut self.state.shared.lock().unwrap().most)
     }
 
     /// Replaces the mark of all marked objects whose keys begin with `prefix`, so that they belong to another job.
@@ -154,6 +170,15 @@ impl State {
         let mut writer = stream;
         while let Some(request) = read(&mut reader)? {
             let mut shared = self.shared.lock().unwrap();
+            let delay = shared.delay;
+            if !delay.is_zero() {
+                shared.held += 1;
+                shared.most = shared.most.max(shared.held);
+                drop(shared);
+                thread::sleep(delay);
+                shared = self.shared.lock().unwrap();
+                shared.held -= 1;
+            }
             let line = format!("{} {}", request.method, request.key);
             let meets = |(text, _): &(String, Fault)| line.contains(text.as_str());
             let fault = shared.faults.iter().position(meets);

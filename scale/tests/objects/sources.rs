@@ -10,7 +10,7 @@ use crate::{
     random::{Random, Slice},
     zarr::{Kind, Known, read},
 };
-use std::{fs, net::TcpListener};
+use std::{fs, net::TcpListener, time::Duration};
 
 const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
 
@@ -65,6 +65,87 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         assert!(
             crate::zarr::files(&result) == crate::zarr::files(far.as_ref()),
             "{what}"
+        );
+    }
+}
+
+/// Chunks that shards share are requested once, whichever threads need them, and each shard of the result is whole.
+#[test]
+fn chunks_of_a_bucket_are_requested_ahead_and_once() {
+    let place = Place::new();
+    place.server.delay(Duration::from_millis(5));
+    let mut random = Random::new(47);
+    let mut most = 0;
+    for case in 0..24 {
+        let name = format!("a-{case}.zarr");
+        let kind = KINDS[case % 4];
+        let source = Known::random(&mut random, &place.key(&name), kind);
+        let spec = Slice::of(&mut random, &source.shape);
+        let (shape, elements) = spec.naive(&source.elements, &source.shape);
+        let shard = sizes(shape.iter().map(|&size| size.div_ceil(3).max(1)));
+        let to = place.text(&format!("b-{case}.zarr"));
+        let threads = ["1", "3"][case % 2];
+        let from = url(&name);
+        let arguments = ["slice", &from, &spec.text, "-o", &to, "--json"];
+        let options = ["--shard", &shard, "--chunk", &shard, "--threads", threads];
+        place.server.take_log();
+        let found = place.run(&[&arguments[..], &options].concat()).figures();
+        let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
+        assert_eq!(read(to.as_ref()), (shape, elements.concat()), "{what}");
+        if threads == "1" {
+            assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
+        }
+        most = most.max(place.server.take_most());
+    }
+    assert!(most >= 8, "at most {most} requests were on their way");
+}
+
+/// One thread waits for many answers at once, and for neighbours in a shard by one request; but not if it has no memory
+/// for them.
+#[test]
+fn one_thread_has_many_requests_on_their_way() {
+    let place = Place::new();
+    place.server.delay(Duration::from_millis(20));
+    for (name, shard) in [("a.zarr", None), ("b.zarr", Some(&[64, 8][..]))] {
+        let source = Known::numbers_in(&place.key(name), &[64, 8], &[2, 4], shard);
+        let from = url(name);
+        let options = ["--threads", "1", "--shard", "64,8", "--json"];
+        let command = |to: &str, more: &[&str]| {
+            let arguments = ["slice", &from, "::-1", "-o", to];
+            place
+                .run(&[&arguments[..], &options, more].concat())
+                .figures()
+        };
+        // The number of requests for chunks and indexes, and the most requests on their way.
+        let slice = |to: &str, more: &[&str]| {
+            let to = place.text(to);
+            place.server.take_log();
+            place.server.take_most();
+            let found = command(&to, more);
+            let log = place.server.take_log();
+            let read_of = || log.iter().filter(|(_, key, _)| key.contains("/c/"));
+            assert_eq!(found["chunks_read"], 64, "{name}");
+            let bytes: u64 = read_of().map(|(_, _, bytes)| bytes).sum();
+            assert_eq!(found["bytes_read"], bytes, "{name}");
+            let expected = (vec![64, 8], source.rows_reversed(8));
+            assert_eq!(read(to.as_ref()), expected, "{name}");
+            (read_of().count(), place.server.take_most())
+        };
+        let (requests, most) = slice(&format!("far-{name}"), &[]);
+        if shard.is_none() {
+            assert!(requests == 64 && most > 32, "{requests}, {most} at a time");
+        } else {
+            assert_eq!(requests, 2, "an index, and all chunks");
+        }
+        // With no more memory than a task needs, nothing is requested ahead.
+        let explained = command(&place.text("explained.zarr"), &["--explain"]);
+        let needed = explained["task_bytes"].to_string();
+        let (requests, most) = slice(&format!("little-{name}"), &["--memory", &needed]);
+        let indexes = usize::from(shard.is_some());
+        assert_eq!(
+            (requests, most),
+            (64 + indexes, 2),
+            "metadata at once, then one chunk at a time"
         );
     }
 }

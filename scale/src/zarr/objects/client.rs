@@ -1,16 +1,19 @@
 //! Connections to object stores, and the threads on which requests run.
 //!
 //! Readers of chunks are not futures. They run on an engine's threads, which run futures and so cannot run another
-//! future to its end. Requests therefore run on a few threads of their own, and the readers wait for them. The
+//! future to its end. Requests therefore run on a few threads of their own, many at a time on each, and the readers wait
+//! for answers only when they need them. The
 //! connections of an engine's own requests are on these threads too, because they would time out on threads that
 //! compute shards.
 
 use crate::zarr::Error;
+#[cfg(feature = "sql")]
+use object_store::client::SpawnedReqwestConnector;
 use object_store::{
     BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig,
     aws::AmazonS3Builder,
     azure::MicrosoftAzureBuilder,
-    client::{HttpError, SpawnedReqwestConnector},
+    client::{HttpConnector, HttpError, ReqwestConnector},
     gcp::GoogleCloudStorageBuilder,
     http::HttpBuilder,
     path::Path,
@@ -20,18 +23,25 @@ use std::{
     error,
     future::Future,
     io, iter,
-    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
+    num::NonZero,
+    sync::{
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
     time::Duration,
 };
 use tokio::runtime::{Builder, Runtime};
 use url::{Position, Url};
 
-/// The number of threads for requests, which wait for the network and decrypt answers.
+/// The most threads for requests, which wait for the network and decrypt answers.
 const THREADS: usize = 4;
 
 static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(THREADS, NonZero::get);
     Builder::new_multi_thread()
-        .worker_threads(THREADS)
+        .worker_threads(cores.min(THREADS))
         .thread_name("objects")
         .enable_all()
         .build()
@@ -42,18 +52,40 @@ fn runtime() -> io::Result<&'static Runtime> {
     started.map_err(|error| io::Error::new(error.kind(), format!("cannot start threads: {error}")))
 }
 
+/// Requests that have begun.
+pub(super) struct Started<T> {
+    receiver: mpsc::Receiver<object_store::Result<T>>,
+    /// Whether their result has come.
+    pub(super) is_come: Arc<AtomicBool>,
+}
+
+impl<T> Started<T> {
+    pub(super) fn wait(self) -> io::Result<object_store::Result<T>> {
+        let result = self.receiver.recv();
+        result.map_err(|_| io::Error::other("a request ended without an answer"))
+    }
+}
+
+/// Begins requests.
+pub(super) fn start<T: Send + 'static>(
+    requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
+) -> io::Result<Started<T>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let is_come = Arc::new(AtomicBool::new(false));
+    let come = is_come.clone();
+    runtime()?.spawn(async move {
+        // Sending fails if the answer is no longer needed.
+        let _ = sender.send(requests.await);
+        come.store(true, Ordering::Release);
+    });
+    Ok(Started { receiver, is_come })
+}
+
 /// Runs requests, and waits for their result. The calling thread may itself run futures.
 pub(super) fn wait<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
 ) -> io::Result<object_store::Result<T>> {
-    let (sender, receiver) = mpsc::sync_channel(1);
-    runtime()?.spawn(async move {
-        // Sending cannot fail: the receiver below waits for the answer.
-        let _ = sender.send(requests.await);
-    });
-    receiver
-        .recv()
-        .map_err(|_| io::Error::other("a request ended without an answer"))
+    start(requests)?.wait()
 }
 
 /// How many times requests are tried, and for how long. A request that finds no server fails within seconds, and a
@@ -70,10 +102,30 @@ fn retries() -> RetryConfig {
     }
 }
 
+/// Returns the object store of a URL for requests on any threads, and the path in it.
+#[cfg(feature = "sql")]
+pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+    static KNOWN: Known = Mutex::new(None);
+    let connector = || Ok(SpawnedReqwestConnector::new(runtime()?.handle().clone()));
+    known(url, &KNOWN, connector)
+}
+
+/// Returns the object store of a URL for requests of [`start`], and the path in it.
+pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+    static KNOWN: Known = Mutex::new(None);
+    known(url, &KNOWN, || Ok(ReqwestConnector::default()))
+}
+
+/// The stores that are connected, by their places.
+type Known = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
+
 /// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
 /// names that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
-pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
-    static KNOWN: Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>> = Mutex::new(None);
+fn known<C: HttpConnector>(
+    url: &Url,
+    known: &Known,
+    connector: impl FnOnce() -> io::Result<C>,
+) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let unfit = |problem: &dyn error::Error| {
         Error::usage(format_args!("cannot open {url}: {}", message(problem)))
     };
@@ -81,13 +133,12 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
     // Several arrays of a bucket share their connections.
     let place = url.as_str().trim_end_matches('/');
     let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     if let Some(store) = known.get(place) {
         return Ok((store.clone(), path));
     }
-    let runtime = runtime().map_err(|error| unfit(&error))?;
-    let connector = SpawnedReqwestConnector::new(runtime.handle().clone());
+    let connector = connector().map_err(|error| unfit(&error))?;
     let store: object_store::Result<Arc<dyn ObjectStore>> = match scheme {
         ObjectStoreScheme::AmazonS3 => AmazonS3Builder::from_env()
             .with_url(url.as_str())

@@ -12,13 +12,13 @@ mod requests;
 pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
-use super::store::{JOB_FOLDER, JOB_RECORD, Place, Unread};
+use super::store::{Begun, JOB_FOLDER, JOB_RECORD, Place, Unread};
 use client::{failure, is_unanswered, wait};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
     Error as StoreError, GetRange, ObjectStore, ObjectStoreExt, PutMode, path::Path,
 };
-use requests::{head, prefix_of};
+use requests::{Answer, head, prefix_of};
 use std::{collections::HashSet, io, pin::pin};
 use zarrs::storage::{
     Bytes,
@@ -28,35 +28,40 @@ use zarrs::storage::{
 /// The number of objects whose metadata is requested at the same time.
 const AT_A_TIME: usize = 32;
 
-impl Place for Objects {
-    fn name(&self, key: &str) -> String {
-        let url = self.url.as_str().trim_end_matches('/');
-        if key.is_empty() {
-            return url.to_owned();
+/// Whether a range is empty, for which there is no request.
+fn is_empty(range: ByteRange) -> bool {
+    matches!(
+        range,
+        ByteRange::FromStart(_, Some(0)) | ByteRange::Suffix(0)
+    )
+}
+
+/// What a request asks for. `None` if that is the whole object.
+fn wanted(range: ByteRange) -> Option<GetRange> {
+    match range {
+        ByteRange::FromStart(0, None) => None,
+        ByteRange::FromStart(start, None) => Some(GetRange::Offset(start)),
+        ByteRange::FromStart(start, Some(length)) => {
+            Some(GetRange::Bounded(start..start.saturating_add(length)))
         }
-        format!("{url}/{key}")
+        ByteRange::Suffix(length) => Some(GetRange::Suffix(length)),
     }
+}
 
-    fn missing(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
-        let (wanted, length) = match range {
-            // A request cannot ask for an empty range.
-            ByteRange::FromStart(_, Some(0)) | ByteRange::Suffix(0) => {
-                return Ok(self.size(key)?.map(|_| Bytes::new()));
-            }
-            ByteRange::FromStart(0, None) => (None, None),
-            ByteRange::FromStart(start, None) => (Some(GetRange::Offset(start)), None),
-            ByteRange::FromStart(start, Some(length)) => {
-                let end = start.saturating_add(length);
-                (Some(GetRange::Bounded(start..end)), Some(length))
-            }
-            ByteRange::Suffix(length) => (Some(GetRange::Suffix(length)), Some(length)),
+impl Objects {
+    /// The bytes of a range, from the answer to the request for it.
+    fn answered(
+        &self,
+        key: &str,
+        range: ByteRange,
+        answer: Answer,
+    ) -> Result<Option<Bytes>, Unread> {
+        let length = match range {
+            ByteRange::FromStart(_, length) => length,
+            ByteRange::Suffix(length) => Some(length),
         };
-        let is_part = wanted.is_some();
-        match (self.get(key, wanted)?, range) {
+        let is_part = wanted(range).is_some();
+        match (answer?, range) {
             (Ok((bytes, size)), _) if length.is_some_and(|length| length != bytes.len() as u64) => {
                 Err(Unread::Range(InvalidByteRangeError::new(range, size)))
             }
@@ -84,6 +89,39 @@ impl Place for Objects {
             }
             (Err(error), _) => Err(failure(&error).into()),
         }
+    }
+}
+
+impl Place for Objects {
+    fn name(&self, key: &str) -> String {
+        let url = self.url.as_str().trim_end_matches('/');
+        if key.is_empty() {
+            return url.to_owned();
+        }
+        format!("{url}/{key}")
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
+        if is_empty(range) {
+            return Ok(self.size(key)?.map(|_| Bytes::new()));
+        }
+        self.answered(key, range, self.get(key, wanted(range)))
+    }
+
+    fn begin(&self, key: &str, range: ByteRange) -> Option<Begun> {
+        if is_empty(range) {
+            return None;
+        }
+        let started = self.start(key, wanted(range)).ok()?;
+        let (objects, key) = (self.clone(), key.to_owned());
+        Some(Begun {
+            is_come: started.is_come.clone(),
+            wait: Box::new(move || objects.answered(&key, range, started.wait())),
+        })
     }
 
     fn size(&self, key: &str) -> io::Result<Option<u64>> {

@@ -1,6 +1,6 @@
 //! Requests for single objects of a store.
 
-use super::client::{connect, failure, wait};
+use super::client::{Started, connect_here, failure, start, wait};
 use crate::zarr::{Error, JOB_RECORD};
 use object_store::{
     Attribute, Attributes, Error as StoreError, GetOptions, GetRange, ObjectStore, PutMode,
@@ -15,12 +15,15 @@ use zarrs::storage::Bytes;
 /// An object of a job is marked with the job's id, so that no other job takes the object for its own. A job puts an
 /// object only where there is none, or in place of another job's object that is still the version that the job has
 /// seen. So a slow task whose job has ended cannot replace an object of the next job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) prefix: Path,
     pub(super) url: Url,
 }
+
+/// Bytes that were read, and the size of the whole object in bytes.
+pub(super) type Answer = io::Result<object_store::Result<(Bytes, u64)>>;
 
 /// The key in an object's metadata whose value is the id of the object's job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
@@ -56,7 +59,7 @@ pub(super) async fn head(
 
 impl Objects {
     pub(in crate::zarr) fn open(url: &Url) -> Result<Self, Error> {
-        let (store, prefix) = connect(url)?;
+        let (store, prefix) = connect_here(url)?;
         Ok(Self {
             store,
             prefix,
@@ -77,13 +80,18 @@ impl Objects {
 
     /// Reads a range of an object, or all of it. Returns the bytes that were read, and the size of the whole object in
     /// bytes.
-    pub(super) fn get(
+    pub(super) fn get(&self, key: &str, range: Option<GetRange>) -> Answer {
+        self.start(key, range)?.wait()
+    }
+
+    /// Begins to read as [`Objects::get`] does.
+    pub(super) fn start(
         &self,
         key: &str,
         range: Option<GetRange>,
-    ) -> io::Result<object_store::Result<(Bytes, u64)>> {
+    ) -> io::Result<Started<(Bytes, u64)>> {
         let (store, path) = (self.store.clone(), self.path(key));
-        wait(async move {
+        start(async move {
             let options = GetOptions {
                 range,
                 ..GetOptions::default()
