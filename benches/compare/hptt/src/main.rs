@@ -1,0 +1,84 @@
+//! Times HPTT, a C++ library that transposes tensors, at the built-in transposes of `f32`, for `compare.py --program`:
+//!
+//! ```text
+//! hptt-peer WORKLOADS REPS ONLY OUT
+//! ```
+//!
+//! reads the workloads of a JSON file whose names are in `ONLY` (all if it is empty), and appends a line of JSON to `OUT`
+//! for each time. Data, checksum and form of a line are those of `common.py`. HPTT works on all cores.
+
+use hptt::{MemoryOrder, transpose_f32};
+use serde_json::{Value, json};
+use std::{error::Error, fs, fs::File, hint::black_box, io::Write, thread, time::Instant};
+
+const WARM_UP: usize = 2;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [workloads, reps, only, out] = &arguments[..] else {
+        return Err("usage: hptt-peer WORKLOADS REPS ONLY OUT".into());
+    };
+    let reps: usize = reps.parse()?;
+    let cores = thread::available_parallelism()?.get();
+    let file: Value = serde_json::from_str(&fs::read_to_string(workloads)?)?;
+    let mut out = File::options().create(true).append(true).open(out)?;
+    let version = format!("HPTT, crate hptt 0.4, {cores} threads");
+    writeln!(
+        out,
+        "{}",
+        json!({"peer": "hptt", "workload": "version", "version": version})
+    )?;
+    for workload in file["workloads"].as_array().into_iter().flatten() {
+        let name = workload["id"].as_str().unwrap_or_default();
+        let asked = only.is_empty() || only.split(',').any(|other| other == name);
+        if !asked || workload["op"] != "transpose" || workload["dtype"] != "f32" {
+            continue;
+        }
+        let shape = numbers(&workload["shape"]);
+        let axes = numbers(&workload["axes"]);
+        let elements: usize = shape.iter().product();
+        let x: Vec<f32> = (0..elements).map(|n| (n as u32 % 8191) as f32).collect();
+        let mut kept = vec![0f32; elements];
+        for mode in ["fresh", "resident"] {
+            let mut times = Vec::new();
+            let mut found = 0.0;
+            for n in 0..=WARM_UP + reps {
+                let begin = Instant::now();
+                // New memory for each result, or the memory of the one before.
+                let mut made = match mode {
+                    "fresh" => vec![0f32; elements],
+                    _ => std::mem::take(&mut kept),
+                };
+                let order = MemoryOrder::RowMajor;
+                transpose_f32(&axes, 1.0, &x, &shape, 0.0, &mut made, cores, order)?;
+                let made = black_box(made);
+                let time = begin.elapsed().as_secs_f64();
+                match n {
+                    0 => found = checksum(&made),
+                    n if n > WARM_UP => times.push(time),
+                    _ => {}
+                }
+                kept = made;
+            }
+            let mut line =
+                json!({"peer": "hptt", "workload": name, "mode": mode, "checksum": found});
+            match workload["checksum"].as_f64() {
+                Some(right) if right != found => line["error"] = "wrong result".into(),
+                _ => line["times"] = times.into(),
+            }
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn numbers(list: &Value) -> Vec<usize> {
+    let numbers = list.as_array().into_iter().flatten();
+    numbers.filter_map(|n| Some(n.as_u64()? as usize)).collect()
+}
+
+/// The sum of `result[i] * (i % 97 + 1)`, which is exact.
+fn checksum(result: &[f32]) -> f64 {
+    let weighted = |(i, &value): (usize, &f32)| f64::from(value) * (i % 97 + 1) as f64;
+    result.iter().enumerate().map(weighted).sum()
+}
