@@ -60,6 +60,7 @@ fn size(data_type: &DataType) -> usize {
             item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row(fields),
+        DataType::Boolean => 1,
         other => other.primitive_width().unwrap_or(UNKNOWN),
     }
 }
