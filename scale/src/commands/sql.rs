@@ -79,7 +79,7 @@ async fn run_query(args: &Sql, result: DataFrame) -> Result<(), Failure> {
         };
     };
     let output = Output::create(path, result.schema().as_arrow())?;
-    let (rows, bytes) = output.write_all(result).await?;
+    let (rows, bytes) = output.write_all(result, args.on.memory).await?;
     if args.json {
         let figures = json!({
             "output": path.display().to_string(),
