@@ -342,6 +342,77 @@ async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
     }
 }
 
+#[tokio::test]
+async fn elements_are_chosen_as_by_the_reference() {
+    let fixture = Fixture::new();
+    let lines = |row: usize| part(&fixture.lines, row).to_vec();
+    let grid = |row: usize| part(&fixture.grid, row).to_vec();
+    let channels = |row: usize| part(&fixture.channels, row).to_vec();
+    let zero = "arrow_cast(0, 'UInt16')";
+    type Mask<'a> = &'a dyn Fn(usize) -> Vec<bool>;
+    let literal = |_| vec![true, false, true];
+    let masks: [(&str, Mask<'_>, &[usize]); 4] = [
+        ("channels", &channels, &[3]),
+        ("tensor_reshape(grid, '5, 4, 1')", &grid, &[5, 4, 1]),
+        ("tensor_reshape(lines, '5, 1, 1')", &lines, &[5, 1, 1]),
+        ("'[true, false, true]'", &literal, &[3]),
+    ];
+    let flipped = |row: usize| -> Vec<u16> {
+        let lines = part(&fixture.x, row).chunks(3).rev();
+        lines.flat_map(<[u16]>::to_vec).collect()
+    };
+    let first = |row: usize| part(&fixture.x, row)[..3].to_vec();
+    type Values<'a> = &'a dyn Fn(usize) -> Vec<u16>;
+    let others: [(&str, Values<'_>, &[usize]); 3] = [
+        ("strided_slice(x, '::-1, ::-1')", &flipped, &SHAPE),
+        ("strided_slice(x, '0, 0')", &first, &[3]),
+        (zero, &|_| vec![0], &[]),
+    ];
+    for (mask, mask_of, of_mask) in masks {
+        for (other, other_of, of_other) in others {
+            for swapped in [false, true] {
+                let call = match swapped {
+                    false => format!("tensor_select({mask}, x, {other})"),
+                    true => format!("tensor_select({mask}, {other}, x)"),
+                };
+                let column = fixture.select(&call).await.unwrap();
+                let found = elements::<UInt16Type>(&column);
+                assert_eq!(shape(column.data_type()), SHAPE, "{call}");
+                for row in 0..ROWS {
+                    let is_null = row == 3 || row == 77 && mask.contains("grid");
+                    assert_eq!(column.is_null(row), is_null, "{call}: row {row}");
+                    let mask = mask_of(row);
+                    let other = other_of(row);
+                    let mut of = [(part(&fixture.x, row), &SHAPE[..]), (&other, of_other)];
+                    if swapped {
+                        of.reverse();
+                    }
+                    let expected = reference::select((&mask, of_mask), of[0], of[1]).unwrap();
+                    assert!(
+                        is_null || part(&found, row) == expected.1,
+                        "{call}: row {row}"
+                    );
+                }
+            }
+        }
+    }
+    for (call, expected) in [
+        (
+            "tensor_select(channels, x, '0')",
+            "x is UInt16 and y is Int64, but both must be of one type: arrow_cast",
+        ),
+        ("tensor_select(x, x, x)", "mask is UInt16"),
+        ("tensor_select(lines, x, x)", "tensor_select: "),
+        (
+            "tensor_select(lines, x)",
+            "call it as tensor_select(mask, x, y)",
+        ),
+    ] {
+        let error = fixture.select(call).await.unwrap_err();
+        assert!(error.contains(expected), "{call}: {error}");
+    }
+}
+
 /// Arrow stores booleans as bits. All functions take them, and give them back.
 #[tokio::test]
 async fn tensors_of_booleans_are_sliced_and_gathered() {

@@ -387,6 +387,35 @@ fn an_index_out_of_range_is_found_in_its_file() {
 }
 
 #[test]
+fn a_mask_above_the_capacity_is_found_in_its_file() {
+    let folder = TempDir::new().unwrap();
+    let masks = (0..100 * 3).map(|i| u8::from(i % 3 < 2 || i / 3 == 41));
+    let column = tensors(
+        Arc::new(UInt8Array::from_iter_values(masks)),
+        &[3],
+        100,
+        &[],
+    );
+    write(&folder.path().join("t.parquet"), &batch(&[("m", column)]));
+    let path = folder.path().canonicalize().unwrap().join("t.parquet");
+    for call in [
+        "boolean_mask('[1, 2, 3]', m, '2')",
+        "nonzero(m, '2', 'surplus=error')",
+    ] {
+        let query = format!("SELECT id, {call} AS y FROM 't.parquet' WHERE id > 20");
+        let said = sql(folder.path(), &[&query, "-o", "out.parquet"]);
+        let errors = text(&said.stderr);
+        let expected = format!(
+            ": in row 41 of {}, the mask has 3 true elements, which is above the capacity 2 (1 of ",
+            path.display()
+        );
+        assert_eq!(said.status.code(), Some(1), "{query}: {errors}");
+        assert!(errors.contains(&expected), "{query}: {errors}");
+    }
+    assert_eq!(left_over(folder.path()), ["t.parquet"]);
+}
+
+#[test]
 fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
     let folder = TempDir::new().unwrap();
     table(folder.path());

@@ -3,12 +3,13 @@
 //! - `boolean_mask(x, mask, capacity [, options])`: the slices of each tensor that a mask selects.
 //! - `nonzero(mask, capacity [, options])`: the positions of the true elements of each mask.
 //! - `count_nonzero(mask)`: how many elements of each mask are true.
+//! - `tensor_select(mask, x, y)`: the elements of x where a mask is true, and of y elsewhere.
 //!
-//! All rows of a result have one shape, so the query says for how many true elements there is room: the capacity. Only
+//! All rows of a result have one shape, so for the first two the query says for how many true elements there is room: the capacity. Only
 //! of a mask that is a literal is their number known.
 
 use super::*;
-use datafusion::arrow::buffer::MutableBuffer;
+use datafusion::{arrow::buffer::MutableBuffer, common::internal_err};
 
 /// The options of `boolean_mask`, of which `nonzero` has the second.
 const KNOWN: &[&str] = &["axis", "surplus"];
@@ -151,6 +152,60 @@ impl TensorFunction for CountNonzero {
         for (place, mask) in places.iter_mut().zip(masks) {
             *place = (count(mask) as i64).to_ne_bytes();
         }
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TensorSelect;
+
+impl TensorFunction for TensorSelect {
+    const USAGE: Usage = Usage {
+        tensors: 3,
+        ..Usage::of_tensor("tensor_select", "tensor_select(mask, x, y)", 0..=0)
+    };
+    const TAKES_ANY: bool = true;
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let [mask, x, y] = &call.tensors[..] else {
+            return internal_err!("tensor_select has other tensors");
+        };
+        mask.check_mask("mask")?;
+        if x.element() != y.element() {
+            return plan_err!(
+                "x is {} and y is {}, but both must be of one type: arrow_cast makes one of the other",
+                x.element(),
+                y.element()
+            );
+        }
+        let select = |x: View, y: View| x.select(mask.shape(), &y, call.tensors[1].dtype());
+        let (x_view, y_view) = (View::new(x.shape()), View::new(y.shape()));
+        let steps = x_view.and_then(|x| select(x, y_view?));
+        let (copy, _) = steps.map_err(refused)?;
+        x.with_shape(copy.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        let ranks = call.tensors.iter().map(|tensor| tensor.shape().len());
+        let rank = ranks.max().unwrap_or(0);
+        // Shapes of one rank with the rows first, so that rows are not broadcast against dimensions of tensors.
+        let shape = |number: usize| {
+            let own = call.tensors[number].shape();
+            let rows = if batch.columns[number].repeats() {
+                1
+            } else {
+                batch.rows
+            };
+            [&[rows], &vec![1; rank - own.len()][..], own].concat()
+        };
+        let (x, y) = (View::new(&shape(1)), View::new(&shape(2)));
+        let dtype = call.tensors[1].dtype();
+        let steps = x.and_then(|x| x.select(&shape(0), &y?, dtype));
+        let (copy, update) = steps.map_err(failed)?;
+        let [mask, x, y] = [0, 1, 2].map(|number| batch.columns[number].bytes());
+        copy.run_cpu_bytes(&y, None, result).map_err(failed)?;
+        let mask = Some(Indices::Mask(&mask));
+        update.run_cpu_bytes(&x, mask, result).map_err(failed)?;
         Ok(None)
     }
 }

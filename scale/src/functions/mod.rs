@@ -10,6 +10,7 @@
 //! | `boolean_mask(x, mask, '10' [, options [, row]])` | the slices of each tensor that the mask selects, up to 10, and then zeros |
 //! | `nonzero(mask, '10' [, options [, row]])` | the positions of the true elements, up to 10, and then -1 |
 //! | `count_nonzero(mask)` | the number of true elements |
+//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and of y elsewhere, broadcast to one shape |
 //! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type, and of 8 bits also scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
@@ -66,7 +67,7 @@ use datafusion::{
 };
 use function::{Function, TensorFunction, Wrong};
 use gather::{Gather, GatherNd};
-use masks::{BooleanMask, CountNonzero, Nonzero};
+use masks::{BooleanMask, CountNonzero, Nonzero, TensorSelect};
 use options::{Options, integers};
 use scatter_nd::ScatterNd;
 use shapes::{TensorReshape, TensorShape, TensorToArrow};
@@ -90,6 +91,7 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(BooleanMask)),
         udf(Function::new(Nonzero)),
         udf(Function::new(CountNonzero)),
+        udf(Function::new(TensorSelect)),
         udf(Function::new(TensorConvert)),
         udf(Function::new(TensorShape)),
         udf(Function::new(TensorReshape)),
