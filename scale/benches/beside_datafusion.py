@@ -6,13 +6,16 @@ arrays, in turns, and prints a table.
 
 DataFusion slices the outermost dimension of an array, and reverses it; inner dimensions, index tuples and boxes have no
 function of its own. Both sides read the same Parquet file, on the same number of threads, and write the result to Parquet,
-compressed by zstd. The elements of both results are compared. A time is the best of the rounds, in seconds, of the whole
-process for wgslice-scale and of the query alone for DataFusion, whose start is not counted. `reading` is the same query
-with the column as it is.
+compressed by zstd. The elements of the results are compared. A time is the best of the rounds, in seconds, of the whole
+process for wgslice-scale and of the query alone for DataFusion's Python package, whose start is not counted. `its function`
+is DataFusion's function in `wgslice-scale sql`: the same compiler's settings, the same reader and the same writer, so that
+only the functions differ. CPU is processor time, which other programs disturb less. `reading` is the same query with the
+column as it is.
 """
 
 import argparse
 import os
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -71,9 +74,10 @@ def elements(path):
 
 
 def of_wgslice(command, query, out, threads):
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([command, "sql", query, "-o", out, "--threads", str(threads)], check=True)
-    return time.perf_counter() - began
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.perf_counter() - began, end.ru_utime + end.ru_stime - cpu.ru_utime - cpu.ru_stime
 
 
 def of_datafusion(query, out, threads):
@@ -81,9 +85,9 @@ def of_datafusion(query, out, threads):
     context = datafusion.SessionContext(config.with_information_schema(False))
     path = query.split("'")[-2]
     context.register_parquet("t", path)
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     context.sql(query.replace(f"'{path}'", "t")).write_parquet(str(out), compression="zstd", compression_level=1)
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - cpu
 
 
 def main():
@@ -101,18 +105,23 @@ def main():
         f"{args.rows} rows, {path.stat().st_size / 1e6:.0f} MB; {args.threads} threads; "
         f"DataFusion {datafusion.__version__} of the Python package\n"
     )
-    print("| query | wgslice-scale, s | DataFusion, s | ratio |")
-    print("|---|---|---|---|")
+    print("| query | wgslice-scale, s | its function, s | DataFusion, s | ratio | CPU, s | its function, s | DataFusion, s | ratio |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    outs = [args.folder / name for name in ("ours.parquet", "function.parquet", "theirs.parquet")]
     for name, ours, theirs in CASES:
-        outs = [args.folder / "ours.parquet", args.folder / "theirs.parquet"]
-        times = ([], [])
+        queries = [f"SELECT id, {what} AS y FROM '{path}'" for what in (ours, theirs)]
+        times = ([], [], [])
         for _ in range(args.rounds):
-            query = "SELECT id, {} AS y FROM '{}'"
-            times[0].append(of_wgslice(args.command, query.format(ours, path), outs[0], args.threads))
-            times[1].append(of_datafusion(query.format(theirs, path), outs[1], args.threads))
-        assert numpy.array_equal(*map(elements, outs)), name
-        best = [min(of) for of in times]
-        print(f"| {name}: `{ours}` | {best[0]:.2f} | {best[1]:.2f} | {best[1] / best[0]:.1f} |", flush=True)
+            times[0].append(of_wgslice(args.command, queries[0], outs[0], args.threads))
+            times[1].append(of_wgslice(args.command, queries[1], outs[1], args.threads))
+            times[2].append(of_datafusion(queries[1], outs[2], args.threads))
+        expected = elements(outs[2])
+        assert all(numpy.array_equal(elements(out), expected) for out in outs), name
+        row = [f"{name}: `{ours}`"]
+        for kind in (0, 1):
+            best = [min(time[kind] for time in of) for of in times]
+            row += [f"{time:.2f}" for time in best] + [f"{best[2] / best[0]:.2f}"]
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 main()

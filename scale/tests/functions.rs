@@ -478,7 +478,14 @@ async fn what_cannot_be_planned_says_why() {
             "strided_slice(CAST(id AS VARCHAR), ':')",
             "no type of elements",
         ),
-        ("strided_slice(id > 3, '...')", "booleans"),
+        (
+            "gather('[1, true]', id)",
+            "must have the same length, and numbers, or true and false",
+        ),
+        (
+            "scatter_nd('[[0]]', strided_slice(id > 3, 'None'), '5')",
+            "updates are Boolean, which are not combined by add: choose 'combine=update'",
+        ),
         ("strided_slice(make_array(id), ':')", "arrow_cast"),
         ("strided_slice(NULL, ':')", "no type of elements"),
         (

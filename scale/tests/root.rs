@@ -11,6 +11,8 @@ mod gather;
 mod index;
 #[cfg(not(feature = "cluster"))]
 mod left_out;
+#[cfg(feature = "sql")]
+mod masks;
 mod metadata;
 #[cfg(feature = "object-stores")]
 mod objects;
@@ -20,6 +22,12 @@ mod slice;
 mod sql;
 #[cfg(feature = "sql")]
 mod tables;
-#[cfg(any(feature = "cluster", feature = "object-stores"))]
+#[cfg(feature = "sql")]
+mod tensor_convert;
+#[cfg(any(
+    feature = "cluster",
+    feature = "object-stores",
+    all(feature = "sql", target_os = "linux")
+))]
 mod wait;
 mod zarr;

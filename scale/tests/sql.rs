@@ -1,15 +1,25 @@
 //! The command `sql`, in this process.
 
 use crate::tables::{batch, elements, read, shape, tensors, write};
-use datafusion::arrow::{
-    array::{Array, ArrayRef, Float32Array, Int64Array, UInt8Array},
-    datatypes::UInt8Type,
+#[cfg(target_os = "linux")]
+use crate::{random::Random, wait::until};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, Float32Array, Int64Array, RecordBatch, UInt8Array},
+        datatypes::{Float32Type, Int64Type, UInt8Type},
+    },
+    parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder,
 };
 use std::{
     fs,
     path::Path,
     process::{Command, Output, Stdio},
     sync::Arc,
+};
+#[cfg(target_os = "linux")]
+use std::{
+    thread,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -123,6 +133,172 @@ fn the_name_of_an_output_may_be_any() {
     assert_eq!(read(&folder.path().join(name)).num_rows(), 1);
 }
 
+/// The partitions of a result are written at the same time, each to row groups of its own. The rows are the same.
+#[test]
+fn partitions_are_written_in_parallel() {
+    let folder = TempDir::new().unwrap();
+    let parts = folder.path().join("parts");
+    fs::create_dir(&parts).unwrap();
+    let rows = 250;
+    for part in 0..4 {
+        let values = (0..rows * 6).map(|i| (part * 10_000 + i) as f32);
+        let numbers = (0..rows).map(|row| (part * rows + row) as i64);
+        let columns: [(&str, ArrayRef); 2] = [
+            (
+                "v",
+                tensors(
+                    Arc::new(Float32Array::from_iter_values(values)),
+                    &[6],
+                    rows,
+                    &[part],
+                ),
+            ),
+            ("n", Arc::new(Int64Array::from_iter_values(numbers))),
+        ];
+        write(&parts.join(format!("{part}.parquet")), &batch(&columns));
+    }
+    let written = |query: &str, more: &[&str]| {
+        let out = folder.path().join("out.parquet");
+        let said = sql(
+            folder.path(),
+            &[&[query, "-o", "out.parquet", "--json"], more].concat(),
+        );
+        assert!(said.status.success(), "{}", text(&said.stderr));
+        let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+        let result = read(&out);
+        assert_eq!(figures["rows"], result.num_rows());
+        assert_eq!(figures["bytes"], fs::metadata(&out).unwrap().len());
+        let groups = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&out).unwrap());
+        let groups = groups.unwrap().metadata().num_row_groups();
+        (groups, result)
+    };
+    // What each row holds: its number, and its vector unless it is null.
+    let rows_of = |result: &RecordBatch| {
+        let (numbers, column) = (elements::<Int64Type>(result.column(0)), result.column(1));
+        let vectors = elements::<Float32Type>(column);
+        let each = vectors.len() / numbers.len();
+        let row = |row: usize| {
+            column
+                .is_valid(row)
+                .then(|| vectors[row * each..][..each].to_vec())
+        };
+        let rows = numbers.iter().enumerate();
+        rows.map(|(at, &number)| (number, row(at)))
+            .collect::<Vec<_>>()
+    };
+    let query = "SELECT n, strided_slice(v, '::-2') AS y FROM 'parts/'";
+    let (groups, one) = written(query, &["--partitions", "1"]);
+    assert_eq!(groups, 1);
+    let mut expected = rows_of(&one);
+    expected.sort_by_key(|row| row.0);
+    let numbers: Vec<_> = expected.iter().map(|row| row.0).collect();
+    assert_eq!(numbers, (0..4 * rows as i64).collect::<Vec<_>>());
+    assert_eq!(expected[7].1, Some(vec![47.0, 45.0, 43.0]));
+    for more in [
+        &["--partitions", "4"][..],
+        &["--partitions", "4", "--memory", "100M"],
+    ] {
+        let (groups, four) = written(query, more);
+        assert_eq!(groups, 4, "{more:?}");
+        let mut found = rows_of(&four);
+        found.sort_by_key(|row| row.0);
+        assert_eq!(found, expected, "{more:?}");
+    }
+    // An order is kept, also in many row groups.
+    let (_, ordered) = written(&format!("{query} ORDER BY n DESC"), &["--partitions", "4"]);
+    expected.reverse();
+    assert_eq!(rows_of(&ordered), expected);
+    let (groups, none) = written(&format!("{query} WHERE n < 0"), &["--partitions", "4"]);
+    assert_eq!((groups, none.num_rows()), (0, 0));
+}
+
+/// However a query ends, its output is there whole or is what it was, and nothing else is left.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_query_leaves_what_was_there_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    let rows = 400;
+    let mut random = Random::new(3);
+    let noise = (0..rows * 4096).map(|_| (random.next() >> 30) as u8);
+    let column = tensors(
+        Arc::new(UInt8Array::from_iter_values(noise)),
+        &[4096],
+        rows,
+        &[],
+    );
+    write(&folder.path().join("t.parquet"), &batch(&[("x", column)]));
+    let start = |query: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+        command.current_dir(&folder).args(["sql", query]);
+        command.args(["-o", "out.parquet", "--memory", "16M", "--threads", "2"]);
+        command.stderr(Stdio::null()).spawn().unwrap()
+    };
+    // The file that a process writes to the folder, once it has bytes.
+    let output = |id: u32| {
+        let open = fs::read_dir(format!("/proc/{id}/fd")).ok()?;
+        open.flatten().find_map(|open| {
+            let name = fs::read_link(open.path()).ok()?;
+            let is_input = name.ends_with("t.parquet");
+            let is_begun = fs::metadata(open.path()).is_ok_and(|file| file.len() > 1 << 20);
+            let of_folder = name.starts_with(folder.path().canonicalize().unwrap());
+            (of_folder && is_begun && !is_input).then_some(name)
+        })
+    };
+    // In the middle of a result of 650 MB.
+    let query = "SELECT a.id, strided_slice(b.x, '::-1') AS y FROM 't.parquet' AS a CROSS JOIN 't.parquet' AS b";
+    let out = folder.path().join("out.parquet");
+    for before in [None, Some("before")] {
+        if let Some(text) = before {
+            fs::write(&out, text).unwrap();
+        }
+        let mut running = start(query);
+        let mut name = None;
+        until(Duration::from_secs(120), "the output is begun", || {
+            name = output(running.id());
+            name.is_some()
+        });
+        assert!(running.try_wait().unwrap().is_none());
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(fs::read_to_string(&out).ok().as_deref(), before);
+        let mut expected = vec!["t.parquet"];
+        expected.extend(before.map(|_| "out.parquet"));
+        expected.sort_unstable();
+        let left = left_over(folder.path());
+        // It has no name yet. This needs a file system that has such files, as ext4, XFS, Btrfs and tmpfs do.
+        let name = name.unwrap();
+        assert!(
+            name.to_string_lossy().ends_with(" (deleted)"),
+            "{}",
+            name.display()
+        );
+        assert_eq!(left, expected);
+    }
+    // At any time, the end of a query included.
+    let query = "SELECT id, strided_slice(x, '::-1') AS y FROM 't.parquet'";
+    fs::remove_file(&out).unwrap();
+    let began = Instant::now();
+    assert!(start(query).wait().unwrap().success());
+    let whole = began.elapsed();
+    assert_eq!(left_over(folder.path()), ["out.parquet", "t.parquet"]);
+    let mut complete = 0;
+    for part in 0..16 {
+        fs::remove_file(&out).ok();
+        let mut running = start(query);
+        thread::sleep(whole * part / 8);
+        running.kill().unwrap();
+        running.wait().unwrap();
+        if out.exists() {
+            assert_eq!(read(&out).num_rows(), rows);
+            complete += 1;
+        }
+        let left = left_over(folder.path());
+        let left = left.iter().filter(|name| **name != "out.parquet");
+        assert_eq!(left.collect::<Vec<_>>(), ["t.parquet"]);
+    }
+    println!("{complete} of 16 queries were complete before they were killed");
+}
+
 fn left_over(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder)
         .unwrap()
@@ -208,6 +384,35 @@ fn an_index_out_of_range_is_found_in_its_file() {
             "{query}: {errors}"
         );
     }
+}
+
+#[test]
+fn a_mask_above_the_capacity_is_found_in_its_file() {
+    let folder = TempDir::new().unwrap();
+    let masks = (0..100 * 3).map(|i| u8::from(i % 3 < 2 || i / 3 == 41));
+    let column = tensors(
+        Arc::new(UInt8Array::from_iter_values(masks)),
+        &[3],
+        100,
+        &[],
+    );
+    write(&folder.path().join("t.parquet"), &batch(&[("m", column)]));
+    let path = folder.path().canonicalize().unwrap().join("t.parquet");
+    for call in [
+        "boolean_mask('[1, 2, 3]', m, '2')",
+        "nonzero(m, '2', 'surplus=error')",
+    ] {
+        let query = format!("SELECT id, {call} AS y FROM 't.parquet' WHERE id > 20");
+        let said = sql(folder.path(), &[&query, "-o", "out.parquet"]);
+        let errors = text(&said.stderr);
+        let expected = format!(
+            ": in row 41 of {}, the mask has 3 true elements, which is above the capacity 2 (1 of ",
+            path.display()
+        );
+        assert_eq!(said.status.code(), Some(1), "{query}: {errors}");
+        assert!(errors.contains(&expected), "{query}: {errors}");
+    }
+    assert_eq!(left_over(folder.path()), ["t.parquet"]);
 }
 
 #[test]

@@ -14,8 +14,9 @@ use wgslice_scale::engine::message;
 /// Run a query on tables of tensors
 ///
 /// Tables are Parquet files, or folders of them, in quotes. Besides SQL's own functions there are
-/// strided_slice, gather, gather_nd, crop, scatter_nd, tensor_shape, tensor_reshape and
-/// tensor_to_arrow. Tensors are nested FixedSizeLists, or arrow.fixed_shape_tensor.
+/// strided_slice, gather, gather_nd, crop, scatter_nd, boolean_mask, nonzero, count_nonzero,
+/// tensor_select, tensor_convert, tensor_shape, tensor_reshape and tensor_to_arrow. Tensors are
+/// nested FixedSizeLists, or arrow.fixed_shape_tensor.
 ///
 /// Rows have no order but that of an ORDER BY.
 #[derive(Debug, clap::Args)]
@@ -78,7 +79,7 @@ async fn run_query(args: &Sql, result: DataFrame) -> Result<(), Failure> {
         };
     };
     let output = Output::create(path, result.schema().as_arrow())?;
-    let (rows, bytes) = output.write_all(result).await?;
+    let (rows, bytes) = output.write_all(result, args.on.memory).await?;
     if args.json {
         let figures = json!({
             "output": path.display().to_string(),

@@ -1,8 +1,9 @@
 //! How many rows are in memory at a time.
 //!
 //! DataFusion moves batches of 8192 rows by default, whatever the size of a row: a batch of photographs takes
-//! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 16 MiB, or in less if the
-//! memory of a task is small.
+//! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 1 MiB, or in less if the memory
+//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it anew
+//! for every batch, and the system clears each page (`benches/results.md`).
 
 use datafusion::{
     arrow::datatypes::{DataType, Fields},
@@ -12,7 +13,7 @@ use datafusion::{
 };
 
 /// The memory for a batch in bytes, unless the memory of a task allows less.
-const USUAL: usize = 16 << 20;
+const USUAL: usize = 1 << 20;
 
 /// The number of batches that a task has in memory at a time: those that are read, computed and written, and those in
 /// channels between these steps.
@@ -60,6 +61,7 @@ fn size(data_type: &DataType) -> usize {
             item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row(fields),
+        DataType::Boolean => 1,
         other => other.primitive_width().unwrap_or(UNKNOWN),
     }
 }

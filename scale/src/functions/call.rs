@@ -44,8 +44,8 @@ impl Usage {
         }
     }
 
-    /// A function whose arguments are two tensors, one of which holds indices, and then `texts` texts. An argument of any
-    /// type may follow, and name the row in errors.
+    /// A function whose arguments are two tensors, one of which holds indices or a mask, and then `texts` texts. An argument
+    /// of any type may follow, and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,
@@ -68,6 +68,8 @@ impl Usage {
 /// The arguments of a call that are known when the query is planned: the types of the tensors, and the texts.
 pub(super) struct Call {
     pub(super) tensors: Vec<TensorType>,
+    /// The tensors that are literal texts.
+    constants: Vec<Option<Constant>>,
     texts: Vec<String>,
 }
 
@@ -91,10 +93,10 @@ impl Call {
             .clone()
             .take(usage.tensors)
             .map(|(field, literal)| match text(literal) {
-                Some(text) => Ok(Constant::parse(text)?.tensor),
-                None => TensorType::of(field),
+                Some(text) => Constant::parse(text).map(|it| (it.tensor.clone(), Some(it))),
+                None => Ok((TensorType::of(field)?, None)),
             });
-        let tensors = tensors.collect::<Result<_>>();
+        let tensors = tensors.collect::<Result<(_, _)>>();
         let texts = arguments.take(usage.before_name()).skip(usage.tensors);
         let texts = texts.enumerate().map(|(at, (_, literal))| match text(literal) {
             Some(text) => Ok(text.to_owned()),
@@ -104,8 +106,10 @@ impl Call {
             ),
         });
         let call = texts.collect::<Result<_>>().and_then(|texts| {
+            let (tensors, constants) = tensors?;
             Ok(Self {
-                tensors: tensors?,
+                tensors,
+                constants,
                 texts,
             })
         });
@@ -115,6 +119,12 @@ impl Call {
     /// Returns the types of the first two tensors. The function must have at least two.
     pub(super) fn two(&self) -> (&TensorType, &TensorType) {
         (&self.tensors[0], &self.tensors[1])
+    }
+
+    /// The number of true elements of tensor `number`, if it is a mask that is a literal text.
+    pub(super) fn true_elements(&self, number: usize) -> Option<usize> {
+        let bytes = self.constants[number].as_ref()?.truths.iter();
+        Some(bytes.filter(|&&truth| truth).count())
     }
 
     /// Returns text `number`, counted from 0 after the tensors. A text that is left out is empty.
@@ -234,12 +244,13 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     }
 }
 
-/// A tensor that is written as nested lists. Its elements are `i64`, or `f64` if any number has a fraction or an
-/// exponent or is out of the range of `i64`.
+/// A tensor that is written as nested lists. Its elements are booleans, `i64`, or `f64` if any number has a fraction or
+/// an exponent or is out of the range of `i64`.
 struct Constant {
     tensor: TensorType,
     values: Vec<f64>,
     integers: Vec<i64>,
+    truths: Vec<bool>,
 }
 
 impl Constant {
@@ -256,29 +267,36 @@ impl Constant {
             let Some(item) = items.first() else { break };
             first = item;
         }
-        let mut numbers = Vec::new();
-        if !flatten(&value, &shape, &mut numbers) {
+        let mut elements = Vec::new();
+        let is_flat = flatten(&value, &shape, &mut elements);
+        let truths: Vec<bool> = elements.iter().filter_map(|it| it.as_bool()).collect();
+        let values: Vec<f64> = elements.iter().filter_map(|it| it.as_f64()).collect();
+        if !is_flat || elements.len() != truths.len().max(values.len()) {
             return plan_err!(
-                "{text:?} is no tensor: all its lists at one depth must have the same length, and numbers"
+                "{text:?} is no tensor: all its lists at one depth must have the same length, and numbers, or true and \
+                 false"
             );
         }
-        let integers: Option<Vec<i64>> = numbers.iter().map(|number| number.as_i64()).collect();
+        let integers: Option<Vec<i64>> = elements.iter().map(|it| it.as_i64()).collect();
         let element = match integers {
+            _ if !truths.is_empty() => DataType::Boolean,
             Some(_) => DataType::Int64,
             None => DataType::Float64,
         };
         Ok(Self {
             tensor: TensorType::new(element, &shape)?,
-            values: numbers
-                .iter()
-                .filter_map(|number| number.as_f64())
-                .collect(),
+            values,
             integers: integers.unwrap_or_default(),
+            truths,
         })
     }
 
     fn array(self) -> Result<ArrayRef> {
         let values: ArrayRef = match self.tensor.element() {
+            DataType::Boolean => {
+                let bytes: Vec<u8> = self.truths.into_iter().map(u8::from).collect();
+                return Column::array(&self.tensor, 1, Buffer::from_vec(bytes), None);
+            }
             DataType::Int64 => Arc::new(Int64Array::from(self.integers)),
             _ => Arc::new(Float64Array::from(self.values)),
         };
@@ -287,21 +305,17 @@ impl Constant {
     }
 }
 
-/// Collects the numbers of nested lists. Returns `false` if the lists do not have this shape or hold anything else.
-fn flatten<'a>(
-    value: &'a Value,
-    shape: &[usize],
-    numbers: &mut Vec<&'a serde_json::Number>,
-) -> bool {
+/// Collects what nested lists hold. Returns `false` if the lists do not have this shape.
+fn flatten<'a>(value: &'a Value, shape: &[usize], elements: &mut Vec<&'a Value>) -> bool {
     match (value, shape.split_first()) {
-        (Value::Number(number), None) => {
-            numbers.push(number);
+        (Value::Array(items), Some((&size, rest))) => {
+            items.len() == size && items.iter().all(|item| flatten(item, rest, elements))
+        }
+        (Value::Array(_), None) | (_, Some(_)) => false,
+        (element, None) => {
+            elements.push(element);
             true
         }
-        (Value::Array(items), Some((&size, rest))) => {
-            items.len() == size && items.iter().all(|item| flatten(item, rest, numbers))
-        }
-        _ => false,
     }
 }
 

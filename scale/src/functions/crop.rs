@@ -47,7 +47,7 @@ impl TensorFunction for Crop {
         x.with_shape(&plan.shape()[usize::from(begins.shape().len() == 1)..])
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let options = options(call)?;
         let (x, begins) = call.two();
         let own = match begins.shape() {
@@ -67,7 +67,7 @@ impl TensorFunction for Crop {
         let view = batch.view(0).map_err(failed)?;
         let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
         let report = batch.run(&plan, Some(Indices::I64(&tuples)), result)?;
-        Ok(Outside::of(
+        Ok(Wrong::outside(
             report,
             options.out_of_range,
             x.shape(),

@@ -42,32 +42,25 @@ pub(super) trait TensorFunction:
     /// Checks the arguments of a call, and returns the type of its result.
     fn result(call: &Call) -> Result<TensorType>;
 
-    /// Writes the result of all rows to `result`, which holds zeros. Returns the first index tuple out of range if that
-    /// is an error. Not called if there are no rows.
-    fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<Outside>> {
+    /// Writes the result of all rows to `result`, which holds zeros. Returns what is wrong with the elements of a row,
+    /// such as an index out of range, if that is an error. Not called if there are no rows.
+    fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<Wrong>> {
         internal_err!("{} moves no bytes", Self::USAGE.name)
     }
 }
 
-/// The first index tuple out of range, in a call for which that is an error.
-pub(super) struct Outside {
-    /// The number of the tuple's row in the batch. `None` if `gather` used one array of indices for all rows.
+/// What is wrong with the elements of a row.
+pub(super) struct Wrong {
+    /// The number of the row in the batch. `None` if one tensor of indices, or one mask, was used for all rows.
     pub(super) row: Option<usize>,
-    /// Where the tuple lies in the indices of the row.
-    pub(super) position: Vec<usize>,
-    pub(super) tuple: Vec<i64>,
-    /// The number of tuples out of range in the batch.
-    pub(super) count: usize,
-    /// The number of all tuples of the batch.
-    pub(super) tuples: usize,
-    /// The shape that the tuples index, for the error.
-    pub(super) shape: Vec<usize>,
+    /// What the error says after the row.
+    pub(super) problem: String,
 }
 
-impl Outside {
+impl Wrong {
     /// Returns the first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns
-    /// the tuple's row, its position in the indices of the row, and its integers.
-    pub(super) fn of(
+    /// the tuple's row, its position in the indices of the row, and its integers. `shape` is what the tuples index.
+    pub(super) fn outside(
         report: Report,
         policy: OutOfRange,
         shape: &[usize],
@@ -75,14 +68,12 @@ impl Outside {
     ) -> Option<Self> {
         let first = report.first.filter(|_| policy == OutOfRange::Error)?;
         let (row, position, tuple) = place(&first);
-        Some(Self {
-            row,
-            position,
-            tuple,
-            count: report.out_of_range,
-            tuples: report.tuples,
-            shape: shape.to_vec(),
-        })
+        let (count, tuples) = (report.out_of_range, report.tuples);
+        let problem = format!(
+            "the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of the {tuples} index \
+             tuples of the batch are): correct them, or choose 'out_of_range=zero' or 'out_of_range=clamp'"
+        );
+        Some(Self { row, problem })
     }
 }
 
@@ -303,27 +294,15 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let outside = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(function))?;
-    let Some(outside) = outside else {
+    let wrong = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(function))?;
+    let Some(Wrong { row, problem }) = wrong else {
         return Ok(buffer.into());
     };
-    let Outside {
-        position,
-        tuple,
-        count,
-        tuples,
-        shape,
-        ..
-    } = outside;
-    let place = match outside.row {
+    let place = match row {
         Some(row) => format!("row {}", name(row)?),
         None => "every row".to_owned(),
     };
-    exec_err!(
-        "{function}: in {place}, the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of \
-         the {tuples} index tuples of the batch are): correct them, or choose 'out_of_range=zero' or \
-         'out_of_range=clamp'"
-    )
+    exec_err!("{function}: in {place}, {problem}")
 }
 
 /// Allocates `bytes` bytes of zeros, aligned for elements of all types. `None` if that fails. Arrow's own allocation

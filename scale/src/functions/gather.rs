@@ -21,7 +21,7 @@ impl TensorFunction for Gather {
         gathered(call, options(call, Self::KNOWN)?, Plan::gather)
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let given = options(call, Self::KNOWN)?;
         let (params, indices) = call.two();
         let batch_dims = from_end(given.batch_dims, indices.shape().len());
@@ -45,7 +45,7 @@ impl TensorFunction for Gather {
             .map_err(failed)?;
         let integers = batch.integers(1, !shared)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
-        Ok(Outside::of(
+        Ok(Wrong::outside(
             report,
             given.out_of_range,
             params.shape(),
@@ -75,7 +75,7 @@ impl TensorFunction for GatherNd {
         gathered(call, options(call, Self::KNOWN)?, Plan::gather_nd)
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let given = options(call, Self::KNOWN)?;
         let params = &call.tensors[0];
         let options = GatherOptions {
@@ -91,10 +91,15 @@ impl TensorFunction for GatherNd {
         let integers = batch.integers(1, true)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
         let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];
-        Ok(Outside::of(report, given.out_of_range, indexed, |first| {
-            let (row, position) = (first.position[0], &first.position[1..]);
-            (Some(row), position.to_vec(), first.index.clone())
-        }))
+        Ok(Wrong::outside(
+            report,
+            given.out_of_range,
+            indexed,
+            |first| {
+                let (row, position) = (first.position[0], &first.position[1..]);
+                (Some(row), position.to_vec(), first.index.clone())
+            },
+        ))
     }
 }
 

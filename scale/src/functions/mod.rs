@@ -7,13 +7,18 @@
 //! | `gather_nd(params, indices [, options [, row]])` | the slices of each tensor that the index tuples select |
 //! | `crop(x, begins, '224, 224' [, options [, row]])` | the box of each tensor that begins at `begins` |
 //! | `scatter_nd(indices, updates, '10, 20' [, options [, row]])` | zeros of this shape, into which the updates are scattered |
+//! | `boolean_mask(x, mask, '10' [, options [, row]])` | the slices of each tensor that the mask selects, up to 10, and then zeros |
+//! | `nonzero(mask, '10' [, options [, row]])` | the positions of the true elements, up to 10, and then -1 |
+//! | `count_nonzero(mask)` | the number of true elements |
+//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and of y elsewhere, broadcast to one shape |
+//! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type, and of 8 bits also scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
 //! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
-//! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
+//! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'` and `'[true, false]'`. A row of the result comes from the
 //! same row of the arguments. One plan of the library computes all rows of a batch. If a tensor among the arguments is
 //! null, the result is null.
 //!
@@ -22,14 +27,18 @@
 //! | option | of | values |
 //! |---|---|---|
 //! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
+//! | `axis` | `boolean_mask` | the first dimension of x that the mask has; 0 by default |
+//! | `axis` | `tensor_convert` | the dimension of x along which scales and biases lie; -1 by default |
 //! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
-//! | `negative` | all but `crop` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
-//! | `out_of_range` | all | `error`, which is the default, `zero` or `clamp` |
+//! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
+//! | `out_of_range` | these and `crop` | `error`, which is the default, `zero` or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
+//! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or as in `[0.5, 2]` one for each position of the axis; 1 and 0 by default |
 //! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 by default |
+//! | `surplus` | `boolean_mask`, `nonzero` | true elements above the capacity: `error`, which is the default, or `drop` |
 //!
 //! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
-//! names the index tuple and the row. An argument of any type after the options gives the name of the row, as in
+//! names the index tuple and the row. So does that of a mask with more true elements than the capacity. An argument of any type after the options gives the name of the row, as in
 //! `gather(params, indices, '', id)`. Without such an argument, the error gives the number of the row in the batch that
 //! the function was given.
 
@@ -37,10 +46,12 @@ mod call;
 mod crop;
 mod function;
 mod gather;
+mod masks;
 mod options;
 mod scatter_nd;
 mod shapes;
 mod strided_slice;
+mod tensor_convert;
 #[cfg(feature = "cluster")]
 pub mod zarr_shard;
 
@@ -50,20 +61,22 @@ use crop::Crop;
 use datafusion::{
     arrow::datatypes::DataType,
     common::plan_err,
-    error::Result,
+    error::{DataFusionError, Result},
     execution::FunctionRegistry,
     logical_expr::{ScalarUDF, ScalarUDFImpl},
 };
-use function::{Function, Outside, TensorFunction};
+use function::{Function, TensorFunction, Wrong};
 use gather::{Gather, GatherNd};
+use masks::{BooleanMask, CountNonzero, Nonzero, TensorSelect};
 use options::{Options, integers};
 use scatter_nd::ScatterNd;
 use shapes::{TensorReshape, TensorShape, TensorToArrow};
 use std::sync::Arc;
 use strided_slice::StridedSlice;
+use tensor_convert::TensorConvert;
 use wgslice::{
-    DType, Error, Indices, Plan, SliceSpec,
-    options::{Boxes, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    DType, Error, Indices, Plan, SliceSpec, View,
+    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     spec::SliceItem,
 };
 
@@ -75,6 +88,11 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(GatherNd)),
         udf(Function::new(Crop)),
         udf(Function::new(ScatterNd)),
+        udf(Function::new(BooleanMask)),
+        udf(Function::new(Nonzero)),
+        udf(Function::new(CountNonzero)),
+        udf(Function::new(TensorSelect)),
+        udf(Function::new(TensorConvert)),
         udf(Function::new(TensorShape)),
         udf(Function::new(TensorReshape)),
         udf(Function::new(TensorToArrow)),
@@ -107,20 +125,29 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
         GatherNd::USAGE,
         Crop::USAGE,
         ScatterNd::USAGE,
+        BooleanMask::USAGE,
+        Nonzero::USAGE,
     ];
     let usage = usages.into_iter().find(|usage| usage.name == function)?;
     Some(usage.before_name())
 }
 
-/// Whether an error is about an index out of range, and names the row of the index.
+/// Whether an error is about an index out of range, or a mask above a capacity, and names its row.
 pub(crate) fn names_row(problem: &str) -> bool {
-    problem.contains(": in row ") && problem.contains(", which is out of range of ")
+    let of_row = [
+        ", which is out of range of ",
+        ", which is above the capacity ",
+    ];
+    problem.contains(": in row ") && of_row.iter().any(|text| problem.contains(text))
 }
 
-/// Whether an error is about an index out of range, and names the row by its number in a batch, because the call has no
-/// argument that names rows.
+/// Whether an error names a row so by its number in a batch, because the call has no argument that names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
-    names_row(problem) && problem.contains(" of the batch, the indices at ")
+    let of_batch = [
+        " of the batch, the indices at ",
+        " of the batch, the mask has ",
+    ];
+    names_row(problem) && of_batch.iter().any(|text| problem.contains(text))
 }
 
 /// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Zero`, and the

@@ -59,6 +59,19 @@ impl<'a> Options<'a> {
             .map_or(Ok(Vec::new()), |value| integers(name, value))
     }
 
+    /// Returns the number, or the numbers in brackets, that option `name` gives. `None` if the option is left out.
+    pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
+        match self.get(name).map(|value| (value, list(value))) {
+            None => Ok(None),
+            Some((_, Some(floats))) => Ok(Some(floats)),
+            Some((value, None)) => {
+                plan_err!(
+                    "option {name} is {value:?}, but must be a number or numbers, as in 0.5 or [0.5, 2]"
+                )
+            }
+        }
+    }
+
     pub(super) fn negative(&self) -> Result<NegativeIndex> {
         self.one_of(
             "negative",
@@ -80,6 +93,11 @@ impl<'a> Options<'a> {
                 ("clamp", OutOfRange::Clamp),
             ],
         )
+    }
+
+    /// What becomes of true elements of a mask for which the result has no room: whether they are dropped.
+    pub(super) fn drops_surplus(&self) -> Result<bool> {
+        self.one_of("surplus", false, &[("error", false), ("drop", true)])
     }
 
     pub(super) fn combine(&self) -> Result<Combine> {
@@ -114,22 +132,24 @@ impl<'a> Options<'a> {
 
 /// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none. `what` names the text in errors.
 pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
+    match list(text) {
+        Some(integers) => Ok(integers),
+        None => plan_err!("{what} is {text:?}, but must be integers in range, as in '2, 3'"),
+    }
+}
+
+/// Reads numbers, as [`integers`] does. `None` if any is none.
+fn list<I: FromStr>(text: &str) -> Option<Vec<I>> {
     let inner = text.trim();
     let inner = inner
         .strip_prefix('[')
         .and_then(|inner| inner.strip_suffix(']'))
         .unwrap_or(inner);
     if inner.trim().is_empty() {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     }
-    let integers: Option<_> = inner
-        .split(',')
-        .map(|integer| integer.trim().parse().ok())
-        .collect();
-    match integers {
-        Some(integers) => Ok(integers),
-        None => plan_err!("{what} is {text:?}, but must be integers in range, as in '2, 3'"),
-    }
+    let numbers = inner.split(',').map(|number| number.trim().parse().ok());
+    numbers.collect()
 }
 
 /// Splits a text at the commas that are not within brackets, and drops empty entries.

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const KNOWN: &[&str] = &["combine", "negative", "out_of_range"];
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ScatterNd;
 
@@ -15,6 +17,12 @@ impl TensorFunction for ScatterNd {
     fn result(call: &Call) -> Result<TensorType> {
         let (indices, updates) = call.two();
         indices.check_integers("indices")?;
+        let combine = Options::parse(call.text(1), KNOWN)?.combine()?;
+        if *updates.element() == DataType::Boolean && combine != Combine::Update {
+            return plan_err!(
+                "updates are Boolean, which are not combined by {combine}: choose 'combine=update'"
+            );
+        }
         let plan = Plan::scatter_nd(
             &shape(call)?,
             indices.shape(),
@@ -25,7 +33,7 @@ impl TensorFunction for ScatterNd {
         updates.with_shape(plan.map_err(refused)?.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let options = options(call)?;
         let shape = shape(call)?;
         let (indices, updates) = call.two();
@@ -46,10 +54,15 @@ impl TensorFunction for ScatterNd {
         let report = plan
             .run_cpu_bytes(&bytes, Some(Indices::I64(&tuples)), result)
             .map_err(failed)?;
-        Ok(Outside::of(report, options.out_of_range, &shape, |first| {
-            let (row, position) = (first.position[0], &first.position[1..]);
-            (Some(row), position.to_vec(), first.index[1..].to_vec())
-        }))
+        Ok(Wrong::outside(
+            report,
+            options.out_of_range,
+            &shape,
+            |first| {
+                let (row, position) = (first.position[0], &first.position[1..]);
+                (Some(row), position.to_vec(), first.index[1..].to_vec())
+            },
+        ))
     }
 }
 
@@ -58,7 +71,7 @@ fn shape(call: &Call) -> Result<Vec<usize>> {
 }
 
 fn options(call: &Call) -> Result<ScatterOptions> {
-    let given = Options::parse(call.text(1), &["combine", "negative", "out_of_range"])?;
+    let given = Options::parse(call.text(1), KNOWN)?;
     Ok(ScatterOptions {
         combine: Some(given.combine()?),
         out_of_range: given.out_of_range()?,

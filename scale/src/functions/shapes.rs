@@ -19,7 +19,7 @@ impl TensorFunction for TensorShape {
         TensorType::new(DataType::Int64, &[call.tensors[0].shape().len()])
     }
 
-    fn run(call: &Call, _: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+    fn run(call: &Call, _: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let shape = call.tensors[0].shape().iter();
         let row: Vec<u8> = shape
             .flat_map(|&size| (size as i64).to_ne_bytes())

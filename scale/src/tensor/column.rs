@@ -4,7 +4,7 @@ use super::TensorType;
 use datafusion::{
     arrow::{
         array::{Array, ArrayData, ArrayRef, AsArray, FixedSizeListArray, Int64Array, make_array},
-        buffer::{Buffer, NullBuffer},
+        buffer::{BooleanBuffer, Buffer, NullBuffer},
         compute::{CastOptions, cast_with_options},
         datatypes::{DataType, Field, Int32Type, Int64Type, UInt32Type},
     },
@@ -84,8 +84,12 @@ impl Column {
         self.repeats
     }
 
-    /// The bytes of the elements of all rows.
+    /// The bytes of the elements of all rows. A boolean is a byte, 0 or 1.
     pub fn bytes(&self) -> Buffer {
+        if let Some(values) = self.values.as_boolean_opt() {
+            let bytes = values.values().iter().map(u8::from);
+            return Buffer::from_vec(bytes.collect::<Vec<_>>());
+        }
         let data = self.values.to_data();
         let size = self.tensor.dtype().size();
         match data.buffers().first() {
@@ -127,6 +131,12 @@ impl Column {
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
         let elements = bytes.len() / tensor.dtype().size();
+        let bytes = match tensor.element() {
+            DataType::Boolean => {
+                BooleanBuffer::collect_bool(elements, |element| bytes[element] != 0).into_inner()
+            }
+            _ => bytes,
+        };
         let leaf = ArrayData::builder(tensor.element().clone())
             .len(elements)
             .add_buffer(bytes);

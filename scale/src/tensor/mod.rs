@@ -2,11 +2,12 @@
 //!
 //! A column of tensors is a nested `FixedSizeList` of numbers: `FixedSizeList<FixedSizeList<f32, 3>, 2>` has a tensor of
 //! shape [2, 3] in each row. The shape is part of the Arrow type, so that every engine keeps it, and all values lie in
-//! one buffer in row-major order, so that nothing is copied to read them.
+//! one buffer in row-major order, so that nothing is copied to read them. Only booleans are copied, because Arrow stores
+//! them as bits, and the library takes bytes.
 //!
 //! | column | tensors |
 //! |---|---|
-//! | numbers: integers of 8 to 64 bits, floats of 16 to 64 bits | scalars, of shape [] |
+//! | booleans, integers of 8 to 64 bits, floats of 16 to 64 bits | scalars, of shape [] |
 //! | `FixedSizeList` of these, nested to any depth | a dimension for each level of lists |
 //! | one `FixedSizeList` of these with the extension type `arrow.fixed_shape_tensor` | the shape in the field's metadata |
 //!

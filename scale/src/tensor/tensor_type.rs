@@ -177,6 +177,21 @@ impl TensorType {
         }
     }
 
+    /// Refuses elements that are not those of masks. `argument` is their name in the error.
+    ///
+    /// # Errors
+    ///
+    /// Elements of another type than Boolean and UInt8.
+    pub fn check_mask(&self, argument: &str) -> Result<()> {
+        match self.element {
+            DataType::Boolean | DataType::UInt8 => Ok(()),
+            _ => plan_err!(
+                "{argument} is {}, but must be Boolean or UInt8, as in '[true, false]'",
+                self.element
+            ),
+        }
+    }
+
     /// The shape of each tensor.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -264,14 +279,10 @@ fn dtype(element: &DataType) -> Result<DType> {
         DataType::Int64 => DType::I64,
         DataType::UInt64 => DType::U64,
         DataType::Float64 => DType::F64,
-        DataType::Boolean => {
-            return plan_err!(
-                "Arrow stores booleans as bits, which are no elements of tensors: cast them to UInt8"
-            );
-        }
+        DataType::Boolean => DType::Bool,
         other => {
             return plan_err!(
-                "{other} is no type of elements: elements are integers of 8 to 64 bits or floats of 16 to 64 bits"
+                "{other} is no type of elements: elements are booleans, integers of 8 to 64 bits or floats of 16 to 64 bits"
             );
         }
     })

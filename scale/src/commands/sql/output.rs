@@ -1,4 +1,8 @@
 //! Writes the result of a query to a Parquet file, which appears whole or not at all.
+//!
+//! The partitions of a result are computed and encoded at the same time: each makes row groups of its own in memory, and
+//! adds them to the one file when they are complete. A result in an order has a single partition, whose row groups are
+//! added in that order.
 
 use super::failed;
 use crate::failure::Failure;
@@ -8,93 +12,291 @@ use datafusion::{
         datatypes::{Schema, SchemaRef},
     },
     dataframe::DataFrame,
+    execution::SendableRecordBatchStream,
     parquet::{
-        arrow::ArrowWriter,
+        arrow::{
+            ArrowWriter,
+            arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves},
+        },
         basic::{Compression, ZstdLevel},
-        file::properties::WriterProperties,
+        errors::ParquetError,
+        file::{properties::WriterProperties, writer::SerializedFileWriter},
     },
 };
 use futures::StreamExt;
 use std::{
+    fmt::Display,
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
+use tokio::task::JoinSet;
 use wgslice_scale::partial;
 
-/// The estimated size in bytes of an encoded row group. The writer keeps a row group in memory until it has this size,
+/// The estimated size in bytes of an encoded row group. A partition keeps a row group in memory until it has this size,
 /// and then writes it. A reader may hold as many bytes, for all columns together.
 const ROW_GROUP: usize = 64 << 20;
 
+/// The bytes of the row groups that all partitions together keep, unless `--memory` allows less: with many partitions,
+/// row groups are smaller.
+const ALL_ROW_GROUPS: usize = 256 << 20;
+
+/// Row groups are not made smaller than this, in bytes: readers skip and read whole row groups.
+const LEAST_ROW_GROUP: usize = 1 << 20;
+
+/// The part of `--memory` that row groups take.
+const PART_OF_MEMORY: usize = 4;
+
+/// The most rows of a row group, whatever their size: Parquet's usual number.
+const ROWS: usize = 1 << 20;
+
 pub(super) struct Output {
-    path: PathBuf,
-    /// The file that is written until the result is complete, in the folder of the final file.
-    partial: Partial,
-    writer: ArrowWriter<File>,
+    to: Unfinished,
+    writer: SerializedFileWriter<File>,
+    encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
 }
 
-/// A file that is removed when this value is dropped, unless it has been renamed.
-struct Partial(PathBuf);
+impl Output {
+    pub(super) fn create(path: &Path, schema: &Schema) -> Result<Self, Failure> {
+        let unwritten = |error: &dyn Display| Failure::usage(cannot_write(path, error));
+        if path.file_name().is_none() || path.is_dir() {
+            return Err(unwritten(&"it is a folder, but must be a file"));
+        }
+        let (to, file) = Unfinished::create(path).map_err(|error| unwritten(&error))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .build();
+        let schema = Arc::new(schema.clone());
+        // Of `ArrowWriter`, only what it makes of the schema is used.
+        let parts = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
+            .and_then(ArrowWriter::into_serialized_writer);
+        let (writer, encoders) = parts.map_err(|error| unwritten(&error))?;
+        Ok(Self {
+            to,
+            writer,
+            encoders,
+            schema,
+        })
+    }
 
-impl Drop for Partial {
+    /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
+    /// file in bytes. `memory` is that of the process, if it is bounded.
+    pub(super) async fn write_all(
+        self,
+        result: DataFrame,
+        memory: Option<usize>,
+    ) -> Result<(usize, u64), Failure> {
+        let partitions = result.execute_stream_partitioned().await.map_err(failed)?;
+        let all = memory.map_or(ALL_ROW_GROUPS, |memory| {
+            ALL_ROW_GROUPS.min(memory / PART_OF_MEMORY)
+        });
+        let group = all / partitions.len().max(1);
+        let Self {
+            to,
+            writer,
+            encoders,
+            schema,
+        } = self;
+        let of = Arc::new(Shared {
+            path: to.path.clone(),
+            writer: Mutex::new(writer),
+            encoders,
+            schema,
+            group: group.clamp(LEAST_ROW_GROUP, ROW_GROUP),
+        });
+        let mut rows = 0;
+        let mut tasks = JoinSet::new();
+        for batches in partitions {
+            tasks.spawn(write_partition(Arc::clone(&of), batches));
+        }
+        // The first error ends the other tasks, since it drops them.
+        while let Some(written) = tasks.join_next().await {
+            rows += written.map_err(Failure::work)??;
+        }
+        let unwritten = |error: &dyn Display| of.unwritten(error);
+        let mut writer = of.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.finish().map_err(|error| unwritten(&error))?;
+        let file = writer.inner();
+        file.sync_all().map_err(|error| unwritten(&error))?;
+        let bytes = file.metadata().map_err(|error| unwritten(&error))?.len();
+        to.finish(file).map_err(|error| unwritten(&error))?;
+        Ok((rows, bytes))
+    }
+}
+
+/// What all partitions share.
+struct Shared {
+    path: PathBuf,
+    writer: Mutex<SerializedFileWriter<File>>,
+    encoders: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    /// The size in bytes from which a row group is complete.
+    group: usize,
+}
+
+impl Shared {
+    fn unwritten(&self, error: &dyn Display) -> Failure {
+        Failure::work(cannot_write(&self.path, error))
+    }
+
+    /// Encodes a batch as part of a row group.
+    fn encode(
+        &self,
+        group: &mut [ArrowColumnWriter],
+        batch: &RecordBatch,
+    ) -> Result<(), ParquetError> {
+        let mut encoders = group.iter_mut();
+        for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
+            for (leaf, encoder) in compute_leaves(field, column)?.iter().zip(&mut encoders) {
+                encoder.write(leaf)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a complete row group to the file.
+    fn add(&self, group: Vec<ArrowColumnWriter>) -> Result<(), ParquetError> {
+        // What is left to encode and to compress is done before the file is locked.
+        let chunks = group.into_iter().map(ArrowColumnWriter::close);
+        let chunks: Vec<_> = chunks.collect::<Result<_, _>>()?;
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = writer.next_row_group()?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut place)?;
+        }
+        place.close()?;
+        Ok(())
+    }
+}
+
+/// Encodes and writes the rows of a partition. Returns their number.
+async fn write_partition(
+    of: Arc<Shared>,
+    mut batches: SendableRecordBatchStream,
+) -> Result<usize, Failure> {
+    let unwritten = |error: &dyn Display| of.unwritten(error);
+    let (mut all, mut rows) = (0, 0);
+    let mut group = Vec::new();
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(failed)?;
+        if batch.num_rows() == 0 {
+            continue;
+        }
+        // Some steps of a plan lose the metadata of columns, such as the shape of tensors, so it is restored here.
+        let batch = RecordBatch::try_new(Arc::clone(&of.schema), batch.columns().to_vec());
+        let batch = batch.map_err(|error| unwritten(&error))?;
+        if rows == 0 {
+            let encoders = of.encoders.create_column_writers(0);
+            group = encoders.map_err(|error| unwritten(&error))?;
+        }
+        of.encode(&mut group, &batch)
+            .map_err(|error| unwritten(&error))?;
+        rows += batch.num_rows();
+        all += batch.num_rows();
+        let bytes = group
+            .iter()
+            .map(ArrowColumnWriter::get_estimated_total_bytes);
+        if rows >= ROWS || bytes.sum::<usize>() >= of.group {
+            let complete = std::mem::take(&mut group);
+            of.add(complete).map_err(|error| unwritten(&error))?;
+            rows = 0;
+        }
+    }
+    if rows > 0 {
+        of.add(group).map_err(|error| unwritten(&error))?;
+    }
+    Ok(all)
+}
+
+/// A file that gets its name when it is complete. Until then it has no name, so that nothing of it is left however this
+/// process ends; or, where the system does not have such files, a name beside its place, which is removed when this
+/// value is dropped, unless the process is killed.
+struct Unfinished {
+    path: PathBuf,
+    beside: Option<Beside>,
+}
+
+/// A file that is removed when this value is dropped, unless it has been renamed.
+struct Beside(PathBuf);
+
+impl Drop for Beside {
     fn drop(&mut self) {
         // If the file has its final name, there is nothing to remove.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-impl Output {
-    pub(super) fn create(path: &Path, schema: &Schema) -> Result<Self, Failure> {
-        let unwritten = |error: &dyn std::fmt::Display| {
-            Failure::usage(format_args!("cannot write {}: {error}", path.display()))
-        };
-        if path.file_name().is_none() || path.is_dir() {
-            return Err(unwritten(&"it is a folder, but must be a file"));
+impl Unfinished {
+    fn create(path: &Path) -> io::Result<(Self, File)> {
+        let path = path.to_owned();
+        if let Some(file) = unnamed::create(&path) {
+            return Ok((Self { path, beside: None }, file));
         }
-        let beside = partial::beside(path);
-        let file = File::create_new(&beside).map_err(|error| unwritten(&error))?;
-        let partial = Partial(beside);
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_bytes(Some(ROW_GROUP))
-            .build();
-        let schema = Arc::new(schema.clone());
-        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
-        Ok(Self {
-            path: path.to_owned(),
-            partial,
-            writer: writer.map_err(|error| unwritten(&error))?,
-            schema,
-        })
+        let beside = partial::beside(&path);
+        let file = File::create_new(&beside)?;
+        let beside = Some(Beside(beside));
+        Ok((Self { path, beside }, file))
     }
 
-    /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
-    /// file in bytes.
-    pub(super) async fn write_all(mut self, result: DataFrame) -> Result<(usize, u64), Failure> {
-        let mut rows = 0;
-        let mut batches = result.execute_stream().await.map_err(failed)?;
-        let unwritten = |error: &dyn std::fmt::Display| {
-            Failure::work(format_args!(
-                "cannot write {}: {error}",
-                self.path.display()
-            ))
-        };
-        while let Some(batch) = batches.next().await {
-            let batch = batch.map_err(failed)?;
-            rows += batch.num_rows();
-            // Some steps of a plan lose the metadata of columns, such as the shape of tensors, so it is restored here.
-            let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec());
-            let batch = batch.map_err(|error| unwritten(&error))?;
-            self.writer
-                .write(&batch)
-                .map_err(|error| unwritten(&error))?;
+    /// Gives the file its name. A file that has the name is replaced.
+    fn finish(&self, file: &File) -> io::Result<()> {
+        match &self.beside {
+            Some(Beside(beside)) => fs::rename(beside, &self.path),
+            None => match unnamed::name(file, &self.path) {
+                // A link replaces no file, but renaming does.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let beside = Beside(partial::beside(&self.path));
+                    unnamed::name(file, &beside.0)?;
+                    fs::rename(&beside.0, &self.path)
+                }
+                named => named,
+            },
         }
-        self.writer.finish().map_err(|error| unwritten(&error))?;
-        let file = self.writer.inner();
-        file.sync_all().map_err(|error| unwritten(&error))?;
-        let bytes = file.metadata().map_err(|error| unwritten(&error))?.len();
-        fs::rename(&self.partial.0, &self.path).map_err(|error| unwritten(&error))?;
-        Ok((rows, bytes))
     }
+}
+
+/// Files without a name, which the system removes when no process has them open.
+#[cfg(target_os = "linux")]
+mod unnamed {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+    use std::{fs::File, io, os::fd::AsRawFd, path::Path};
+
+    /// Where the system shows the files that this process has open, so that they can be given names.
+    const OPEN: &str = "/proc/self/fd";
+
+    /// Opens a file that can be given the name `path`. `None` if the file system of that folder cannot, as NFS cannot.
+    pub(super) fn create(path: &Path) -> Option<File> {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = Path::new(OPEN).exists().then(|| {
+            // The mode that other new files have: the process's umask is taken off.
+            open(folder, flags, Mode::from_raw_mode(0o666))
+        });
+        file?.ok().map(File::from)
+    }
+
+    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+        let open = format!("{OPEN}/{}", file.as_raw_fd());
+        Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod unnamed {
+    use std::{fs::File, io, path::Path};
+
+    pub(super) fn create(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub(super) fn name(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+fn cannot_write(path: &Path, error: &dyn Display) -> String {
+    format!("cannot write {}: {error}", path.display())
 }

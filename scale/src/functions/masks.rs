@@ -1,0 +1,304 @@
+//! Functions on masks, whose elements are booleans or bytes of which all but 0 are true:
+//!
+//! - `boolean_mask(x, mask, capacity [, options])`: the slices of each tensor that a mask selects.
+//! - `nonzero(mask, capacity [, options])`: the positions of the true elements of each mask.
+//! - `count_nonzero(mask)`: how many elements of each mask are true.
+//! - `tensor_select(mask, x, y)`: the elements of x where a mask is true, and of y elsewhere.
+//!
+//! All rows of a result have one shape, so for the first two the query says for how many true elements there is room: the capacity. Only
+//! of a mask that is a literal is their number known.
+
+use super::*;
+use datafusion::{arrow::buffer::MutableBuffer, common::internal_err};
+
+/// The options of `boolean_mask`, of which `nonzero` has the second.
+const KNOWN: &[&str] = &["axis", "surplus"];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BooleanMask;
+
+impl TensorFunction for BooleanMask {
+    const USAGE: Usage = Usage::of_indices(
+        "boolean_mask",
+        "boolean_mask(x, mask, '10', 'axis=1, surplus=drop')",
+        0..=2,
+    );
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let (x, mask) = call.two();
+        mask.check_mask("mask")?;
+        let axis = axis(call)?;
+        let room = Room::of(call, 1, KNOWN)?;
+        // The library plans the same for a batch of one tensor.
+        let x_view = View::new(x.shape()).map_err(refused)?;
+        let steps = x_view.boolean_mask(mask.shape(), axis, Some(room.capacity), x.dtype());
+        let (_, plan) = steps.map_err(refused)?;
+        x.with_shape(plan.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        let (x, mask) = call.two();
+        let axis = axis(call)?;
+        let room = Room::of(call, 1, KNOWN)?;
+        let elements = mask.elements();
+        if elements == 0 {
+            // There is nothing to select, and the result holds zeros.
+            return Ok(None);
+        }
+        let shared = batch.columns[1].repeats();
+        let masks = if shared { 1 } else { batch.rows };
+        // A number for each place of the result: the position along the dimensions of the mask taken as one, or, behind
+        // the last true element, a number out of range, of which the gather makes zeros.
+        let mut positions =
+            MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
+        let wrong = find(
+            (&[elements], DType::U32),
+            &batch.columns[1].bytes(),
+            room,
+            positions.as_slice_mut(),
+        )?;
+        if let Some(problem) = wrong {
+            return Ok(Some(problem.of_masks(shared)));
+        }
+        let (outer, rest) = x.shape().split_at(axis);
+        let inner = &rest[mask.shape().len()..];
+        let item = [outer.iter().product(), elements, inner.iter().product()];
+        let rows = [&[batch.rows], &item[..]].concat();
+        let view = match batch.columns[0].repeats() {
+            true => View::new(&item).and_then(|view| view.broadcast_to(&rows)),
+            false => View::new(&rows),
+        };
+        let options = GatherOptions {
+            axis: Some(2),
+            batch_dims: isize::from(!shared),
+            out_of_range: OutOfRange::Zero,
+            ..GatherOptions::default()
+        };
+        let shape = match shared {
+            true => vec![room.capacity],
+            false => vec![batch.rows, room.capacity],
+        };
+        let plan = view.and_then(|view| view.gather(&shape, options, x.dtype()));
+        let indices = Indices::U32(positions.typed_data());
+        batch.run(&plan.map_err(failed)?, Some(indices), result)?;
+        Ok(None)
+    }
+}
+
+/// The first dimension of x that the mask has. It may count from the end.
+fn axis(call: &Call) -> Result<usize> {
+    let given = Options::parse(call.text(1), KNOWN)?;
+    let axis = given.integer("axis")?.unwrap_or(0);
+    let rank = call.tensors[0].shape().len();
+    let found = if axis < 0 {
+        axis + rank.cast_signed()
+    } else {
+        axis
+    };
+    match usize::try_from(found) {
+        Ok(found) if found <= rank => Ok(found),
+        _ => plan_err!("option axis is {axis}, but x has {rank} dimensions"),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Nonzero;
+
+impl TensorFunction for Nonzero {
+    const USAGE: Usage = Usage {
+        names_rows: true,
+        ..Usage::of_tensor("nonzero", "nonzero(mask, '10', 'surplus=drop')", 0..=2)
+    };
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let mask = &call.tensors[0];
+        mask.check_mask("mask")?;
+        let room = Room::of(call, 0, &KNOWN[1..])?;
+        let found = wgslice::Nonzero::new(mask.shape(), Some(room.capacity), DType::I64);
+        TensorType::new(DataType::Int64, found.map_err(refused)?.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        let room = Room::of(call, 0, &KNOWN[1..])?;
+        let masks = batch.repeated_bytes(0);
+        let shape = call.tensors[0].shape();
+        if shape.contains(&0) {
+            // No position is found, and -1 stands for that.
+            result.fill(0xff);
+            return Ok(None);
+        }
+        let wrong = find((shape, DType::I64), &masks, room, result)?;
+        Ok(wrong.map(|problem| problem.of_masks(batch.columns[0].repeats())))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CountNonzero;
+
+impl TensorFunction for CountNonzero {
+    const USAGE: Usage = Usage::of_tensor("count_nonzero", "count_nonzero(mask)", 0..=0);
+    const TAKES_ANY: bool = true;
+
+    fn result(call: &Call) -> Result<TensorType> {
+        call.tensors[0].check_mask("mask")?;
+        TensorType::new(DataType::Int64, &[])
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        let masks = batch.repeated_bytes(0);
+        let (places, _) = result.as_chunks_mut();
+        // A mask without elements has no bytes, and the result holds zeros.
+        let masks = masks.chunks_exact(call.tensors[0].elements().max(1));
+        for (place, mask) in places.iter_mut().zip(masks) {
+            *place = (count(mask) as i64).to_ne_bytes();
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TensorSelect;
+
+impl TensorFunction for TensorSelect {
+    const USAGE: Usage = Usage {
+        tensors: 3,
+        ..Usage::of_tensor("tensor_select", "tensor_select(mask, x, y)", 0..=0)
+    };
+    const TAKES_ANY: bool = true;
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let [mask, x, y] = &call.tensors[..] else {
+            return internal_err!("tensor_select has other tensors");
+        };
+        mask.check_mask("mask")?;
+        if x.element() != y.element() {
+            return plan_err!(
+                "x is {} and y is {}, but both must be of one type: arrow_cast makes one of the other",
+                x.element(),
+                y.element()
+            );
+        }
+        let select = |x: View, y: View| x.select(mask.shape(), &y, call.tensors[1].dtype());
+        let (x_view, y_view) = (View::new(x.shape()), View::new(y.shape()));
+        let steps = x_view.and_then(|x| select(x, y_view?));
+        let (copy, _) = steps.map_err(refused)?;
+        x.with_shape(copy.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        let ranks = call.tensors.iter().map(|tensor| tensor.shape().len());
+        let rank = ranks.max().unwrap_or(0);
+        // Shapes of one rank with the rows first, so that rows are not broadcast against dimensions of tensors.
+        let shape = |number: usize| {
+            let own = call.tensors[number].shape();
+            let rows = if batch.columns[number].repeats() {
+                1
+            } else {
+                batch.rows
+            };
+            [&[rows], &vec![1; rank - own.len()][..], own].concat()
+        };
+        let (x, y) = (View::new(&shape(1)), View::new(&shape(2)));
+        let dtype = call.tensors[1].dtype();
+        let steps = x.and_then(|x| x.select(&shape(0), &y?, dtype));
+        let (copy, update) = steps.map_err(failed)?;
+        let [mask, x, y] = [0, 1, 2].map(|number| batch.columns[number].bytes());
+        copy.run_cpu_bytes(&y, None, result).map_err(failed)?;
+        let mask = Some(Indices::Mask(&mask));
+        update.run_cpu_bytes(&x, mask, result).map_err(failed)?;
+        Ok(None)
+    }
+}
+
+/// For how many true elements of each mask a result has room, and whether it is an error if there are more.
+#[derive(Clone, Copy)]
+struct Room {
+    capacity: usize,
+    drops_surplus: bool,
+}
+
+impl Room {
+    /// Reads the capacity and the options, of which these are known. Tensor number `mask` is the mask.
+    fn of(call: &Call, mask: usize, known: &[&str]) -> Result<Self> {
+        let given = Options::parse(call.text(1), known)?;
+        let capacity = match (call.text(0).trim(), call.true_elements(mask)) {
+            ("", Some(count)) => count,
+            ("", None) => {
+                return plan_err!(
+                    "the capacity is left out, which is possible only for a mask that is a literal: give the most \
+                     true elements that a mask has, as in '10'"
+                );
+            }
+            (text, _) => match text.parse() {
+                Ok(capacity) => capacity,
+                Err(_) => {
+                    return plan_err!("the capacity is {text:?}, but must be an integer in range");
+                }
+            },
+        };
+        Ok(Self {
+            capacity,
+            drops_surplus: given.drops_surplus()?,
+        })
+    }
+}
+
+/// The first mask of a batch that has more true elements than there is room for.
+struct Surplus {
+    row: usize,
+    count: usize,
+    capacity: usize,
+    /// How many masks have too many, and how many there are.
+    masks: [usize; 2],
+}
+
+impl Surplus {
+    fn of_masks(self, shared: bool) -> Wrong {
+        let Self {
+            row,
+            count,
+            capacity,
+            masks: [surplus, all],
+        } = self;
+        Wrong {
+            row: (!shared).then_some(row),
+            problem: format!(
+                "the mask has {count} true elements, which is above the capacity {capacity} ({surplus} of the {all} masks \
+                 of the batch have too many): give a larger one, or choose 'surplus=drop'"
+            ),
+        }
+    }
+}
+
+/// Writes the positions of the true elements of each of several masks of this shape to `places`, as numbers of this type.
+fn find(
+    (shape, dtype): (&[usize], DType),
+    masks: &[u8],
+    room: Room,
+    places: &mut [u8],
+) -> Result<Option<Surplus>> {
+    let capacity = room.capacity;
+    let nonzero = wgslice::Nonzero::new(shape, Some(capacity), dtype).map_err(failed)?;
+    let masks = masks.chunks_exact(shape.iter().product());
+    let [mut surplus, all] = [0, masks.len()];
+    let mut first = None;
+    let each = capacity * nonzero.shape()[1] * dtype.size();
+    for (row, mask) in masks.enumerate() {
+        let found = nonzero.run_cpu(mask, &mut places[row * each..][..each]);
+        let count = found.map_err(failed)?.count;
+        if count > capacity && !room.drops_surplus {
+            surplus += 1;
+            first = first.or(Some((row, count)));
+        }
+    }
+    Ok(first.map(|(row, count)| Surplus {
+        row,
+        count,
+        capacity,
+        masks: [surplus, all],
+    }))
+}
+
+fn count(mask: &[u8]) -> usize {
+    mask.iter().filter(|&&byte| byte != 0).count()
+}

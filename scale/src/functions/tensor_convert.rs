@@ -1,0 +1,91 @@
+//! `tensor_convert(x, dtype [, options])`: the elements of each tensor in another type, and of 8 bits also scaled:
+//! `x * scale + bias`, with one scale and bias for all or one for each position of an axis.
+
+use super::*;
+use wgslice::Conversion;
+
+/// The types of results, as Arrow has them.
+const TO: [(DType, DataType); 6] = [
+    (DType::U8, DataType::UInt8),
+    (DType::I8, DataType::Int8),
+    (DType::U16, DataType::UInt16),
+    (DType::I16, DataType::Int16),
+    (DType::F16, DataType::Float16),
+    (DType::F32, DataType::Float32),
+];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TensorConvert;
+
+impl TensorFunction for TensorConvert {
+    const USAGE: Usage = Usage::of_tensor(
+        "tensor_convert",
+        "tensor_convert(x, 'float32', 'scale=0.5, bias=[0, 1, 2], axis=-1')",
+        1..=2,
+    );
+    // Every element has a value, whatever it is.
+    const TAKES_ANY: bool = true;
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let x = &call.tensors[0];
+        let (_, element) = to(call)?;
+        if !TO.iter().any(|(dtype, _)| *dtype == x.dtype()) {
+            return plan_err!(
+                "x is {}, but must be UInt8, Int8, UInt16, Int16, Float16 or Float32: arrow_cast makes one of the other",
+                x.element()
+            );
+        }
+        plan(call, None).map_err(|error| match error {
+            DataFusionError::Execution(problem) => DataFusionError::Plan(problem),
+            other => other,
+        })?;
+        TensorType::new(element, x.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+        batch.run(&plan(call, Some(batch.rows))?, None, result)?;
+        Ok(None)
+    }
+}
+
+/// Plans the conversion of a tensor, or of so many rows of them.
+fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
+    let x = &call.tensors[0];
+    let given = Options::parse(call.text(1), &["axis", "bias", "scale"])?;
+    let (scale, bias) = (given.floats("scale")?, given.floats("bias")?);
+    let axis: isize = given.integer("axis")?.unwrap_or(-1);
+    let (dtype, _) = to(call)?;
+    // The dimension of rows comes before those that an axis from the front counts.
+    let along = axis + isize::from(rows.is_some() && axis >= 0);
+    let conversion = match (&scale, &bias) {
+        (None, None) => Conversion::to(dtype),
+        _ => Conversion::scaled(
+            dtype,
+            along,
+            scale.as_deref().unwrap_or(&[1.0]),
+            bias.as_deref().unwrap_or(&[0.0]),
+        ),
+    };
+    // A scalar has no axis, but the library wants one.
+    let own = if x.shape().is_empty() {
+        &[1]
+    } else {
+        x.shape()
+    };
+    let shape = [rows.as_slice(), own].concat();
+    let plan = View::new(&shape).and_then(|view| view.plan(x.dtype()).converted(&conversion));
+    plan.map_err(failed)
+}
+
+/// The type of the result, which is text 0.
+fn to(call: &Call) -> Result<(DType, DataType)> {
+    let name = call.text(0);
+    let mut known = TO.into_iter();
+    match known.find(|(dtype, _)| dtype.name() == name || dtype.to_string() == name) {
+        Some(found) => Ok(found),
+        None => plan_err!(
+            "the type is {name:?}, but must be one of {}",
+            TO.map(|(dtype, _)| dtype.name()).join(", ")
+        ),
+    }
+}
