@@ -1,5 +1,6 @@
 //! The Rust types of array elements.
 
+use crate::cpu::map_in_large_pages;
 use crate::{DType, Error};
 
 /// A Rust type that an array can hold.
@@ -45,12 +46,15 @@ mod sealed {
 /// A large vector comes from `calloc`, which does not write to pages that are new from the system, since the system has
 /// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc keeps freed small blocks in a cache, which
 /// `malloc` uses but `calloc` of older versions does not.
-pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
+pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector. The cache of glibc holds blocks of up to about 1 KiB.
     const SMALL: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {
-        bytemuck::try_zeroed_vec(len)
+        bytemuck::try_zeroed_vec(len).map(|mut values| {
+            map_in_large_pages(bytemuck::cast_slice_mut(&mut values));
+            values
+        })
     } else {
         let mut values = Vec::new();
         let reserved = values.try_reserve_exact(len).map_err(drop);

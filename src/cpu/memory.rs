@@ -1,5 +1,5 @@
-//! Hints to the processor about memory, and stores that go around its caches. All code of this crate that is not safe is
-//! in this file.
+//! Hints to the processor and to the system about memory, and stores that go around its caches. All code of this crate
+//! that is not safe is in this file.
 
 use std::marker::PhantomData;
 
@@ -15,6 +15,56 @@ pub(super) const STREAMED: usize = 32 << 20;
 #[inline(always)]
 pub(super) fn prefetch(bytes: &[u8], at: usize) {
     instructions::prefetch(bytes, at);
+}
+
+/// Asks the system to map memory that it has not mapped yet in pages of 2 MiB, where it lets programs choose, as Linux
+/// does unless it is told otherwise. It maps and clears a page at its first use, and 512 small ones take several times as
+/// long as a large one. Memory of less than [`LARGE`] bytes stays as it is, and all bytes keep their values. Does
+/// nothing on other systems than Linux.
+pub(crate) fn map_in_large_pages(bytes: &mut [u8]) {
+    if bytes.len() >= LARGE {
+        system::advise(bytes);
+    }
+}
+
+/// The smallest memory in bytes that is worth asking for, as in NumPy.
+const LARGE: usize = 4 << 20;
+
+#[cfg(all(target_os = "linux", not(miri)))]
+mod system {
+    use std::ffi::{c_int, c_void};
+
+    /// The size in bytes of the largest small pages that Linux has on any processor. Advice is about whole pages.
+    const PAGE: usize = 64 << 10;
+    /// `MADV_HUGEPAGE` of Linux's `madvise`.
+    const HUGE_PAGES: c_int = 14;
+
+    #[expect(
+        unsafe_code,
+        reason = "the C library, which the standard library links, has this function"
+    )]
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+
+    pub(super) fn advise(bytes: &mut [u8]) {
+        let skip = bytes.as_ptr().addr().wrapping_neg() % PAGE;
+        let Some(bytes) = bytes.get_mut(skip..) else {
+            return;
+        };
+        let length = bytes.len() / PAGE * PAGE;
+        // SAFETY: these pages belong to `bytes`, and this advice changes the contents of no page. If it is refused, pages
+        // stay small.
+        #[expect(unsafe_code, reason = "a call of the system")]
+        unsafe {
+            madvise(bytes.as_mut_ptr().cast(), length, HUGE_PAGES);
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod system {
+    pub(super) fn advise(_: &mut [u8]) {}
 }
 
 /// Writes cache lines of the bytes that are borrowed for `'d`. [`streaming`] makes it.
@@ -130,6 +180,22 @@ mod tests {
                 }
                 assert_eq!(bytes, expected, "{streams} {skip}");
             }
+        }
+    }
+
+    /// Advice leaves all bytes as they are, and those around them, wherever the memory begins.
+    #[test]
+    fn pages_keep_their_bytes() {
+        for (skip, length) in [(0, LARGE), (1, LARGE + 4097), (70_001, 3 * LARGE), (5, 9)] {
+            let value = |at: usize| u8::try_from(at % 251).unwrap() + 1;
+            let mut bytes: Vec<u8> = (0..skip + length + 9999).map(value).collect();
+            map_in_large_pages(&mut bytes[skip..skip + length]);
+            assert!(
+                bytes
+                    .iter()
+                    .enumerate()
+                    .all(|(at, &byte)| byte == value(at))
+            );
         }
     }
 

@@ -26,7 +26,7 @@
 //! | `fixed_copy` | how one piece is copied, by its size |
 //! | `shuffle` | rows and planes of small pieces by the processor's byte shuffles |
 //! | `strided_store` | vectorized loops that write units a small step apart |
-//! | `memory` | prefetches, and stores around the caches: all code that is not safe |
+//! | `memory` | prefetches, large pages, and stores around the caches: all code that is not safe |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | which integer types index tuples may have |
 
@@ -53,6 +53,7 @@ mod threads;
 mod transpose;
 
 pub use indices::{IndexElement, Indices};
+pub(crate) use memory::map_in_large_pages;
 pub(crate) use threads::Threads;
 
 use crate::{
