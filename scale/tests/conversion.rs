@@ -47,7 +47,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
 /// What becomes of an element.
 type Naive = fn(i16) -> Vec<u8>;
 
-/// Conversions of the elements of an array, each with a naive one.
+/// Random options that convert the elements of an array, each with a function that converts one element naively.
 fn conversions<'a>(bytes: &'a Known, words: &'a Known) -> [(&'a Known, Conversion, Naive); 5] {
     [
         (

@@ -14,7 +14,7 @@
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `places` | where the index tuples of a gather or a scatter point |
 //! | `gather` | how the bytes that belong to each tuple of a gather are copied |
-//! | `outer` | the elements of an outer index expression |
+//! | `outer` | outer index expressions, and gathers of short groups whose rows share their tuples |
 //! | `crop` | which part of each box of a crop or a paste lies inside |
 //! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
 //! | `mask` | where a mask is true, and how elements are written there |

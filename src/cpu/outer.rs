@@ -14,7 +14,8 @@ use crate::View;
 pub(super) enum Chosen {
     /// The positions of an axis of the source, in their order.
     All(Axis),
-    /// The distance in bytes that each position adds to the place of a piece. A negative one wraps.
+    /// For each position of the result, the distance in bytes that it adds to the place of a piece. A negative distance
+    /// wraps.
     Listed(Vec<usize>),
 }
 

@@ -5,8 +5,8 @@
 //! - `count_nonzero(mask)`: how many elements of each mask are true.
 //! - `tensor_select(mask, x, y)`: the elements of x where a mask is true, and of y elsewhere.
 //!
-//! All rows of a result have one shape, so for the first two the query says for how many true elements there is room: the capacity. Only
-//! of a mask that is a literal is their number known.
+//! All rows of a result have one shape, so for the first two the query gives the capacity: the number of true elements for
+//! which there is room. It may be left out only if the mask is a literal, whose true elements can be counted.
 
 use super::*;
 use datafusion::{arrow::buffer::MutableBuffer, common::internal_err};

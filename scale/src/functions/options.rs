@@ -138,7 +138,7 @@ pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     }
 }
 
-/// Reads numbers, as [`integers`] does. `None` if any is none.
+/// Reads numbers, as [`integers`] does. `None` if any part of the list is not a number.
 fn list<I: FromStr>(text: &str) -> Option<Vec<I>> {
     let inner = text.trim();
     let inner = inner

@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
             if need.users > 1 && line.cache.has(&[&[number], &need.at[..]].concat()) {
                 continue;
             }
-            // The chunks before it are not to wait for the index of its shard.
+            // If the index of its shard is still on its way, only the chunks before this one are requested now.
             let index = index_of(self.source, &self.array, &self.indexes, line, &need.at);
             if !line.has_room(asked.len() + 1, bytes) || matches!(index, Some((.., Some(false)))) {
                 line.next.push_front((task, need));
