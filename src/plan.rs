@@ -212,7 +212,7 @@ impl Plan {
     ///
     /// [`Error::Argument`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
     /// `dest` does not have the length that the plan needs;
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if a tuple is out of range and the plan's
+    /// [`Error::OutOfRange`] if a tuple is out of range and the plan's
     /// policy makes that an error.
     pub fn run_cpu<T: Element>(
         &self,

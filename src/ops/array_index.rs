@@ -46,6 +46,7 @@ struct Selection {
 
 /// An outer expression: a view, and the positions that are taken along some of its dimensions, counted from the beginning.
 /// The dimension that keeps the smallest share comes first.
+#[derive(Clone)]
 struct Outer {
     view: View,
     lists: Vec<(usize, Vec<i64>)>,
@@ -384,11 +385,13 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (values, view) = x.into().memory("x")?;
         let mut made: Option<Array<T>> = None;
-        let steps = view.index(spec, T::DTYPE)?;
+        let outer = view.outer(spec)?;
+        let steps = match &outer {
+            Some(outer) => outer.clone().steps(T::DTYPE)?,
+            None => view.index(spec, T::DTYPE)?,
+        };
         let on_cpu = |(plan, _): &(Plan, _)| *self.device_for(plan) == Device::Cpu;
-        if steps.iter().all(on_cpu)
-            && let Some(outer) = view.outer(spec)?
-        {
+        if let Some(outer) = outer.filter(|_| steps.iter().all(on_cpu)) {
             let fill = |result: &mut [u8]| {
                 outer.run(T::DTYPE, T::as_bytes(&values), result, self.threads);
                 Ok(())

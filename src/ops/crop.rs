@@ -44,7 +44,7 @@ pub struct CropOptions {
     /// |---|---|---|
     /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
-    /// | [`OutOfRange::Error`] | [`Error::OutOfRange`](crate::Error::OutOfRange) | [`Error::OutOfRange`](crate::Error::OutOfRange) |
+    /// | [`OutOfRange::Error`] | [`Error::OutOfRange`] | [`Error::OutOfRange`] |
     ///
     /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`].
     pub out_of_range: OutOfRange,

@@ -18,12 +18,12 @@ pub enum OutOfRange {
     /// of x, and a paste leaves only these out. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`Error::OutOfRange`](crate::Error::OutOfRange) and has no result. This is TensorFlow's
+    /// The operation fails with [`Error::OutOfRange`] and has no result. This is TensorFlow's
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
     /// `Backend::with_late_errors`. In a browser nothing may wait. There the call submits nothing and fails with
-    /// [`Error::WouldBlock`](crate::Error::WouldBlock) instead of waiting.
+    /// [`Error::WouldBlock`] instead of waiting.
     Error,
     /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
     /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as

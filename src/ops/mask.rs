@@ -336,7 +336,7 @@ impl View {
     /// Plans writing the elements of this view where a mask is true into `dest`, a view of a larger array, whose other
     /// elements keep their values. This view and the mask, whose shape is `mask`, are broadcast to the shape of `dest`.
     ///
-    /// The plan's indices are the mask, a byte for each element ([`Indices::Mask`](crate::Indices::Mask)), and it changes
+    /// The plan's indices are the mask, a byte for each element ([`Indices::Mask`]), and it changes
     /// its destination [in place](Plan::is_in_place).
     ///
     /// ```

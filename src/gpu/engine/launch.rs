@@ -8,7 +8,7 @@
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //! | dense, of another type than the source | `convert` | words of elements of the result |
 //!
-//! The kernel does not depend on the adapter. Numbers do: [`Tuning`](crate::gpu::device::caps::Tuning).
+//! The kernel does not depend on the adapter. Numbers do: [`Tuning`].
 //!
 //! # Lanes and tiles
 //!
