@@ -282,7 +282,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=55, help="begins no mutant after this time (55)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time (one for each processor)")
     parser.add_argument("--verbose", action="store_true", help="print each mutant")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.mutants = options.mutants or (2 if options.quick else 10)
     files = options.files or sorted(path.name for path in (ROOT / "shaders").glob("*.wgsl"))
     run = Run(options.program, options)

@@ -14,6 +14,7 @@ mod left_out;
 #[cfg(feature = "sql")]
 mod masks;
 mod metadata;
+mod ndsel;
 #[cfg(feature = "object-stores")]
 mod objects;
 mod random;

@@ -7,18 +7,19 @@ use wgslice_scale::job::Operation;
 
 /// Select by lists of positions and masks of dimensions, as Zarr's oindex
 ///
-/// EXPR is a slice in which a dimension may have a list of positions or of True and False. Chunks
-/// without selected positions are not read. For indices in a file, see gather.
+/// EXPR is a slice in which a dimension may have a list of positions or of True and False, or an
+/// NDSel message. Chunks without selected positions are not read. For indices in a file, see gather.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   wgslice-scale index a.zarr '[0, 5, 7], ...' -o b.zarr
-  wgslice-scale index a.zarr '::2, [3, 1, -1], [True, False, True]' --outer -o b.zarr")]
+  wgslice-scale index a.zarr '::2, [3, 1, -1], [True, False, True]' --outer -o b.zarr
+  wgslice-scale index a.zarr '{\"kind\": \"box\", \"inclusive_min\": [2, 0], \"shape\": [3, 5]}' -o b.zarr")]
 pub(crate) struct Index {
     /// The folder or URL of the Zarr array to select from
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// What stands in the brackets of x[…]
+    /// What stands in the brackets of x[…], or an NDSel message: zarr-indexing's selections as JSON
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     spec: String,
     /// Select all combinations of the positions of several lists, and not one after the other as NumPy

@@ -1,6 +1,8 @@
 //! Index expressions of slices and of arrays of positions, which select all combinations, as Zarr's `oindex`.
 
+use super::Ndsel;
 use crate::zarr::Error;
+use std::fmt;
 use wgslice::{
     SliceSpec, View,
     spec::{IndexItem, IndexSpec, SliceItem},
@@ -25,13 +27,23 @@ pub(super) struct Array {
     pub(super) positions: Vec<usize>,
 }
 
+/// An expression as it is written: in Python's notation, or as a message of NDSel.
+#[derive(Debug)]
+pub(super) enum Text {
+    Python(IndexSpec),
+    Ndsel(Ndsel),
+}
+
 /// Reads an expression. If it means something else to NumPy, which lets arrays and single indices walk together,
 /// `outer` must say that all combinations are meant.
 ///
 /// # Errors
 ///
 /// [`Error::Usage`].
-pub(super) fn parse(text: &str, outer: bool) -> Result<IndexSpec, Error> {
+pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
+    if text.trim_start().starts_with('{') {
+        return Ok(Text::Ndsel(text.parse()?));
+    }
     let spec: IndexSpec = text
         .parse()
         .map_err(|error: wgslice::Error| Error::usage(format_args!("EXPR: {error}")))?;
@@ -44,7 +56,30 @@ pub(super) fn parse(text: &str, outer: bool) -> Result<IndexSpec, Error> {
              here; for all combinations of positions, as Zarr's oindex, give --outer",
         ));
     }
-    Ok(spec)
+    Ok(Text::Python(spec))
+}
+
+impl Text {
+    /// The expression for a source of this shape, and the order of its dimensions in the result if it says one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for a message that does not fit the shape.
+    pub(super) fn on(self, shape: &[usize]) -> Result<(IndexSpec, Option<Vec<usize>>), Error> {
+        match self {
+            Self::Python(spec) => Ok((spec, None)),
+            Self::Ndsel(message) => message.on(shape).map(|(spec, order)| (spec, Some(order))),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Python(spec) => spec.fmt(f),
+            Self::Ndsel(message) => message.fmt(f),
+        }
+    }
 }
 
 impl Expression {

@@ -9,7 +9,7 @@
 //! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
 //! | `concat` | slices of several sources, one after the other |
 //! | `crop` | the same for boxes of one shape |
-//! | `expression` | lists of positions among the entries of a slice |
+//! | `expression`, `ndsel` | lists of positions among the entries of a slice; selections as JSON messages |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `conversion` | what becomes of each element |
 //! | `device` | the device that runs slices and gathers |
@@ -36,6 +36,7 @@ mod gather;
 mod indices;
 mod layout;
 mod memory;
+mod ndsel;
 mod order;
 mod prepared;
 mod record;
@@ -54,6 +55,7 @@ pub use conversion::Conversion;
 pub use device::DeviceChoice;
 pub use explain::Explanation;
 pub use indices::Fingerprint;
+pub use ndsel::Ndsel;
 pub use order::{How, Job, Operation, Order, OutOfRange};
 pub use prepared::{Form, Prepared};
 pub use record::{Record, State};

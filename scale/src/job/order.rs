@@ -23,7 +23,7 @@ pub enum Operation {
     },
     /// All combinations of positions, which are those of slices and of arrays.
     Index {
-        /// A slice of which entries may be lists, as in `[0, 5], ::2`.
+        /// A slice of which entries may be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
         /// Whether all combinations are meant even where NumPy would let arrays walk together.
         #[serde(default)]

@@ -54,7 +54,7 @@ impl Kind {
                 conversion,
             } => {
                 let spec = IndexSpec::from(&slice_spec(spec)?);
-                return Self::select(source, &spec, axes.as_ref(), conversion.as_ref());
+                return Self::select(source, &spec, axes, conversion.as_ref());
             }
             Operation::Index {
                 spec,
@@ -62,8 +62,9 @@ impl Kind {
                 axes,
                 conversion,
             } => {
-                let spec = expression::parse(spec, *outer)?;
-                return Self::select(source, &spec, axes.as_ref(), conversion.as_ref());
+                let (spec, order) = expression::parse(spec, *outer)?.on(shape)?;
+                let orders = order.iter().chain(axes);
+                return Self::select(source, &spec, orders, conversion.as_ref());
             }
             Operation::Gather {
                 indices,
@@ -141,14 +142,14 @@ impl Kind {
         Ok((Self::Gather(Box::new(source), Box::new(gather)), result))
     }
 
-    fn select(
+    fn select<'a>(
         source: Source,
         spec: &IndexSpec,
-        axes: Option<&Vec<usize>>,
+        orders: impl IntoIterator<Item = &'a Vec<usize>>,
         conversion: Option<&Conversion>,
     ) -> Result<(Self, Vec<usize>), Error> {
         let mut selected = Expression::new(spec, source.shape())?;
-        if let Some(axes) = axes {
+        for axes in orders {
             selected.transpose(axes)?;
         }
         let result = selected.shape();

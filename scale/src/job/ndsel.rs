@@ -1,0 +1,765 @@
+//! NDSel: selections as JSON messages, by the draft 1.0-draft.2 that zarr-python's `zarr-indexing` has.
+//!
+//! A message is a box of numbers, and for each dimension of the array a rule by which these numbers become positions:
+//!
+//! | the rule has | position |
+//! |---|---|
+//! | neither of the below | `offset` |
+//! | `input_dimension` | `offset + stride · number[input_dimension]` |
+//! | `index_array` | `offset + stride · index_array[numbers]` |
+//!
+//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}` is
+//! the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
+
+use crate::zarr::Error;
+use serde_json::{Map, Value, json};
+use std::{
+    fmt::{self, Display},
+    str::FromStr,
+};
+use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
+
+/// A message in its canonical form, that of the kind `transform`, which it prints.
+///
+/// ```
+/// use wgslice_scale::job::Ndsel;
+///
+/// let box_of_two: Ndsel = r#"{"kind": "box", "inclusive_min": [3], "shape": [2]}"#.parse()?;
+/// let message: serde_json::Value = serde_json::from_str(&box_of_two.to_string()).unwrap();
+/// assert_eq!(message["input_exclusive_max"], serde_json::json!([5]));
+/// # Ok::<(), wgslice_scale::zarr::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ndsel {
+    begin: Vec<Bound>,
+    end: Vec<Bound>,
+    labels: Vec<String>,
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bound {
+    number: Number,
+    /// Whether the array may narrow it.
+    implicit: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Number {
+    Below,
+    At(i64),
+    Above,
+}
+
+/// How positions along a dimension of the array follow from numbers.
+#[derive(Clone, Debug, PartialEq)]
+enum Rule {
+    At(i64),
+    Along {
+        offset: i64,
+        stride: i64,
+        dim: usize,
+    },
+    Listed {
+        offset: i64,
+        stride: i64,
+        list: Value,
+        bounds: [Number; 2],
+    },
+}
+
+type Message = Map<String, Value>;
+
+/// The most dimensions of a box, as in TensorStore and `zarr-indexing`.
+const MOST_DIMS: usize = 32;
+
+fn refused<T>(reason: &str, detail: impl Display) -> Result<T, Error> {
+    Err(Error::usage(format_args!("NDSel: {reason}: {detail}")))
+}
+
+impl FromStr for Ndsel {
+    type Err = Error;
+
+    /// # Errors
+    ///
+    /// [`Error::Usage`] with the draft's code of the reason, such as `rank_mismatch`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let message = match serde_json::from_str(text) {
+            Ok(Value::Object(message)) => message,
+            Ok(_) => return refused("invalid_json", "a message is an object"),
+            Err(error) => return refused("invalid_json", error),
+        };
+        let Some(kind) = message.get("kind").and_then(Value::as_str) else {
+            return refused("invalid_json", "a message has a text \"kind\"");
+        };
+        let fields: &[_] = match kind {
+            "point" | "points" => &["coords"],
+            "box" => &[
+                "inclusive_min",
+                "exclusive_max",
+                "inclusive_max",
+                "shape",
+                "labels",
+            ],
+            "slice" => &["start", "stop", "step", "labels"],
+            "transform" => &[
+                "input_rank",
+                "input_inclusive_min",
+                "input_exclusive_max",
+                "input_inclusive_max",
+                "input_shape",
+                "input_labels",
+                "output",
+            ],
+            _ => {
+                let kinds = "point, box, slice, points or transform";
+                return refused("unknown_kind", format_args!("{kind:?} is none of {kinds}"));
+            }
+        };
+        check_fields(&message, kind, &[fields, &["kind"]].concat())?;
+        let made = match kind {
+            "point" => Self::point(&message),
+            "points" => Self::points(&message),
+            "slice" => Self::slice(&message),
+            "box" => Self::domain(&message, ""),
+            _ => Self::transform(&message),
+        }?;
+        match made.begin.len() {
+            ..=MOST_DIMS => Ok(made),
+            rank => refused(
+                "invalid_json",
+                format_args!("{rank} dimensions, of at most {MOST_DIMS}"),
+            ),
+        }
+    }
+}
+
+/// Prints the canonical form as JSON.
+impl Display for Ndsel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bounds = |bounds: &[Bound]| bounds.iter().map(|bound| bound.json()).collect::<Vec<_>>();
+        let rules: Vec<_> = self.rules.iter().map(Rule::json).collect();
+        let message = json!({
+            "kind": "transform",
+            "input_rank": self.begin.len(),
+            "input_inclusive_min": bounds(&self.begin),
+            "input_exclusive_max": bounds(&self.end),
+            "input_labels": self.labels,
+            "output": rules,
+        });
+        message.fmt(f)
+    }
+}
+
+fn check_fields(message: &Message, what: &str, known: &[&str]) -> Result<(), Error> {
+    match message.keys().find(|key| !known.contains(&&key[..])) {
+        Some(key) => refused(
+            "unknown_field",
+            format_args!("{what} has {key:?}, which is none of {known:?}"),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The list in a field. `None` if there is no such field.
+fn list<T>(
+    message: &Message,
+    name: &str,
+    read: impl Fn(&Value) -> Option<T>,
+    what: &str,
+) -> Result<Option<Vec<T>>, Error> {
+    let Some(value) = message.get(name) else {
+        return Ok(None);
+    };
+    match value
+        .as_array()
+        .and_then(|all| all.iter().map(read).collect())
+    {
+        Some(all) => Ok(Some(all)),
+        None => refused(
+            "invalid_json",
+            format_args!("{name} is {value}, and no list of {what}"),
+        ),
+    }
+}
+
+fn integers(message: &Message, name: &str) -> Result<Option<Vec<i64>>, Error> {
+    list(message, name, Value::as_i64, "64-bit integers")
+}
+
+fn required(message: &Message, name: &str) -> Result<Vec<i64>, Error> {
+    match integers(message, name)? {
+        Some(list) => Ok(list),
+        None => refused("invalid_json", format_args!("{name} is missing")),
+    }
+}
+
+fn labels(message: &Message, name: &str) -> Result<Option<Vec<String>>, Error> {
+    list(
+        message,
+        name,
+        |label| label.as_str().map(str::to_owned),
+        "texts",
+    )
+}
+
+/// The integer in a field, or another if there is no such field.
+fn integer(message: &Message, name: &str, otherwise: i64) -> Result<i64, Error> {
+    match message.get(name).map(|value| (value, value.as_i64())) {
+        None => Ok(otherwise),
+        Some((_, Some(found))) => Ok(found),
+        Some((value, None)) => refused(
+            "invalid_json",
+            format_args!("{name} is {value}, and no 64-bit integer"),
+        ),
+    }
+}
+
+fn narrow(number: i128, what: &str) -> Result<i64, Error> {
+    match number.try_into() {
+        Ok(number) => Ok(number),
+        Err(_) => refused(
+            "invalid_json",
+            format_args!("{what} would be {number}, beyond 64 bits"),
+        ),
+    }
+}
+
+fn check_rank(name: &str, found: usize, rank: usize) -> Result<(), Error> {
+    match found == rank {
+        true => Ok(()),
+        false => refused(
+            "rank_mismatch",
+            format_args!("{name} has {found} entries, but others have {rank}"),
+        ),
+    }
+}
+
+impl Number {
+    fn read(value: &Value) -> Option<Self> {
+        match value.as_str() {
+            Some("-inf") => Some(Self::Below),
+            Some("+inf") => Some(Self::Above),
+            _ => value.as_i64().map(Self::At),
+        }
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Self::Below => json!("-inf"),
+            Self::At(number) => json!(number),
+            Self::Above => json!("+inf"),
+        }
+    }
+}
+
+impl Bound {
+    fn at(number: i64) -> Self {
+        Self {
+            number: Number::At(number),
+            implicit: false,
+        }
+    }
+
+    /// An implicit bound is a list of one number.
+    fn read(value: &Value) -> Option<Self> {
+        let (number, implicit) = match value.as_array().map(|list| &list[..]) {
+            Some([number]) => (number, true),
+            Some(_) => return None,
+            None => (value, false),
+        };
+        let number = Number::read(number)?;
+        Some(Self { number, implicit })
+    }
+
+    fn json(self) -> Value {
+        match self.implicit {
+            true => json!([self.number.json()]),
+            false => self.number.json(),
+        }
+    }
+}
+
+impl Ndsel {
+    fn point(message: &Message) -> Result<Self, Error> {
+        let coords = required(message, "coords")?;
+        Ok(Self {
+            begin: Vec::new(),
+            end: Vec::new(),
+            labels: Vec::new(),
+            rules: coords.into_iter().map(Rule::At).collect(),
+        })
+    }
+
+    fn points(message: &Message) -> Result<Self, Error> {
+        let row = |row: &Value| row.as_array()?.iter().map(Value::as_i64).collect();
+        let rows: Option<Vec<Vec<i64>>> = list(message, "coords", row, "lists of 64-bit integers")?;
+        let Some(rows) = rows else {
+            return refused("invalid_json", "coords is missing");
+        };
+        let rank = rows.first().map_or(0, Vec::len);
+        for row in &rows {
+            check_rank("a list of coords", row.len(), rank)?;
+        }
+        let rule = |d: usize| Rule::Listed {
+            offset: 0,
+            stride: 1,
+            list: rows.iter().map(|row| json!(row[d])).collect(),
+            bounds: [Number::Below, Number::Above],
+        };
+        Ok(Self {
+            begin: vec![Bound::at(0)],
+            end: vec![Bound::at(rows.len() as i64)],
+            labels: vec![String::new()],
+            rules: (0..rank).map(rule).collect(),
+        })
+    }
+
+    fn slice(message: &Message) -> Result<Self, Error> {
+        let (start, stop) = (required(message, "start")?, required(message, "stop")?);
+        let rank = start.len();
+        let step = integers(message, "step")?.unwrap_or_else(|| vec![1; rank]);
+        let labels = labels(message, "labels")?.unwrap_or_else(|| vec![String::new(); rank]);
+        check_rank("stop", stop.len(), rank)?;
+        check_rank("step", step.len(), rank)?;
+        check_rank("labels", labels.len(), rank)?;
+        let (mut begin, mut end, mut rules) = (Vec::new(), Vec::new(), Vec::new());
+        for (dim, ((&start, &stop), &step)) in start.iter().zip(&stop).zip(&step).enumerate() {
+            let [from, to, by] = [start, stop, step].map(i128::from);
+            if by == 0 {
+                return refused(
+                    "step_zero",
+                    format_args!("the step of dimension {dim} is 0"),
+                );
+            }
+            let length = (to - from) * by.signum();
+            if length < 0 {
+                let detail = format_args!(
+                    "dimension {dim} goes from {start} to {stop} by {step}, away from its end; nothing is selected \
+                     where start and stop are equal"
+                );
+                return refused("bounds_out_of_order", detail);
+            }
+            let first = from / by;
+            let count = (length + by.abs() - 1) / by.abs();
+            begin.push(Bound::at(narrow(first, "the first number")?));
+            end.push(Bound::at(narrow(first + count, "the end")?));
+            let offset = narrow(from % by, "the offset")?;
+            let stride = step;
+            rules.push(Rule::Along {
+                offset,
+                stride,
+                dim,
+            });
+        }
+        Ok(Self {
+            begin,
+            end,
+            labels,
+            rules,
+        })
+    }
+
+    /// Reads a box, which selects itself. The names of its fields begin with `prefix`.
+    fn domain(message: &Message, prefix: &str) -> Result<Self, Error> {
+        let bounds = |name: &str| {
+            let name = format!("{prefix}{name}");
+            let found = list(
+                message,
+                &name,
+                Bound::read,
+                "bounds: 64-bit integers, -inf or +inf",
+            )?;
+            Ok::<_, Error>(found.map(|found| (name, found)))
+        };
+        let begin = bounds("inclusive_min")?;
+        let uppers = ["exclusive_max", "inclusive_max", "shape"];
+        let given = uppers
+            .iter()
+            .filter(|name| message.contains_key(&format!("{prefix}{name}")));
+        if given.count() > 1 {
+            let detail = format_args!("only one of {uppers:?} may be given");
+            return refused("multiple_upper_bounds", detail);
+        }
+        let [end, last, shape] = uppers.map(bounds);
+        let (end, last, shape) = (end?, last?, shape?);
+        let name = format!("{prefix}labels");
+        let labels = labels(message, &name)?;
+        let declared = match message.get("input_rank").map(Value::as_u64) {
+            None => None,
+            Some(Some(rank)) if rank <= MOST_DIMS as u64 => Some(("input_rank", rank as usize)),
+            Some(_) => {
+                let detail = format_args!("input_rank must be an integer from 0 to {MOST_DIMS}");
+                return refused("invalid_json", detail);
+            }
+        };
+        let lists = [&begin, &end, &last, &shape].into_iter().flatten();
+        let lists = lists.map(|(name, list)| (&name[..], list.len()));
+        let lists = lists.chain(labels.iter().map(|labels| (&name[..], labels.len())));
+        let mut lists = declared.into_iter().chain(lists).peekable();
+        let rank = lists.peek().map_or(0, |(_, rank)| *rank);
+        for (name, found) in lists {
+            check_rank(name, found, rank)?;
+        }
+        let begin = begin.map_or_else(|| vec![Bound::at(0); rank], |(_, begin)| begin);
+        let end = if let Some((_, end)) = end {
+            end
+        } else if let Some((_, last)) = last {
+            sums(&last, |_| Number::At(1))?
+        } else if let Some((_, shape)) = shape {
+            if shape.iter().any(|size| size.number == Number::Below) {
+                return refused("invalid_json", "a size is no -inf");
+            }
+            sums(&shape, |dim| begin[dim].number)?
+        } else {
+            let number = Number::Above;
+            vec![
+                Bound {
+                    number,
+                    implicit: true
+                };
+                rank
+            ]
+        };
+        for (dim, (begin, end)) in begin.iter().zip(&end).enumerate() {
+            if begin.number > end.number {
+                let (begin, end) = (begin.json(), end.json());
+                let detail =
+                    format_args!("dimension {dim} begins at {begin} and ends before {end}");
+                return refused("bounds_out_of_order", detail);
+            }
+        }
+        let rule = |dim| Rule::Along {
+            offset: 0,
+            stride: 1,
+            dim,
+        };
+        Ok(Self {
+            begin,
+            end,
+            labels: labels.unwrap_or_else(|| vec![String::new(); rank]),
+            rules: (0..rank).map(rule).collect(),
+        })
+    }
+
+    fn transform(message: &Message) -> Result<Self, Error> {
+        let domain = Self::domain(message, "input_")?;
+        let rank = domain.begin.len();
+        let Some(rules) = list(
+            message,
+            "output",
+            |rule| rule.as_object().cloned(),
+            "objects",
+        )?
+        else {
+            return Ok(domain);
+        };
+        let rules = rules.iter().map(|rule| Rule::read(rule, rank));
+        let rules = rules.collect::<Result<_, _>>()?;
+        Ok(Self { rules, ..domain })
+    }
+}
+
+/// The sums of bounds and other numbers. Both are finite, or the sum is infinite as one of them is.
+fn sums(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
+    let sum = |(dim, bound): (usize, &Bound)| {
+        let number = match (bound.number, other(dim)) {
+            (Number::At(a), Number::At(b)) => {
+                Number::At(narrow(i128::from(a) + i128::from(b), "an end")?)
+            }
+            (Number::Above, _) | (_, Number::Above) => Number::Above,
+            _ => Number::Below,
+        };
+        Ok(Bound { number, ..*bound })
+    };
+    bounds.iter().enumerate().map(sum).collect()
+}
+
+impl Rule {
+    fn read(rule: &Message, rank: usize) -> Result<Self, Error> {
+        let known = [
+            "offset",
+            "stride",
+            "input_dimension",
+            "index_array",
+            "index_array_bounds",
+        ];
+        check_fields(rule, "an entry of output", &known)?;
+        let offset = integer(rule, "offset", 0)?;
+        match (rule.get("input_dimension"), rule.get("index_array")) {
+            (None, None) => Ok(Self::At(offset)),
+            (Some(_), Some(_)) => refused(
+                "output_map_conflict",
+                "an entry of output has input_dimension and index_array: only one may be given",
+            ),
+            (Some(_), None) => {
+                let dim = integer(rule, "input_dimension", 0)?;
+                let stride = integer(rule, "stride", 1)?;
+                match usize::try_from(dim) {
+                    Ok(dim) if dim < rank => Ok(Self::Along {
+                        offset,
+                        stride,
+                        dim,
+                    }),
+                    Ok(_) => refused(
+                        "rank_mismatch",
+                        format_args!("there is no input_dimension {dim} of {rank}"),
+                    ),
+                    Err(_) => refused(
+                        "invalid_json",
+                        format_args!("input_dimension is {dim}, below 0"),
+                    ),
+                }
+            }
+            (None, Some(array)) => {
+                let bounds = list(rule, "index_array_bounds", Number::read, "two bounds")?;
+                let bounds = match bounds.as_deref() {
+                    None => [Number::Below, Number::Above],
+                    Some(&[low, high]) if low <= high => [low, high],
+                    Some([_, _]) => return refused("bounds_out_of_order", "index_array_bounds"),
+                    Some(_) => return refused("invalid_json", "index_array_bounds are two bounds"),
+                };
+                Ok(Self::Listed {
+                    offset,
+                    stride: integer(rule, "stride", 1)?,
+                    list: array.clone(),
+                    bounds,
+                })
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::At(offset) => json!({"offset": offset}),
+            Self::Along {
+                offset,
+                stride,
+                dim,
+            } => {
+                json!({"offset": offset, "stride": stride, "input_dimension": dim})
+            }
+            Self::Listed {
+                offset,
+                stride,
+                list,
+                bounds,
+            } => json!({
+                "offset": offset,
+                "stride": stride,
+                "index_array": list,
+                "index_array_bounds": bounds.map(Number::json),
+            }),
+        }
+    }
+}
+
+impl Ndsel {
+    /// The selection from an array of this shape as an outer expression, and the order of its dimensions in the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for positions outside of the array, and for what no outer expression selects.
+    pub(super) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
+        check_rank("the shape of the array", shape.len(), self.rules.len())?;
+        let mut items = Vec::new();
+        // The dimension of the result that each entry makes.
+        let mut made = Vec::new();
+        for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
+            let check = |position: i128| match i64::try_from(position) {
+                Ok(inside) if (0..size as i64).contains(&inside) => Ok(inside),
+                _ => Err(Error::usage(format_args!(
+                    "NDSel: position {position} of dimension {axis}, which has {size}: positions are counted from 0, and \
+                     below the size"
+                ))),
+            };
+            let (item, dim) = match rule {
+                Rule::At(offset) => (single(check((*offset).into())?), None),
+                &Rule::Along {
+                    offset,
+                    stride,
+                    dim,
+                } => {
+                    let numbers = self.numbers(dim, offset, stride, size)?;
+                    let at = |number: i128| i128::from(offset) + i128::from(stride) * number;
+                    let item = match numbers {
+                        [first, end] if first == end => range(0, 0, 1),
+                        [first, end] if stride == 0 && end - first > 1 => {
+                            return Err(repeated(dim));
+                        }
+                        [first, end] => {
+                            let first = check(at(first))?;
+                            range(first, check(at(end - 1))? + stride.signum(), stride)
+                        }
+                    };
+                    (item, Some(dim))
+                }
+                Rule::Listed {
+                    offset,
+                    stride,
+                    list,
+                    bounds,
+                } => {
+                    let (values, dim) = self.listed(list)?;
+                    let mut found = Vec::new();
+                    for value in values {
+                        if Number::At(value) < bounds[0] || Number::At(value) > bounds[1] {
+                            let [low, high] = bounds.map(Number::json);
+                            let detail =
+                                format_args!("NDSel: index {value} is not from {low} to {high}");
+                            return Err(Error::usage(detail));
+                        }
+                        found.push(check(
+                            i128::from(*offset) + i128::from(*stride) * i128::from(value),
+                        )?);
+                    }
+                    match (dim, &found[..]) {
+                        (None, &[position]) => (single(position), None),
+                        _ => (positions(found), dim),
+                    }
+                }
+            };
+            items.push(item);
+            made.extend(dim);
+        }
+        let rank = self.begin.len();
+        for dim in 0..rank {
+            match made.iter().filter(|&&of| of == dim).count() {
+                1 => {}
+                0 if self.count(dim) == Some(1) => {
+                    items.push(IndexItem::Slice(SliceItem::NewAxis));
+                    made.push(dim);
+                }
+                0 => return Err(repeated(dim)),
+                _ => return Err(together(dim)),
+            }
+        }
+        let order = (0..rank).filter_map(|dim| made.iter().position(|&of| of == dim));
+        Ok((IndexSpec::new(items).outer(), order.collect()))
+    }
+
+    /// The number of positions of a dimension. `None` if the array says how many there are.
+    fn count(&self, dim: usize) -> Option<i128> {
+        match (self.begin[dim].number, self.end[dim].number) {
+            (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
+            _ => None,
+        }
+    }
+
+    /// The numbers along a dimension, from the first to before the end. Where bounds are implicit or infinite, they are
+    /// those whose positions lie in a dimension of `size`.
+    fn numbers(
+        &self,
+        dim: usize,
+        offset: i64,
+        stride: i64,
+        size: usize,
+    ) -> Result<[i128; 2], Error> {
+        let [begin, end] = [self.begin[dim], self.end[dim]];
+        let (offset, by, size) = (i128::from(offset), i128::from(stride), size as i128);
+        // The first number whose position is not below `position`, or with a negative stride not above it.
+        let first = |position: i128| {
+            let distance = (position - offset) * by.signum();
+            distance.div_euclid(by.abs()) + i128::from(distance.rem_euclid(by.abs()) > 0)
+        };
+        let inside = match stride.signum() {
+            1 => Some([first(0), first(size)]),
+            -1 => Some([first(size - 1), first(-1)]),
+            _ => None,
+        };
+        let bound = |bound: Bound, side: usize| match (bound.number, inside) {
+            (Number::At(number), Some(inside)) if bound.implicit => {
+                Ok(i128::from(number).clamp(inside[0].min(inside[1]), inside[1]))
+            }
+            (Number::At(number), _) => Ok(number.into()),
+            (_, Some(inside)) if bound.number == [Number::Below, Number::Above][side] => {
+                Ok(inside[side])
+            }
+            _ => Err(Error::usage(format_args!(
+                "NDSel: the array does not say where dimension {dim} ends: give finite bounds"
+            ))),
+        };
+        Ok([bound(begin, 0)?, bound(end, 1)?])
+    }
+
+    /// The numbers of an index array, and the dimension along which they lie. `None` if it is the same everywhere.
+    fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
+        let (mut sizes, mut values) = (Vec::new(), Vec::new());
+        if !flatten(list, 0, &mut sizes, &mut values) {
+            return refused("invalid_json", "index_array is no array of 64-bit integers");
+        }
+        // What is in an empty list has no shape.
+        if values.is_empty() {
+            sizes.resize(sizes.len().max(self.begin.len()), 1);
+        }
+        check_rank("the shape of index_array", sizes.len(), self.begin.len())?;
+        let mut long = (0..sizes.len()).filter(|&dim| sizes[dim] != 1);
+        let dim = long.next();
+        if let Some(dim) = dim {
+            if long.next().is_some() {
+                return Err(together(dim));
+            }
+            let count = self.count(dim).unwrap_or(sizes[dim] as i128);
+            if count != sizes[dim] as i128 {
+                let found = sizes[dim];
+                let detail = format_args!(
+                    "index_array has {found} numbers along dimension {dim}, which has {count}"
+                );
+                return refused("rank_mismatch", detail);
+            }
+        }
+        // With one number along its only dimension, the array lies along it.
+        Ok((values, dim.or((sizes.len() == 1).then_some(0))))
+    }
+}
+
+fn repeated(dim: usize) -> Error {
+    Error::usage(format_args!(
+        "NDSel: dimension {dim} has the same positions of the array everywhere, and selections here repeat none"
+    ))
+}
+
+fn together(dim: usize) -> Error {
+    Error::usage(format_args!(
+        "NDSel: several dimensions of the array go along dimension {dim}: points, which gather-nd selects, with the \
+         coordinates in an .npy file and --out-of-range error"
+    ))
+}
+
+fn single(position: i64) -> IndexItem {
+    IndexItem::Slice(SliceItem::Index {
+        index: position,
+        stride: 1,
+    })
+}
+
+fn positions(values: Vec<i64>) -> IndexItem {
+    let shape = vec![values.len()];
+    IndexItem::Positions { values, shape }
+}
+
+fn range(begin: i64, end: i64, stride: i64) -> IndexItem {
+    let stride = if stride == 0 { 1 } else { stride };
+    IndexItem::Slice(SliceItem::Range {
+        begin: Some(begin),
+        // In Python's notation, -1 would be the last position.
+        end: (end >= 0).then_some(end),
+        stride,
+    })
+}
+
+/// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether lists of one depth have one size,
+/// and nothing else is in them.
+fn flatten(value: &Value, depth: usize, sizes: &mut Vec<usize>, values: &mut Vec<i64>) -> bool {
+    let Some(items) = value.as_array() else {
+        values.extend(value.as_i64());
+        return value.is_i64() && depth == sizes.len();
+    };
+    if values.is_empty() && depth == sizes.len() {
+        sizes.push(items.len());
+    }
+    sizes.get(depth) == Some(&items.len())
+        && items
+            .iter()
+            .all(|item| flatten(item, depth + 1, sizes, values))
+}

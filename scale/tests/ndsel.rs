@@ -1,0 +1,353 @@
+//! Selections by NDSel's messages are those of a naive loop over the numbers of a message's box.
+
+use crate::{
+    random::Random,
+    zarr::{HOW, Kind, Known, coordinates, form, read, run},
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use wgslice_scale::{
+    job::{Job, Ndsel, Operation},
+    zarr::Error,
+};
+
+fn index(message: &str) -> Operation {
+    Operation::Index {
+        spec: message.to_owned(),
+        outer: false,
+        axes: None,
+        conversion: None,
+    }
+}
+
+/// What a message says of one dimension of the array: some positions along a dimension of the box, or one position.
+enum Rule {
+    At(i64),
+    Along(usize, Vec<i64>),
+}
+
+/// Makes a message of the kind `transform` for an array of this shape. Dimensions of the box are in any order, and one may
+/// belong to no dimension of the array.
+fn message(random: &mut Random, shape: &[usize]) -> Value {
+    let spare = usize::from(random.within(0, 3) == 0);
+    let mut dims = random.order(shape.len() + spare);
+    let spare = dims.split_off(shape.len());
+    let rules = shape.iter().zip(&dims).map(|(&size, &dim)| {
+        let most = size as i64 - 1;
+        let first = random.within(0, most);
+        match random.within(0, 5) {
+            0 => Rule::At(first),
+            1 | 2 => {
+                let count = random.within(0, 5);
+                Rule::Along(dim, (0..count).map(|_| random.within(0, most)).collect())
+            }
+            kind => {
+                let stride = random.within(1, 3) * if kind == 3 { -1 } else { 1 };
+                let positions = (0..8).map(|number| first + stride * number);
+                let inside = positions.take_while(|&at| (0..=most).contains(&at));
+                Rule::Along(dim, inside.collect())
+            }
+        }
+    });
+    let rules: Vec<Rule> = rules.collect();
+    // The dimensions of the box that are left get new numbers.
+    let mut left: Vec<usize> = spare.clone();
+    left.extend(rules.iter().filter_map(|rule| match rule {
+        Rule::At(_) => None,
+        Rule::Along(dim, _) => Some(*dim),
+    }));
+    left.sort_unstable();
+    let renumber = |dim: usize| left.iter().position(|&of| of == dim).unwrap();
+    let begins: Vec<i64> = left.iter().map(|_| random.within(-5, 5)).collect();
+    let mut counts = vec![1; left.len()];
+    let mut output = Vec::new();
+    for rule in rules {
+        output.push(match rule {
+            Rule::At(position) => json!({"offset": position}),
+            Rule::Along(dim, positions) => {
+                let dim = renumber(dim);
+                counts[dim] = positions.len() as i64;
+                let step = positions.windows(2).map(|pair| pair[1] - pair[0]);
+                let step: Vec<i64> = step.collect();
+                match step[..] {
+                    [step, ..]
+                        if step != 0 && positions.windows(2).all(|p| p[1] - p[0] == step) =>
+                    {
+                        let offset = positions[0] - step * begins[dim];
+                        json!({"offset": offset, "stride": step, "input_dimension": dim})
+                    }
+                    _ => {
+                        // Positions are 7 - 2 · number, or the numbers themselves.
+                        let even = positions.iter().all(|at| at % 2 != 0);
+                        let (offset, stride) = if even { (7, -2) } else { (0, 1) };
+                        let mut list: Value = positions
+                            .iter()
+                            .map(|at| json!((at - offset) / stride))
+                            .collect();
+                        for _ in dim + 1..left.len() {
+                            let each = list.as_array().unwrap().iter();
+                            list = each.map(|item| json!([item])).collect();
+                        }
+                        // The innermost lists are those of the last dimension: they wrap single numbers from within.
+                        for _ in 0..dim {
+                            list = json!([list]);
+                        }
+                        json!({"offset": offset, "stride": stride, "index_array": list})
+                    }
+                }
+            }
+        });
+    }
+    let ends = begins.iter().zip(&counts);
+    let (field, ends): (_, Vec<i64>) = match random.within(0, 2) {
+        0 => (
+            "input_exclusive_max",
+            ends.map(|(begin, count)| begin + count).collect(),
+        ),
+        1 => (
+            "input_inclusive_max",
+            ends.map(|(begin, count)| begin + count - 1).collect(),
+        ),
+        _ => ("input_shape", counts.clone()),
+    };
+    json!({"kind": "transform", "input_inclusive_min": begins, field: ends, "output": output})
+}
+
+/// The shape of a message's box, and the number of the element at each of its positions, in the draft's words.
+fn naive(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let canonical: Ndsel = message.to_string().parse().unwrap();
+    let canonical: Value = serde_json::from_str(&canonical.to_string()).unwrap();
+    let bounds = |name: &str| -> Vec<i64> {
+        let list = canonical[name].as_array().unwrap();
+        list.iter().map(|bound| bound.as_i64().unwrap()).collect()
+    };
+    let (begin, end) = (bounds("input_inclusive_min"), bounds("input_exclusive_max"));
+    let sizes: Vec<usize> = begin
+        .iter()
+        .zip(&end)
+        .map(|(b, e)| (e - b) as usize)
+        .collect();
+    let elements = (0..sizes.iter().product()).map(|number| {
+        let at = coordinates(number, &sizes);
+        let rules = message["output"].as_array().unwrap();
+        let positions = rules.iter().map(|rule| {
+            let offset = rule["offset"].as_i64().unwrap();
+            let times = if let Some(dim) = rule["input_dimension"].as_u64() {
+                begin[dim as usize] + at[dim as usize] as i64
+            } else if let Value::Array(_) = &rule["index_array"] {
+                // A list of one number is the same at all positions.
+                let pick = |list: &Value, &at: &usize| {
+                    let list = list.as_array().unwrap();
+                    list[if list.len() == 1 { 0 } else { at }].clone()
+                };
+                let value = at
+                    .iter()
+                    .fold(rule["index_array"].clone(), |list, at| pick(&list, at));
+                value.as_i64().unwrap()
+            } else {
+                0
+            };
+            offset + rule["stride"].as_i64().unwrap_or(0) * times
+        });
+        let numbers = positions
+            .zip(shape)
+            .fold(0, |number, (at, size)| number * *size as i64 + at);
+        numbers as usize
+    });
+    let elements = elements.collect();
+    (sizes, elements)
+}
+
+#[test]
+fn random_messages_select_what_they_say() {
+    let mut random = Random::new(31);
+    let kinds = [Kind::Chunks, Kind::Shards];
+    let (mut selected, mut empty) = (0, 0);
+    for case in 0..80 {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 2]);
+        let message = message(&mut random, &source.shape);
+        let (shape, numbers) = naive(&message, &source.shape);
+        let what = format!("case {case}: {message} of {:?}", source.shape);
+        let result = folder.path().join("b.zarr");
+        let form = form(&mut random, &shape);
+        let job = Job::new(index(&message.to_string()), &source.path, &result, &form).expect(&what);
+        run(&job, HOW).expect(&what);
+        let elements: Vec<_> = numbers
+            .iter()
+            .map(|&number| &source.elements[number][..])
+            .collect();
+        assert_eq!(read(&result), (shape, elements.concat()), "{what}");
+        selected += usize::from(!numbers.is_empty());
+        empty += usize::from(numbers.is_empty());
+    }
+    assert!(selected > 40 && empty > 5, "{selected} {empty}");
+}
+
+/// Makes a job on an array of shape [4, 6], and returns the shape of its result and its first element, or why it is refused.
+fn result(folder: &Path, source: &Path, message: &str) -> Result<(Vec<usize>, Vec<u8>), String> {
+    let result = folder.join("b.zarr");
+    let _ = std::fs::remove_dir_all(&result);
+    let job = match Job::new(index(message), source, &result, &Default::default()) {
+        Ok(job) => job,
+        Err(Error::Usage(problem)) => return Err(problem),
+        Err(other) => panic!("{message}: {other}"),
+    };
+    run(&job, HOW).unwrap();
+    Ok(read(&result))
+}
+
+#[test]
+fn bounds_that_the_array_may_narrow_end_where_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
+    for (message, shape) in [
+        (r#"{"kind": "box", "inclusive_min": [1, 2]}"#, [3, 4]),
+        (
+            r#"{"kind": "box", "inclusive_min": ["-inf", [-3]], "exclusive_max": ["+inf", [90]]}"#,
+            [4, 6],
+        ),
+        (
+            r#"{"kind": "box", "inclusive_min": [0, [7]], "exclusive_max": [4, [9]]}"#,
+            [4, 0],
+        ),
+        (
+            r#"{"kind": "transform", "input_inclusive_min": ["-inf", "-inf"], "output": [
+                {"offset": 3, "stride": -2, "input_dimension": 1}, {"offset": 1, "stride": 2, "input_dimension": 0}]}"#,
+            [3, 2],
+        ),
+        (
+            r#"{"kind": "transform", "input_rank": 2, "output": [
+                {"index_array": [[0], [3]]}, {"stride": 5, "input_dimension": 1}]}"#,
+            [2, 2],
+        ),
+    ] {
+        let (found, _) = result(folder.path(), &source.path, message).expect(message);
+        assert_eq!(found, shape, "{message}");
+    }
+}
+
+#[test]
+fn what_is_not_selected_here_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
+    for (message, part) in [
+        ("{", "invalid_json"),
+        (
+            r#"{"kind": "point", "coords": [1]}"#,
+            "rank_mismatch: the shape of the array has 2",
+        ),
+        (
+            r#"{"kind": "point", "coords": [1, -1]}"#,
+            "position -1 of dimension 1, which has 6",
+        ),
+        (
+            r#"{"kind": "box", "shape": [4, 7]}"#,
+            "position 6 of dimension 1",
+        ),
+        (
+            r#"{"kind": "box", "inclusive_min": [9, 0]}"#,
+            "position 9 of dimension 0",
+        ),
+        (
+            r#"{"kind": "box", "exclusive_max": [9223372036854775807, 1]}"#,
+            "position 9223372036854775806",
+        ),
+        (
+            r#"{"kind": "slice", "start": [3, 0], "stop": [-2, 1], "step": [-1, 1]}"#,
+            "position -1 of dimension 0",
+        ),
+        (
+            r#"{"kind": "points", "coords": [[0, 1], [2, 3]]}"#,
+            "gather-nd",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2], "output": [{"input_dimension": 0}, {"input_dimension": 0}]}"#,
+            "gather-nd",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2], "output": [{}, {"offset": 1}]}"#,
+            "repeat",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2], "output": [{}, {"stride": 0, "input_dimension": 0}]}"#,
+            "repeat",
+        ),
+        (
+            r#"{"kind": "transform", "input_rank": 1, "output": [{}, {"stride": 0, "input_dimension": 0}]}"#,
+            "give finite bounds",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [3], "output": [{}, {"index_array": [0, 1]}]}"#,
+            "2 numbers along dimension 0, which has 3",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2, 2], "output": [{}, {"index_array": [[0, 1], [2]]}]}"#,
+            "no array of 64-bit integers",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2], "output": [{}, {"index_array": [0, 5], "index_array_bounds": [0, 4]}]}"#,
+            "index 5 is not from 0 to 4",
+        ),
+        (
+            r#"{"kind": "transform", "input_shape": [2], "output": [{}, {"index_array": [0, 6]}]}"#,
+            "position 6 of dimension 1",
+        ),
+    ] {
+        let refused = result(folder.path(), &source.path, message).expect_err(message);
+        assert!(refused.contains(part), "{message}: {refused}");
+    }
+}
+
+/// Messages that select the same have the same canonical form, so that their jobs are equal.
+#[test]
+fn shorter_forms_become_transforms() {
+    let canonical = |message: Value| message.to_string().parse::<Ndsel>().unwrap().to_string();
+    let slice = json!({"kind": "slice", "start": [-7, 2], "stop": [0, 2], "step": [3, -1], "labels": ["t", ""]});
+    let transform = json!({
+        "kind": "transform",
+        "input_inclusive_min": [-2, -2],
+        "input_shape": [3, 0],
+        "input_labels": ["t", ""],
+        "output": [
+            {"offset": -1, "stride": 3, "input_dimension": 0},
+            {"stride": -1, "input_dimension": 1},
+        ],
+    });
+    assert_eq!(canonical(slice.clone()), canonical(transform));
+    let again: Value = serde_json::from_str(&canonical(slice.clone())).unwrap();
+    assert_eq!(canonical(again), canonical(slice));
+}
+
+/// The conformance cases of the draft, which are not in the repository: `ndsel/*.json` in the directory that
+/// `WGSLICE_SUITES` names.
+#[test]
+#[ignore = "needs the cases of zarr-python's packages/zarr-indexing/tests/conformance"]
+fn the_conformance_cases_of_the_draft() {
+    let folder = std::env::var_os("WGSLICE_SUITES").expect("WGSLICE_SUITES names a directory");
+    let mut count = 0;
+    for file in PathBuf::from(folder).join("ndsel").read_dir().unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for case in cases {
+            let message = case["input"].to_string().parse::<Ndsel>();
+            match (message, case["error"].as_str()) {
+                (Ok(message), None) => {
+                    let mut found: Value = serde_json::from_str(&message.to_string()).unwrap();
+                    found.as_object_mut().unwrap().remove("kind");
+                    assert_eq!(found, case["normalized"], "{case}");
+                }
+                (Err(Error::Usage(problem)), Some(code)) => {
+                    assert!(
+                        problem.starts_with(&format!("NDSel: {code}: ")),
+                        "{case}: {problem}"
+                    );
+                }
+                (found, _) => panic!("{case}: {found:?}"),
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 0, "there are cases");
+    println!("{count} cases");
+}
