@@ -33,19 +33,21 @@ impl<const N: usize> CopyKernel for Fixed<N> {
 }
 
 /// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that may overlap: the first `HEAD` bytes and the last
-/// 16. The field is the size of a piece in bytes.
+/// 16. The field is the number of bytes beyond `HEAD + 1`.
 #[derive(Clone, Copy)]
 struct Overlapping<const HEAD: usize>(usize);
 
 impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
+    /// The remainder changes nothing. From it the compiler knows that both parts fit, and does not check each piece:
+    /// gathers of 17 to 48 bytes take 0.83 of the time.
     #[inline(always)]
     fn bytes(self) -> usize {
-        self.0
+        HEAD + 1 + self.0 % 16
     }
 
     #[inline(always)]
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
-        let source = source.get(at..)?.get(..self.0)?;
+        let source = source.get(at..)?.get(..self.bytes())?;
         *dest.first_chunk_mut::<HEAD>()? = *source.first_chunk::<HEAD>()?;
         *dest.last_chunk_mut::<16>()? = *source.last_chunk::<16>()?;
         Some(())
@@ -65,13 +67,7 @@ impl CopyKernel for Memcpy {
     #[inline(always)]
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
         let source = source.get(at..)?.get(..self.0)?;
-        if (CHUNK + 1..REP_MOVS).contains(&self.0) {
-            for (dest, source) in dest.chunks_mut(CHUNK).zip(source.chunks(CHUNK)) {
-                dest.copy_from_slice(source);
-            }
-        } else {
-            dest.copy_from_slice(source);
-        }
+        dest.copy_from_slice(source);
         Some(())
     }
 }
@@ -79,14 +75,6 @@ impl CopyKernel for Memcpy {
 /// The size in bytes of the largest piece that is copied without `memcpy`. For larger pieces, calling `memcpy` takes
 /// less time than the copying itself.
 pub(super) const FIXED_MAX: usize = 128;
-
-/// From this size in bytes on, the C library's `memcpy` on x86-64 uses string instructions, which reach the speed of
-/// memory. Below this size, one call for each [`CHUNK`] bytes is faster than a single call: 1.5 times as fast for
-/// pieces of 1 KiB or more.
-const REP_MOVS: usize = 2112;
-/// A piece of more than this many bytes, but fewer than [`REP_MOVS`], is copied by calls of `memcpy` for at most this
-/// many bytes each.
-const CHUNK: usize = 512;
 
 /// Work that [`with_copy_kernel`] compiles once for each [`CopyKernel`].
 pub(super) trait CopyTask {
@@ -112,13 +100,13 @@ pub(super) fn with_copy_kernel(bytes: usize, task: impl CopyTask) {
         14 => task.run(Fixed::<14>),
         15 => task.run(Fixed::<15>),
         16 => task.run(Fixed::<16>),
-        17..=32 => task.run(Overlapping::<16>(bytes)),
-        33..=48 => task.run(Overlapping::<32>(bytes)),
-        49..=64 => task.run(Overlapping::<48>(bytes)),
-        65..=80 => task.run(Overlapping::<64>(bytes)),
-        81..=96 => task.run(Overlapping::<80>(bytes)),
-        97..=112 => task.run(Overlapping::<96>(bytes)),
-        113..=FIXED_MAX => task.run(Overlapping::<112>(bytes)),
+        17..=32 => task.run(Overlapping::<16>(bytes - 17)),
+        33..=48 => task.run(Overlapping::<32>(bytes - 33)),
+        49..=64 => task.run(Overlapping::<48>(bytes - 49)),
+        65..=80 => task.run(Overlapping::<64>(bytes - 65)),
+        81..=96 => task.run(Overlapping::<80>(bytes - 81)),
+        97..=112 => task.run(Overlapping::<96>(bytes - 97)),
+        113..=FIXED_MAX => task.run(Overlapping::<112>(bytes - 113)),
         _ => task.run(Memcpy(bytes)),
     }
 }
