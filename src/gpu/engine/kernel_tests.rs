@@ -1,6 +1,6 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{cut::Places, find::COUNT_BYTES, program::Kernel};
+use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
     Conversion, DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
     options::{

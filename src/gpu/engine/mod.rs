@@ -4,6 +4,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
+//! | `dispatch` | what is dispatched, and which ranges of the arguments it binds |
 //! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
 //! | `steps`, `rule` | the steps of a scatter; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
@@ -27,7 +28,8 @@ mod bounds;
 mod bounds_tests;
 mod cache;
 mod copy;
-pub(super) mod cut;
+mod cut;
+pub(super) mod dispatch;
 mod explain;
 pub(super) mod find;
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 use super::{
     OpenDevice,
+    caps::within,
     program::{Program, UNIFORMS_GROUP, UniformSpace},
     report::REPORT_BYTES,
     scoped,
@@ -118,14 +119,7 @@ impl Pipelines {
         let workgroup = program.workgroup;
         macro_rules! check {
             ($($limit:ident: $needed:expr,)*) => {
-                $(if $needed > limits.$limit {
-                    return Err(Error::DeviceLimit {
-                        what: "a shader",
-                        limit: stringify!($limit),
-                        needed: ($needed).into(),
-                        allowed: limits.$limit.into(),
-                    });
-                })*
+                $(within("a shader", stringify!($limit), ($needed).into(), limits.$limit.into())?;)*
             };
         }
         check! {

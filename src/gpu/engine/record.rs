@@ -6,14 +6,13 @@ use super::{
     aside::Copy,
     caps::Parts,
     copy::{clear, copy, copyable},
-    cut::{self, Places},
+    dispatch::{self, DEST, INDICES, Places, SCRATCH, SOURCE},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
     rule::rule_of,
     scoped,
     slots::hold,
-    steps::SCRATCH,
     work::{Pass, Ready, Work},
 };
 use crate::{
@@ -320,17 +319,15 @@ impl Engine {
     /// or a scatter, the index tuples.
     fn work_of(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
-            arguments
-                .get(number)
-                .map_or(Parts::ONE, |found| found.parts)
+            let mut parts = arguments.get(number).map_or(Parts::ONE, |of| of.parts);
+            parts.offset -= self.reach.aligned(parts.offset);
+            parts
         };
-        let places = self.aligned(Places {
-            source: parts(0),
-            dest: parts(1),
-            indices: parts(2),
+        let places = Places {
+            parts: [SOURCE, DEST, INDICES].map(parts),
             whole: arguments.iter().take(2).all(Argument::is_whole),
-        });
-        self.work(plan, places)
+        };
+        self.work(plan, places, false)
     }
 
     /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes. The
@@ -351,9 +348,9 @@ impl Engine {
         let group = |Ready {
                          dispatch, pipeline, ..
                      }: &Ready| {
-            let bind = |(binding, bound): (u32, &cut::Bound)| {
+            let bind = |(binding, bound): (u32, &dispatch::Bound)| {
                 let (buffer, offset) = match (bound.argument, &work.tables) {
-                    (cut::TABLES, Some(tables)) => (tables, 0),
+                    (dispatch::TABLES, Some(tables)) => (tables, 0),
                     (number, _) => {
                         let argument = &arguments[number];
                         let offset = self.reach.aligned(argument.parts.offset);

@@ -1,6 +1,6 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
-use super::{OpenDevice, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
+use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
 use crate::{Error, Found, Pending, Plan, Report, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;

@@ -2,7 +2,11 @@
 //! of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves
 //! every recording. Each recording writes the scratch memory before reading it, so the order of recordings does not matter.
 
-use super::{Engine, argument::Argument, caps::Parts};
+use super::{
+    Engine,
+    argument::Argument,
+    caps::{Parts, within},
+};
 use crate::{Error, lock::lock};
 use std::sync::Mutex;
 use wgpu::BufferUsages;
@@ -79,14 +83,7 @@ impl Engine {
     ) -> Result<TexelMemory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.device.shared.limits.max_buffer_size;
-        if pitch > most {
-            return Err(Error::DeviceLimit {
-                what: "a row of texels",
-                limit: "max_buffer_size",
-                needed: pitch,
-                allowed: most,
-            });
-        }
+        within("a row of texels", "max_buffer_size", pitch, most)?;
         let (parts, rows) = match bytes <= most {
             true => (Parts::ONE, rows),
             false => {

@@ -21,15 +21,13 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    caps::{Parts, Reach, Span},
-    cut::{
-        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates,
-        is_plain, set_tuples,
-    },
-    launch::{RunWalk, fold, of_walk},
+    caps::Reach,
+    cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
+    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE},
+    launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::Rule,
-    uniforms::{Uniforms, flags, too_long, wrap},
+    uniforms::{Uniforms, check_positions, count, flags},
     work::Pass,
 };
 use crate::{
@@ -41,9 +39,6 @@ use crate::{
     walk::{Coordinate, Dim, Side, Walk},
 };
 use std::ops::Range;
-
-/// The number of the argument that is scratch memory.
-pub(super) const SCRATCH: usize = 3;
 
 /// If a slice has fewer rows than 1 / FEW on average, the last steps take rows instead of slices: where they take
 /// slices, each costs a number of 4 bytes, whereas a row that is written alone costs a sector of 32 bytes.
@@ -130,11 +125,7 @@ impl Slices {
         let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
-            let (mut a, mut b) = (apart, stride.unsigned_abs());
-            while b > 0 {
-                (a, b) = (b, a % b);
-            }
-            apart = a;
+            apart = divisor(apart, stride.unsigned_abs());
             lowest += along((size, stride)).min(0);
             highest += along((size, stride)).max(0);
         }
@@ -177,10 +168,8 @@ pub(super) fn steps(
             lowest: 0,
         },
     };
-    let most = u32::MAX as usize - 1;
-    if slices.count > most {
-        return Err(too_long(slices.count as u64, most as u64));
-    }
+    let most = u64::from(u32::MAX - 1);
+    check_positions(slices.count, most)?;
     let options = scatter.options;
     // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
     // once. So only few such rows are moved alone.
@@ -222,9 +211,7 @@ pub(super) fn steps(
     let mut steps = Steps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        if block.rows.units() > most {
-            return Err(too_long(block.rows.units() as u64, most as u64));
-        }
+        check_positions(block.rows.units(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.scratch = LEAST;
     }
@@ -545,7 +532,7 @@ impl Scatterer<'_> {
         walk.merge();
         // `reporting` says which dispatch counts.
         walk.counts = false;
-        let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
+        let (indices, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
@@ -565,18 +552,8 @@ impl Scatterer<'_> {
                 &self.reach.tuning,
                 is_plain(&rows.walk, self.tuples),
             ),
-            indices: Bound {
-                argument: INDICES,
-                span,
-            },
-            scratch: Bound {
-                argument: SCRATCH,
-                span: Span {
-                    part: 0,
-                    offset: 0,
-                    bytes: scratch,
-                },
-            },
+            indices,
+            scratch: Bound::first(SCRATCH, scratch),
             by_rows: false,
             fresh: false,
         })
@@ -588,11 +565,6 @@ fn reporting(mut dispatch: Dispatch) -> Dispatch {
     dispatch.counts = true;
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
-}
-
-/// A number of slices, rows or units, which fits in 32 bits.
-fn count(number: usize) -> u32 {
-    wrap(number as i64)
 }
 
 /// What the dispatches of a block have in common.
@@ -615,19 +587,15 @@ impl Site<'_> {
     fn dispatch(
         &self,
         program: Program,
-        mut uniforms: Uniforms,
+        uniforms: Uniforms,
         groups: usize,
         bound: Vec<Bound>,
     ) -> Option<Dispatch> {
-        let (width, height) = fold(groups, self.scatterer.reach.groups)?;
-        uniforms.groups_x = width;
+        let reach = self.scatterer.reach;
+        let dispatch = Dispatch::new(reach, program, uniforms, groups, bound)?;
         Some(Dispatch {
-            program,
-            uniforms,
-            height,
-            bound,
-            counts: false,
             first_tuple: self.first_tuple,
+            ..dispatch
         })
     }
 
@@ -715,16 +683,14 @@ impl Site<'_> {
         } = *self.scatterer;
         let Block { slices, run, .. } = self.block;
         let rows = self.block.numbers();
-        let bind = |argument, parts: Parts, of: &Range<usize>| {
-            let first = of.start * pitch + run.start;
-            let end = (of.end - 1) * pitch + run.end;
-            let (span, begin) = reach.span(parts, (first * unit) as u64, (end * unit) as u64)?;
-            let begin = usize::try_from(begin).ok()?;
-            let fits = span.bytes / number as u64 <= reach.units;
-            fits.then_some((Bound { argument, span }, begin))
+        let bind = |argument, of: &Range<usize>| {
+            let first = ((of.start * pitch + run.start) * unit) as u64;
+            let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
+            let bound = places.bind(reach, argument, first, end);
+            bound.filter(|(bound, _)| bound.span.bytes / number as u64 <= reach.units)
         };
-        let (source, from) = bind(SOURCE, places.source, &rows).ok_or(Stop::Rows)?;
-        let (dest, to) = bind(DEST, places.dest, slices).ok_or(Stop::Slices)?;
+        let (source, from) = bind(SOURCE, &rows).ok_or(Stop::Rows)?;
+        let (dest, to) = bind(DEST, slices).ok_or(Stop::Slices)?;
         let (owners, stop) = match self.by_rows {
             true => (rows.len(), Stop::Rows),
             false => (slices.len(), Stop::Slices),
