@@ -5,7 +5,7 @@
 //! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
 //! depend on which invocation runs first.
 
-use super::{Engine, argument::Argument, caps::Parts, record::Commands, record::Target};
+use super::{Engine, argument::Argument, caps::Parts, record::Commands};
 use crate::{
     Error, Plan,
     plan::{Effect, Scatter},
@@ -31,15 +31,6 @@ pub(super) struct Place {
     offset: u64,
     /// The bytes that are read, counted from the beginning of the argument.
     read: Range<u64>,
-}
-
-/// The copy of an argument to scratch memory.
-#[derive(Debug)]
-pub(super) struct Copy<'a> {
-    plan: Plan,
-    commands: Commands,
-    from: Argument<'a>,
-    to: Argument<'a>,
 }
 
 impl Engine {
@@ -94,7 +85,7 @@ impl Engine {
         place: &'a Option<Place>,
         argument: Argument<'a>,
         may_copy: bool,
-        copies: &mut Vec<Copy<'a>>,
+        copies: &mut Vec<Commands<'a>>,
     ) -> Result<Argument<'a>, Error> {
         let Some(Place {
             memory,
@@ -131,21 +122,9 @@ impl Engine {
             };
             let (from, to) = (words(argument), words(moved));
             let plan = Plan::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
-            let commands = self.commands(&plan, &from, &to, may_copy)?;
-            copies.push(Copy {
-                plan,
-                commands,
-                from,
-                to,
-            });
+            copies.push(self.commands(&plan, &[from, to], may_copy)?);
         }
         Ok(moved)
-    }
-
-    pub(super) fn put_copies(&self, target: &mut Target<'_, '_>, copies: &[Copy<'_>]) {
-        for copy in copies {
-            self.put(target, &copy.plan, &copy.commands, copy.from, copy.to);
-        }
     }
 }
 

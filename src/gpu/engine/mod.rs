@@ -54,7 +54,7 @@ mod steps;
 mod uniforms;
 pub(super) mod work;
 
-use super::device::{OpenDevice, adapter, caps, scoped, slots};
+use super::device::{OpenDevice, adapter, caps, group, scoped, slots};
 use crate::lock::lock;
 use cache::Cache;
 use caps::{Reach, Tuning, largest_binding};
