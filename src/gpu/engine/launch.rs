@@ -165,9 +165,7 @@ impl Site<'_> {
         let of_tile = run.div_ceil(4).next_power_of_two();
         let near = rows.near(1, SECTOR.div_ceil(unit).cast_signed());
         if let Some(near) = near {
-            // Rows may be moved in any order.
-            let dim = rows.walk.remove(near);
-            rows.walk.dims.push(dim);
+            rows.bring_last(near);
         }
         let count = rows.walk.units();
         let abreast = if near.is_some() && loops { ABREAST } else { 1 };
@@ -567,43 +565,36 @@ impl RunWalk {
 
     /// The distance in the source between neighbours along dimension `d`.
     fn distance(&self, d: usize) -> isize {
-        let walk = &self.walk;
-        let along = |c: usize| {
-            walk.coordinates[c].along.map_or(0, |along| along.step) * walk.coordinates[c].stride
-        };
-        walk.dims[d].from + walk.along(d).map_or(0, along)
+        let step = |c: usize| self.walk.coordinates[c].step();
+        self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
     }
 
     /// The distance in the source between neighbours of the run, whichever way it goes.
     fn run_distance(&self) -> usize {
-        let along = self.cropped.map(|c| &self.walk.coordinates[c]);
-        let step = along.and_then(|c| Some(c.along?.step * c.stride));
-        step.unwrap_or(self.run.from).unsigned_abs()
+        let step = |c: usize| self.walk.coordinates[c].step();
+        self.cropped.map_or(self.run.from, step).unsigned_abs()
     }
 
     /// Makes rows neighbours that lie nearer to each other in the source than the units of a row do, such as those of the
-    /// channels of a picture. Rows may then be moved in any order.
+    /// channels of a picture.
     fn begin_near(&mut self) {
         let most = self.run_distance();
         let is_near = |&d: &usize| {
             self.walk.dims[d].tuple == 0 && (1..most).contains(&self.distance(d).unsigned_abs())
         };
-        let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) else {
-            return;
-        };
-        self.walk.dims[d..].rotate_left(1);
-        let last = self.walk.dims.len() - 1;
-        for along in self
-            .walk
-            .coordinates
-            .iter_mut()
-            .filter_map(|c| c.along.as_mut())
-        {
-            if along.dim == d {
-                along.dim = last;
-            } else if (d..=last).contains(&along.dim) {
-                along.dim -= 1;
-            }
+        if let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) {
+            self.bring_last(d);
+        }
+    }
+
+    /// Makes dimension `d` the innermost of those that number rows, which may be moved in any order.
+    fn bring_last(&mut self, d: usize) {
+        let cropped = self.walk.along(d);
+        let dim = self.walk.remove(d);
+        self.walk.dims.push(dim);
+        let along = cropped.and_then(|c| self.walk.coordinates[c].along.as_mut());
+        if let Some(along) = along {
+            along.dim = self.walk.dims.len() - 1;
         }
     }
 
@@ -651,9 +642,8 @@ impl RunWalk {
         let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);
         };
-        let along = coordinate.along.as_ref()?;
-        let step = along.step * coordinate.stride;
-        match along.flip {
+        let step = coordinate.step();
+        match coordinate.along?.flip {
             Some(_) if step.abs() == 1 => None,
             Some(_) => Some(0),
             None => Some(step),
