@@ -10,7 +10,7 @@ use super::{
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
-    rule::rule_of,
+    rule::Rule,
     scoped,
     slots::hold,
     work::{Pass, Ready, Work},
@@ -220,9 +220,9 @@ impl Engine {
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(&self.device, &plan, counts, indices));
         }
-        if let Some((_, number)) = rule_of(plan, scatter)? {
-            updates.check_multiple(number, "combined")?;
-            dest.check_multiple(number, "combined")?;
+        if let Some(rule) = Rule::of(plan, scatter)? {
+            updates.check_multiple(rule.number, "combined")?;
+            dest.check_multiple(rule.number, "combined")?;
         }
         let work = self.work_of(plan, &[updates, dest, tuples])?;
         // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder

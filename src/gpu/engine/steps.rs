@@ -31,10 +31,10 @@ use super::{
     work::Pass,
 };
 use crate::{
-    Error,
+    Error, Plan,
     layout::middle,
     ops::index::{IndexType, OutOfRange, Policy},
-    plan::Scatter,
+    plan::{Operation, Scatter},
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},
 };
@@ -70,13 +70,13 @@ enum Way {
 
 /// The steps of a scatter.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
-    pub(crate) passes: Vec<Pass<Dispatch>>,
+    passes: Vec<Pass<Dispatch>>,
     /// What the next pass does before.
     first: Vec<Dispatch>,
     /// The bytes of scratch memory that suffice for every pass.
-    pub(crate) scratch: u64,
+    scratch: u64,
     /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
@@ -138,17 +138,18 @@ impl Slices {
     }
 }
 
-/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined,
-/// and has the bytes of a number; `None` if rows replace slices.
+/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined;
+/// `None` if rows replace slices. Returns a pass for each block, whose last dispatch changes the destination, and the bytes
+/// of scratch memory that suffice for every pass.
 pub(super) fn steps(
     reach: &Reach,
     places: &Places,
-    index: IndexType,
+    plan: &Plan,
     walk: &Walk,
     scatter: &Scatter,
-    rule: Option<(Rule, usize)>,
-    boxes: bool,
-) -> Result<Steps, Error> {
+    rule: Option<Rule>,
+) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    let boxes = plan.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
     let of_rows = match boxes {
@@ -178,8 +179,8 @@ pub(super) fn steps(
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
-        Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
-        Some((rule, _)) => Way::Lists {
+        Some(rule) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
+        Some(rule) => Way::Lists {
             ordered: rule.depends_on_order() && !options.any_order,
         },
     };
@@ -188,13 +189,13 @@ pub(super) fn steps(
         places,
         tuples: Tuples {
             argument: INDICES,
-            index,
+            index: plan.index_type(),
             policy: options.policy,
             keeps: true,
             first_index: 0,
         },
         scatter: *scatter,
-        rule: rule.unwrap_or((Rule::default(), walk.unit)),
+        rule: rule.unwrap_or(Rule::NONE),
         way,
         unit: walk.unit,
         pitch,
@@ -217,7 +218,7 @@ pub(super) fn steps(
     }
     if is_empty {
         steps.push(0..0, Vec::new());
-        return Ok(steps);
+        return Ok((steps.passes, steps.scratch));
     }
     if scatter.fresh && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
@@ -235,7 +236,7 @@ pub(super) fn steps(
         }
         _ => scatterer.blocks(&block, &mut steps)?,
     }
-    Ok(steps)
+    Ok((steps.passes, steps.scratch))
 }
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
@@ -341,8 +342,8 @@ struct Scatterer<'a> {
     places: &'a Places,
     tuples: Tuples,
     scatter: Scatter,
-    /// How numbers are combined, and the bytes of a number.
-    rule: (Rule, usize),
+    /// How numbers are combined, if they are.
+    rule: Rule,
     way: Way,
     /// The bytes of a unit of a row, and the units of a row.
     unit: usize,
@@ -675,14 +676,14 @@ impl Site<'_> {
         let Scatterer {
             reach,
             places,
-            rule: (rule, number),
+            rule,
             way,
             unit,
             pitch,
             ..
         } = *self.scatterer;
         let Block { slices, run, .. } = self.block;
-        let rows = self.block.numbers();
+        let (rows, number) = (self.block.numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {
             let first = ((of.start * pitch + run.start) * unit) as u64;
             let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
@@ -695,43 +696,42 @@ impl Site<'_> {
             true => (rows.len(), Stop::Rows),
             false => (slices.len(), Stop::Slices),
         };
-        let is_long = |rows: usize| (rows * run.len() * unit) as u64 > reach.dispatch;
+        let bytes = run.len() * unit;
+        let is_long = |rows: usize| (rows * bytes) as u64 > reach.dispatch;
         if is_long(rows.len()) {
             return Err(Stop::Rows);
         }
         if is_long(owners) {
             return Err(stop);
         }
-        let wide = match common_power_of_two(16, [run.len() * unit, pitch * unit, from, to]) {
+        let wide = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
             whole @ 4.. if way != Way::Atomic => whole,
             _ => number,
         };
-        let of_unit = |bytes: usize| bytes / wide;
-        let units = of_unit(run.len() * unit);
-        let (segments, segment, invocations) = match wide {
-            4.. => {
+        let [units, apart, updates, to_base] =
+            [bytes, pitch * unit, from, to].map(|bytes| bytes / wide);
+        let of_word = 4 / wide;
+        let (segments, segment) = match of_word {
+            0 | 1 => {
                 let segment = self.scatterer.segment();
-                let segments = units.div_ceil(segment);
-                (segments, segment, owners * segments)
+                (units.div_ceil(segment), segment)
             }
-            _ => {
-                let per_word = 4 / number;
-                // The most words that a slice touches, wherever in a word it begins.
-                let of_slice = (units - 1).div_ceil(per_word) + 1;
-                let last = (slices.len() - 1) * of_unit(pitch * unit);
-                let all = (of_unit(to) % per_word + last + units).div_ceil(per_word);
-                (
-                    of_slice,
-                    1,
-                    if self.by_rows { owners * of_slice } else { all },
-                )
+            // The most words that a slice touches, wherever in a word it begins.
+            _ => ((units - 1).div_ceil(of_word) + 1, 1),
+        };
+        let invocations = match of_word {
+            // All words of the slices.
+            2.. if !self.by_rows => {
+                let elements = (slices.len() - 1) * apart + units;
+                (to_base % of_word + elements).div_ceil(of_word)
             }
+            _ => owners * segments,
         };
         let words = Uniforms {
             run: count(units),
-            pitch: count(of_unit(pitch * unit)),
-            updates: count(of_unit(from)),
-            to_base: count(of_unit(to)),
+            pitch: count(apart),
+            updates: count(updates),
+            to_base: count(to_base),
             segments: count(segments),
             segment: count(segment),
             ..self.uniforms
@@ -740,7 +740,13 @@ impl Site<'_> {
             4.. => rule.of_words(),
             _ => [0, PARTS],
         };
-        let parts = [("ELEMENT", number.min(2)), ("RULE", rule.of_parts())];
+        let parts = [
+            ("ELEMENT", number.min(2)),
+            ("RULE", rule.of_parts()),
+            ("BY_ROWS", usize::from(self.by_rows)),
+            ("FRESH", usize::from(self.fresh)),
+            ("UNIQUE", usize::from(way == Way::Unique)),
+        ];
         let combine = ("COMBINE", combine);
         let loops = ("LOOPS", usize::from(reach.tuning.loops));
         let program = match way {
@@ -755,25 +761,16 @@ impl Site<'_> {
                 .with(&[combine, ("NUMBERS", numbers), loops])
                 .with(&parts),
         };
-        let program = match way {
-            Way::Atomic => program,
-            _ => program.with(&[
-                ("BY_ROWS", usize::from(self.by_rows)),
-                ("FRESH", usize::from(self.fresh)),
-                ("UNIQUE", usize::from(way == Way::Unique)),
-            ]),
-        };
-        let is_direct = self.scatterer.is_direct();
-        let first = if is_direct {
-            self.indices
-        } else {
-            self.scratch
+        let first = match self.scatterer.is_direct() {
+            true => self.indices,
+            false => self.scratch,
         };
         // Shaders count invocations in 32 bits.
+        if i32::try_from(invocations).is_err() {
+            return Err(stop);
+        }
         let groups = invocations.div_ceil(self.workgroup());
-        let dispatch = i32::try_from(invocations)
-            .ok()
-            .and_then(|_| self.dispatch(program, words, groups, vec![first, source, dest]));
+        let dispatch = self.dispatch(program, words, groups, vec![first, source, dest]);
         dispatch.ok_or(stop)
     }
 }

@@ -7,16 +7,11 @@ use super::{
     dispatch::{Dispatch, INDICES, Places},
     find::find,
     program::UNIFORMS_GROUP,
-    rule::rule_of,
+    rule::Rule,
     slots::Slot,
     steps::steps,
 };
-use crate::{
-    Error, Plan,
-    ops::index::IndexType,
-    plan::{Effect, Operation},
-    walk::Walk,
-};
+use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
 use std::{ops::Range, sync::Arc};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -190,11 +185,8 @@ impl Engine {
         // What is written before the walk, and instead of it.
         let (before, instead) = match (plan.walk(), plan.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                let rule = rule_of(plan, &scatter)?;
-                let index = plan.index_type();
-                let boxes = plan.operation == Operation::Paste;
-                let steps = steps(&self.reach, places, index, walk, &scatter, rule, boxes)?;
-                return Ok((steps.passes, steps.scratch));
+                let rule = Rule::of(plan, &scatter)?;
+                return steps(&self.reach, places, plan, walk, &scatter, rule);
             }
             (Some(_), Effect::Make | Effect::Update) => (None, None),
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
