@@ -55,12 +55,11 @@ mod uniforms;
 pub(super) mod work;
 
 use super::device::{OpenDevice, adapter, caps, group, scoped, slots};
-use crate::lock::lock;
 use cache::Cache;
 use caps::{Reach, Tuning, largest_binding};
 use pipeline::Pipelines;
 use program::UniformSpace;
-use scratch::{Kept, KeptTexels};
+use scratch::Scratch;
 use std::sync::Arc;
 
 /// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
@@ -74,9 +73,7 @@ pub(super) struct Engine {
     pub(super) reach: Reach,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) cache: Arc<Cache>,
-    pub(super) scatter: Arc<Kept>,
-    pub(super) aside: Arc<Kept>,
-    pub(super) texels: Arc<KeptTexels>,
+    pub(super) scratch: Arc<Scratch>,
 }
 
 impl Engine {
@@ -96,9 +93,7 @@ impl Engine {
             pipelines: Arc::new(Pipelines::new(&device, space, None)),
             device,
             cache: Arc::default(),
-            scatter: Arc::default(),
-            aside: Arc::default(),
-            texels: Arc::default(),
+            scratch: Arc::default(),
         }
     }
 
@@ -117,8 +112,6 @@ impl Engine {
     pub(super) fn trim(&self) {
         self.cache.clear();
         self.pipelines.trim();
-        *lock(&self.scatter) = None;
-        *lock(&self.aside) = None;
-        lock(&self.texels).clear();
+        self.scratch.trim();
     }
 }
