@@ -17,14 +17,7 @@ use std::{ops::Range, slice};
 /// Arguments are copied to places that are multiples of this apart, so that those of 16 bytes and less stay aligned.
 const PLACE: u64 = 256;
 
-/// The arguments that are read from scratch memory instead. `None` for those that stay where they are.
-#[derive(Debug, Default)]
-pub(super) struct Aside {
-    pub(super) source: Option<Place>,
-    pub(super) indices: Option<Place>,
-}
-
-/// Where an argument lies in scratch memory.
+/// Where an argument lies in scratch memory that is read from there instead.
 #[derive(Debug)]
 pub(super) struct Place {
     memory: wgpu::Buffer,
@@ -34,14 +27,15 @@ pub(super) struct Place {
 }
 
 impl Engine {
-    /// Finds out which arguments lie in the buffer of `dest`, and allocates memory for them.
+    /// Finds out which of source and indices lie in the buffer of `dest`, and allocates memory for them. `None` for what
+    /// stays where it is.
     pub(super) fn aside(
         &self,
         plan: &Plan,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
-    ) -> Result<Aside, Error> {
+    ) -> Result<[Option<Place>; 2], Error> {
         // Only tensors have several buffers or none, and they share none.
         let shares = |argument: &&Argument<'_>| {
             let first = argument.buffers.first();
@@ -49,7 +43,7 @@ impl Engine {
         };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
         if source.is_none() && indices.is_none() || plan.result_bytes() == 0 {
-            return Ok(Aside::default());
+            return Ok([None, None]);
         }
         dest.check_words()?;
         let of_source = span(plan, Side::Source);
@@ -68,14 +62,12 @@ impl Engine {
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
         let memory = self.memory_aside(size)?;
-        let [source, indices] = places.map(|place| {
-            place.map(|(offset, read)| Place {
-                memory: memory.clone(),
-                offset,
-                read,
-            })
-        });
-        Ok(Aside { source, indices })
+        let of_memory = |(offset, read)| Place {
+            memory: memory.clone(),
+            offset,
+            read,
+        };
+        Ok(places.map(|place| place.map(of_memory)))
     }
 
     /// Returns what replaces `argument`: its copy at a place in scratch memory. Adds the copy to `copies`; if it must not

@@ -5,7 +5,7 @@ use super::{
     argument::Argument,
     caps::Parts,
     copy::{clear, copy, copyable},
-    dispatch::{self, DEST, INDICES, Places, SCRATCH, SOURCE},
+    dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
     group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
@@ -64,12 +64,12 @@ enum How {
     Nothing,
     Copies(Walk),
     Clear,
-    Dispatches(Bound),
+    Dispatches(Grouped),
 }
 
 /// Dispatches with their bind groups.
 #[derive(Debug)]
-struct Bound {
+struct Grouped {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
 }
@@ -87,11 +87,10 @@ impl Engine {
         let may_copy = matches!(target, Target::Encoder(_));
         let tuples = indices.as_ref().filter(|_| plan.tuples().is_some());
         check_conversion(plan, &source, &dest)?;
-        let aside = self.aside(plan, &source, tuples, &dest)?;
+        let [of_source, of_indices] = self.aside(plan, &source, tuples, &dest)?;
         let mut copies = Vec::new();
-        let source = self.moved(&aside.source, source, may_copy, &mut copies)?;
-        let moved =
-            indices.map(|indices| self.moved(&aside.indices, indices, may_copy, &mut copies));
+        let source = self.moved(&of_source, source, may_copy, &mut copies)?;
+        let moved = indices.map(|indices| self.moved(&of_indices, indices, may_copy, &mut copies));
         let moved = moved.transpose()?;
         if let (Effect::Scatter(scatter), Some((moved, indices))) =
             (plan.effect(), moved.zip(indices))
@@ -99,13 +98,13 @@ impl Engine {
             let arguments = [source, dest, moved];
             return self.record_scatter(target, plan, &scatter, arguments, &indices, copies);
         }
-        let arguments: Vec<_> = [source, dest].into_iter().chain(moved).collect();
-        let commands = self.commands(plan, &arguments, may_copy)?;
+        let arguments = [source, dest, moved.unwrap_or(source)];
+        let arguments = &arguments[..2 + usize::from(moved.is_some())];
+        let commands = self.commands(plan, arguments, may_copy)?;
         let mut counts = Counts::default();
-        copies
-            .iter()
-            .for_each(|copy| self.put(&mut target, copy, &mut counts));
-        self.put(&mut target, &commands, &mut counts);
+        for commands in copies.iter().chain([&commands]) {
+            self.put(&mut target, commands, &mut counts);
+        }
         let Some(indices) = indices else {
             let report = plan.report(Default::default(), |_| Vec::new());
             return Ok(Pending::done(report?));
@@ -134,7 +133,7 @@ impl Engine {
                     How::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    How::Dispatches(self.bound(plan, arguments)?)
+                    How::Dispatches(self.grouped(plan, arguments)?)
                 }
             }
             (Some(_), None) => {
@@ -159,7 +158,7 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        How::Dispatches(self.bound(plan, arguments)?)
+                        How::Dispatches(self.grouped(plan, arguments)?)
                     }
                 }
             }
@@ -241,12 +240,13 @@ impl Engine {
                 (Target::Pass(_), Ok(count)) if count > 0 => {
                     let part = scratch.slice(cleared.clone());
                     let part = Argument::own("scratch", part, count);
-                    self.bound(&Plan::zeros(count), &[updates, part]).map(Some)
+                    self.grouped(&Plan::zeros(count), &[updates, part])
+                        .map(Some)
                 }
                 _ => Ok(None),
             }
         });
-        let cleared: Vec<Option<Bound>> = cleared.collect::<Result<_, Error>>()?;
+        let cleared: Vec<Option<Grouped>> = cleared.collect::<Result<_, Error>>()?;
         for copy in &copies {
             self.put(&mut target, copy, &mut counts);
         }
@@ -290,7 +290,7 @@ impl Engine {
         let scratch = self.scratch(work.scratch)?;
         let memory = Argument::own("scratch", scratch.slice(..), 0);
         let groups = self.groups(&work, &[mask, rows, count, memory])?;
-        let bound = Bound { work, groups };
+        let bound = Grouped { work, groups };
         target.in_pass(plan.name(), |pass| {
             self.launch(pass, &bound, &mut Counts::default());
         });
@@ -298,10 +298,10 @@ impl Engine {
     }
 
     /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments.
-    fn bound(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Bound, Error> {
+    fn grouped(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Grouped, Error> {
         let work = self.work_of(plan, arguments)?;
         let groups = self.groups(&work, arguments)?;
-        Ok(Bound { work, groups })
+        Ok(Grouped { work, groups })
     }
 
     /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
@@ -321,7 +321,7 @@ impl Engine {
 
     /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes. The
     /// slots of reports are added to `counts`.
-    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Bound, counts: &mut Counts) {
+    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Grouped, counts: &mut Counts) {
         for (ready, group) in bound.work.dispatches().zip(bound.groups.iter()) {
             self.dispatch(pass, ready, group, counts);
         }
@@ -337,9 +337,9 @@ impl Engine {
         let group = |Ready {
                          dispatch, pipeline, ..
                      }: &Ready| {
-            let bind = |bound: &dispatch::Bound| {
+            let bind = |bound: &Bound| {
                 let (buffer, offset) = match (bound.argument, &work.tables) {
-                    (dispatch::TABLES, Some(tables)) => (tables, 0),
+                    (TABLES, Some(tables)) => (tables, 0),
                     (number, _) => {
                         let argument = &arguments[number];
                         let offset = self.reach.aligned(argument.parts.offset);

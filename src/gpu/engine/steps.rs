@@ -314,15 +314,15 @@ impl Block {
         let dims = &self.rows.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
         let middle = middle(dims[d].size)?;
-        let moves = self.moves.split(d, middle);
-        let mut halves = [self.clone(), self.clone()];
-        for (half, (rows, moves)) in halves
-            .iter_mut()
-            .zip(self.rows.split(d, middle).into_iter().zip(moves))
-        {
-            (half.rows, half.moves) = (rows, moves);
-        }
-        Some(halves)
+        let half = |rows, moves| Self {
+            rows,
+            moves,
+            slices: self.slices.clone(),
+            run: self.run.clone(),
+        };
+        let [first, second] = self.rows.split(d, middle);
+        let [first_moves, second_moves] = self.moves.split(d, middle);
+        Some([half(first, first_moves), half(second, second_moves)])
     }
 
     /// The block with each half of the slices or, if `of` says so, of the run.
@@ -384,7 +384,7 @@ impl Scatterer<'_> {
         let first = block.rows.tuple;
         let site = self.site(block, first, LEAST);
         if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
-            out.push(reporting(dispatch));
+            out.push(reporting(dispatch, 0));
             return Ok(());
         }
         let halves = block.halves_of_rows().ok_or_else(|| self.too_small())?;
@@ -478,7 +478,8 @@ impl Scatterer<'_> {
         // Several blocks may have the same rows. One of them reports the tuples out of range.
         let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts;
         if !self.is_strict() && is_first {
-            dispatches[0] = reporting(dispatches[0].clone());
+            let first_tuple = block.rows.tuple.wrapping_sub(first_row);
+            dispatches[0] = reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
             0 if heads > 0 => {
@@ -546,7 +547,6 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             uniforms: words,
-            first_tuple: block.rows.tuple.wrapping_sub(first_row),
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
@@ -561,9 +561,9 @@ impl Scatterer<'_> {
     }
 }
 
-/// The dispatch with a report that is read.
-fn reporting(mut dispatch: Dispatch) -> Dispatch {
-    dispatch.counts = true;
+/// The dispatch with a report that is read, and whose first tuple has this number.
+fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
+    (dispatch.counts, dispatch.first_tuple) = (true, first_tuple);
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
 }
@@ -573,7 +573,6 @@ struct Site<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
     uniforms: Uniforms,
-    first_tuple: usize,
     /// The constants of kernels that read tuples.
     of_walk: [(&'static str, usize); 7],
     indices: Bound,
@@ -585,21 +584,6 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn dispatch(
-        &self,
-        program: Program,
-        uniforms: Uniforms,
-        groups: usize,
-        bound: Vec<Bound>,
-    ) -> Option<Dispatch> {
-        let reach = self.scatterer.reach;
-        let dispatch = Dispatch::new(reach, program, uniforms, groups, bound)?;
-        Some(Dispatch {
-            first_tuple: self.first_tuple,
-            ..dispatch
-        })
-    }
-
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
         match kernel {
@@ -618,7 +602,8 @@ impl Site<'_> {
             _ => (self.workgroup(), vec![self.indices, self.scratch]),
         };
         let program = self.program(kernel, Prelude::None).with(constants);
-        self.dispatch(program, self.uniforms, rows.div_ceil(together), bound)
+        let (reach, groups) = (self.scatterer.reach, rows.div_ceil(together));
+        Dispatch::new(reach, program, self.uniforms, groups, bound)
     }
 
     fn workgroup(&self) -> usize {
@@ -770,7 +755,7 @@ impl Site<'_> {
             return Err(stop);
         }
         let groups = invocations.div_ceil(self.workgroup());
-        let dispatch = self.dispatch(program, words, groups, vec![first, source, dest]);
-        dispatch.ok_or(stop)
+        let bound = vec![first, source, dest];
+        Dispatch::new(reach, program, words, groups, bound).ok_or(stop)
     }
 }
