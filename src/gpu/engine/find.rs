@@ -38,20 +38,13 @@ pub(super) fn find(
     mask: &[usize],
     find: &Find,
 ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
-    let find = *find;
-    let searcher = Searcher {
+    Searcher {
         reach,
         places,
         mask,
-        find,
-    };
-    let (dispatches, scratch) = searcher.dispatches()?;
-    let cleared = 0..0;
-    let pass = Pass {
-        cleared,
-        dispatches,
-    };
-    Ok((vec![pass], scratch))
+        find: *find,
+    }
+    .pass()
 }
 
 /// What all dispatches of a search have in common.
@@ -71,7 +64,7 @@ struct Part {
 }
 
 impl Searcher<'_> {
-    fn dispatches(&self) -> Result<(Vec<Dispatch>, u64), Error> {
+    fn pass(&self) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
         within(
             "the number of dimensions of a mask",
             "a shader's limit",
@@ -119,8 +112,11 @@ impl Searcher<'_> {
         let writing = pairs.map(|(rows, part)| self.writing(rows, part));
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
-        let scratch = chunks.max(1) as u64 * 4;
-        Ok((all.ok_or_else(|| self.reach.too_small(4))?, scratch))
+        let pass = Pass {
+            cleared: 0..0,
+            dispatches: all.ok_or_else(|| self.reach.too_small(4))?,
+        };
+        Ok((vec![pass], chunks.max(1) as u64 * 4))
     }
 
     /// The range of an argument, or parts of it of which a dispatch can take each.

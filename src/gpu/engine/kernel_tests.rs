@@ -205,11 +205,7 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
-    let mask = |count| {
-        (0..count)
-            .map(|n| u8::from(is_true(n)) * 3)
-            .collect::<Vec<u8>>()
-    };
+    let mask = |count| Vec::from_iter((0..count).map(|n| u8::from(is_true(n)) * 3));
     if let Effect::Find(Find { capacity, index }) = plan.effect() {
         source = mask(source.len());
         let Some(gpu) = gpu else {
@@ -242,21 +238,18 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
         .collect();
-    let is_masked = plan.operation == Operation::MaskedUpdate;
     let mask = mask(count);
+    let (indices, bytes) = match plan.operation {
+        Operation::MaskedUpdate => (Indices::Mask(&mask), &mask[..]),
+        _ => (Indices::I32(&indices), bytemuck::cast_slice(&indices)),
+    };
     let Some(gpu) = gpu else {
-        let indices = plan.tuples().map(|_| match is_masked {
-            true => Indices::Mask(&mask),
-            false => Indices::I32(&indices),
-        });
+        let indices = plan.tuples().map(|_| indices);
         plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
-    let tuples = plan.tuples().map(|_| match is_masked {
-        true => upload(&mask),
-        false => upload(bytemuck::cast_slice(&indices)),
-    });
+    let tuples = plan.tuples().map(|_| upload(bytes));
     let (source, old) = (upload(&source), upload(&dest));
     let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
     gpu.opened()
@@ -268,16 +261,11 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     // Small plans share pipelines, so both devices also run them with pipelines of their own.
-    for (kind, shares) in KINDS
-        .into_iter()
-        .flat_map(|kind| [(kind, true), (kind, false)])
-    {
-        let gpu = strict(kind);
-        let gpu = if shares {
-            gpu
-        } else {
-            gpu.without_shared_pipelines()
-        };
+    let both = |kind| {
+        let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
+        gpus.map(|gpu| (kind, gpu))
+    };
+    for (kind, gpu) in KINDS.into_iter().flat_map(both) {
         for plan in plans() {
             let same = run(Some(&gpu), &plan) == run(None, &plan);
             assert!(same, "{kind:?}: {}", gpu.explain(&plan));
