@@ -166,7 +166,7 @@ impl Tensor {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
                 if dest.is_unshared() {
-                    gpu.move_into(&plan, source, dest)?;
+                    gpu.change(&plan, source, None, dest, true)?;
                 } else {
                     *dest = gpu.make(&plan, source, None)?.0;
                 }

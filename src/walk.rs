@@ -144,6 +144,14 @@ impl Coordinate {
     }
 }
 
+#[cfg(feature = "gpu")]
+impl Coordinate {
+    /// The distance in units between neighbours in a box.
+    pub(crate) fn step(&self) -> isize {
+        self.along.map_or(0, |along| along.step) * self.stride
+    }
+}
+
 /// Prints the number of positions and the distance between them, and the step of a box.
 impl fmt::Display for Coordinate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -443,7 +451,7 @@ impl Walk {
         self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
     }
 
-    /// Removes dimension `d`, along which no coordinate extends, from the list.
+    /// Removes dimension `d` from the list. A coordinate that extends along it needs another.
     pub(crate) fn remove(&mut self, d: usize) -> Dim {
         for along in self.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
             along.dim -= usize::from(along.dim > d);

@@ -52,6 +52,44 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
+fn between<'a>(source: &'a wgpu::Buffer, dest: &'a wgpu::Buffer) -> Buffers<'a> {
+    Buffers {
+        source: source.slice(..),
+        indices: None,
+        dest: dest.slice(..),
+    }
+}
+
+/// Records a plan into an encoder of its own, from the first buffer to the second.
+fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let buffers = between(&buffers[0], &buffers[1]);
+    gpu.encode(&mut encoder, plan, buffers).unwrap();
+}
+
+/// A slice that is never a buffer copy.
+fn flip(size: usize) -> Plan {
+    Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap()
+}
+
+fn texels(gpu: &Gpu, width: u32, format: wgpu::TextureFormat) -> Texels {
+    let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width,
+            height: 4,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    Texels::new(&texture).unwrap()
+}
+
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let add = ScatterOptions {
@@ -65,14 +103,9 @@ fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     for three in buffers.chunks_exact(3) {
-        let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
-        let buffers = Buffers {
-            source,
-            indices: None,
-            dest,
-        };
+        let buffers = between(&three[0], &three[1]);
         let indexed = Buffers {
-            indices: Some(DeviceIndices::I32(tuples)),
+            indices: Some(DeviceIndices::I32(three[2].slice(..))),
             ..buffers
         };
         gpu.encode(&mut encoder, &slice, buffers).unwrap();
@@ -98,18 +131,18 @@ fn repeated_recording_creates_no_objects() {
             let engine = &gpu.engine;
             let pipelines = &engine.pipelines;
             let strips = [&pipelines.uniforms, &pipelines.reports].map(Slots::strips);
-            let scatter = engine.scatter.lock().unwrap().clone();
+            let scatter = engine.scratch.steps.lock().unwrap().clone();
             (strips, scatter, engine.cache.kept_groups())
         };
         round(true);
         let made = round(true);
         assert_eq!(made.0, [1, 4], "200 reports");
-        assert!(made.1.is_some());
+        assert_eq!(made.1.len(), 1);
         for submit in [true, false, true, true] {
             assert_eq!(round(submit), made);
         }
         gpu.trim();
-        assert_eq!(*gpu.engine.scatter.lock().unwrap(), None);
+        assert_eq!(*gpu.engine.scratch.steps.lock().unwrap(), []);
         assert_eq!(gpu.engine.cache.kept_groups(), 0);
     }
 }
@@ -118,35 +151,20 @@ fn repeated_recording_creates_no_objects() {
 #[test]
 fn memory_for_texels_is_kept() {
     let gpu = noop(8);
-    let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
-        label: None,
-        size: wgpu::Extent3d {
-            width: 65,
-            height: 4,
-            depth_or_array_layers: 1,
-        },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: wgpu::TextureFormat::Rgba8Unorm,
-        usage: wgpu::TextureUsages::COPY_SRC,
-        view_formats: &[],
-    });
-    let all = Texels::new(&texture).unwrap();
+    let all = texels(&gpu, 65, wgpu::TextureFormat::Rgba8Unorm);
     let corner = all.slice(&slice![.., ..2, ..2]).unwrap();
     let dest = &buffers(&gpu, 2)[1];
     let kept = |texels: &Texels| {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, texels, dest.slice(..))
             .unwrap();
-        gpu.engine.texels.lock().unwrap().clone()
+        gpu.engine.scratch.texels.lock().unwrap().clone()
     };
     let [small, large] = [&corner, &all].map(kept);
-    let size = |kept: &[Option<wgpu::Buffer>]| kept[0].as_ref().map(wgpu::Buffer::size);
-    assert_eq!((size(&small), size(&large)), (Some(2 * 256), Some(4 * 512)));
+    assert_eq!([small[0].size(), large[0].size()], [2 * 256, 4 * 512]);
     assert_eq!(kept(&corner), large);
     gpu.trim();
-    assert_eq!(*gpu.engine.texels.lock().unwrap(), []);
+    assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
 
 /// Texels are converted by one dispatch, also if no slice selects their channels in the wanted order, and by the tables that
@@ -154,25 +172,12 @@ fn memory_for_texels_is_kept() {
 #[test]
 fn texels_are_converted_by_one_dispatch() {
     let gpu = noop(8);
-    let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
-        label: None,
-        size: wgpu::Extent3d {
-            width: 5,
-            height: 4,
-            depth_or_array_layers: 1,
-        },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: wgpu::TextureFormat::Bgra8Unorm,
-        usage: wgpu::TextureUsages::COPY_SRC,
-        view_formats: &[],
-    });
+    let texels = texels(&gpu, 5, wgpu::TextureFormat::Bgra8Unorm);
+    let texels = texels.channels(&[2, 1, 0, 3]).unwrap();
     let dest = &buffers(&gpu, 2)[1];
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 2.0, 3.0, 4.0], &[0.0]);
-    let texels = Texels::new(&texture).unwrap().channels(&[2, 1, 0, 3]);
-    let planar = texels.unwrap().transpose(&[0, 3, 1, 2]).unwrap();
+    let planar = texels.transpose(&[0, 3, 1, 2]).unwrap();
     let planar = planar.converted(&scaled).unwrap();
     for _ in 0..3 {
         gpu.encode_from_texture(&mut encoder, &planar, dest.slice(..))
@@ -226,20 +231,7 @@ fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
 fn slots_of_uniforms_are_bounded() {
     let gpu = noop(8);
     let buffers = buffers(&gpu, 2);
-    let record = |size| {
-        let plan = Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        gpu.encode(
-            &mut encoder,
-            &plan,
-            Buffers {
-                source: buffers[0].slice(..),
-                indices: None,
-                dest: buffers[1].slice(..),
-            },
-        )
-        .unwrap();
-    };
+    let record = |size| encode(&gpu, &flip(size), &buffers);
     let strips = || gpu.engine.pipelines.uniforms.strips();
     (0..10).for_each(|_| record(7));
     assert_eq!(strips(), 1);
@@ -255,33 +247,20 @@ fn slots_of_uniforms_are_bounded() {
 #[test]
 fn a_prepared_plan_stays_prepared() {
     let gpu = noop(8);
-    let plan = |size| Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap();
-    let prepared = gpu.prepare(&plan(7)).unwrap();
+    let prepared = gpu.prepare(&flip(7)).unwrap();
     let works = gpu.engine.cache.kept_works();
     assert_eq!(works, 2, "for buffers of whole vectors, and for others");
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     let buffers = buffers(&gpu, 2);
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    for _ in 0..10_000 {
-        gpu.encode(
-            &mut encoder,
-            &plan(8),
-            Buffers {
-                source: buffers[0].slice(..),
-                indices: None,
-                dest: buffers[1].slice(..),
-            },
-        )
-        .unwrap();
-    }
+    (0..10_000).for_each(|_| encode(&gpu, &flip(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 3);
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
     // Even if it takes more dispatches than are kept for other plans.
     let gpu = gpu.with_dispatch_bytes(16);
-    let prepared = gpu.prepare(&plan(500)).unwrap();
+    let prepared = gpu.prepare(&flip(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     drop(prepared);
 }
@@ -292,13 +271,7 @@ fn conversions_are_found_again_by_their_tables() {
     let gpu = noop(8);
     let buffers = buffers(&gpu, 2);
     let record = |plan: &Plan| {
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let buffers = Buffers {
-            source: buffers[0].slice(..),
-            indices: None,
-            dest: buffers[1].slice(..),
-        };
-        gpu.encode(&mut encoder, plan, buffers).unwrap();
+        encode(&gpu, plan, &buffers);
         gpu.engine.cache.kept_works()
     };
     let plan = |scale: &[f32]| {
@@ -402,10 +375,8 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 #[test]
 fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     let gpu = noop(8);
-    let (lend, kept) = (
-        |bytes| gpu.opened().allocate(&[bytes], 1).unwrap(),
-        || gpu.opened().shared.pool.kept(),
-    );
+    let lend = |bytes| gpu.opened().allocate(&[bytes], 1).unwrap();
+    let kept = || gpu.opened().shared.pool.kept();
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
     // A tensor of another size makes the pool free buffers, the oldest first.
@@ -424,10 +395,8 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
 #[test]
 fn buffers_that_are_not_reused_are_freed() {
     let gpu = noop(8);
-    let (lend, kept) = (
-        |bytes| gpu.opened().allocate(&[bytes], 1).unwrap(),
-        || gpu.opened().shared.pool.kept(),
-    );
+    let lend = |bytes| gpu.opened().allocate(&[bytes], 1).unwrap();
+    let kept = || gpu.opened().shared.pool.kept();
     drop([lend(32), lend(48)]);
     (0..32).for_each(|_| drop(lend(32)));
     assert_eq!(kept(), 80);

@@ -4,7 +4,7 @@ use super::{
     Gpu, Texels,
     device::caps::Tuning,
     engine::{
-        cut::Places,
+        dispatch::Places,
         route::{Route, route},
         work::Work,
     },
@@ -113,7 +113,7 @@ impl Gpu {
         let mut works = Vec::new();
         for plan in what.plans(self)? {
             for places in usual_places(&plan, &self.engine.reach.tuning) {
-                works.push(self.engine.prepare(&plan, places)?);
+                works.push(self.engine.work(&plan, places, true)?);
             }
         }
         // Works that were kept say nothing of a device that was lost since.

@@ -19,16 +19,6 @@ impl Gpu {
         self.change(plan, source, indices, &dest, true)
     }
 
-    /// Runs a plan without indices on a tensor, and writes the result to `dest`, which has the result's shape.
-    pub(crate) fn move_into(
-        &self,
-        plan: &Plan,
-        source: &DeviceBytes,
-        dest: &DeviceBytes,
-    ) -> Result<(), Error> {
-        self.change(plan, source, None, dest, true).map(drop)
-    }
-
     /// Searches a mask by a plan. Returns the positions, and the words and the value of their number.
     pub(crate) fn find(
         &self,

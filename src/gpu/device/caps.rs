@@ -78,6 +78,24 @@ pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     most.min(i32::MAX as u64) / VECTOR as u64 * VECTOR as u64
 }
 
+/// Fails if `what` needs more than a limit of the device or of the shaders allows.
+pub(in crate::gpu) fn within(
+    what: &'static str,
+    limit: &'static str,
+    needed: u64,
+    allowed: u64,
+) -> Result<(), Error> {
+    match needed <= allowed {
+        true => Ok(()),
+        false => Err(Error::DeviceLimit {
+            what,
+            limit,
+            needed,
+            allowed,
+        }),
+    }
+}
+
 /// The limits of a dispatch on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {

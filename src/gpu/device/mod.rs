@@ -8,12 +8,14 @@
 //! | `transfer`, `upload`, `fill`, `readback` | how bytes are transferred to the device and back |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `slots` | which slots of a shared buffer dispatches bind, and when they are lent again |
+//! | `group` | how bind groups of buffers are made |
 //! | `failure`, `scope` | how device errors become [`Error`](crate::Error)s |
 
 pub(super) mod adapter;
 pub(super) mod caps;
 mod failure;
 mod fill;
+pub(super) mod group;
 mod pool;
 mod readback;
 mod scope;

@@ -28,15 +28,15 @@ struct Mapping {
 }
 
 impl OpenDevice {
-    /// Submits a copy of these ranges of buffers to one staging buffer, where they follow one another without gaps. The
-    /// offset and the length of each range must be multiples of 4 bytes.
-    pub(in crate::gpu) fn read_back<'a>(
+    /// Reads these ranges of buffers, one after another, into `words`.
+    pub(in crate::gpu) async fn read_words<'a>(
         &self,
-        pieces: impl Iterator<Item = BufferSlice<'a>> + Clone,
-    ) -> Result<Readback, Error> {
-        let size = pieces.clone().map(|piece| piece.size()).sum();
-        let staging = self.staging(size)?;
-        self.read_back_through(staging, pieces)
+        pieces: impl Iterator<Item = BufferSlice<'a>>,
+        words: &mut [u32],
+    ) -> Result<(), Error> {
+        let staging = self.staging(size_of_val(words) as u64)?;
+        let readback = self.read_back(staging, pieces)?;
+        readback.copy_to(bytemuck::cast_slice_mut(words)).await
     }
 
     /// Creates a buffer of `size` bytes that the device copies to and the host reads.
@@ -45,8 +45,9 @@ impl OpenDevice {
         self.buffer(DOING, "wgslice readback", size, usage)
     }
 
-    /// Does what [`OpenDevice::read_back`] does, through `staging`, which must be unmapped and large enough.
-    pub(in crate::gpu) fn read_back_through<'a>(
+    /// Submits a copy of these ranges of buffers to `staging`, where they follow one another without gaps. It must be
+    /// unmapped and large enough. The offset and the length of each range must be multiples of 4 bytes.
+    pub(in crate::gpu) fn read_back<'a>(
         &self,
         staging: wgpu::Buffer,
         pieces: impl Iterator<Item = BufferSlice<'a>>,
@@ -78,7 +79,7 @@ impl OpenDevice {
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
         let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);
-        let readback = self.read_back_through(staging, source.slices(0, 4))?;
+        let readback = self.read_back(staging, source.slices(0, 4))?;
         readback.copy_to(&mut []).await
     }
 

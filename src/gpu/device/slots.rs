@@ -5,7 +5,7 @@
 //! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
-use super::scope::scoped;
+use super::{group::bind_group, scope::scoped};
 use crate::lock::lock;
 use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
@@ -94,18 +94,7 @@ impl Strip {
         if exists {
             buffer.unmap();
         }
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("wgslice slots"),
-            layout,
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: &buffer,
-                    offset: 0,
-                    size: wgpu::BufferSize::new(slot),
-                }),
-            }],
-        });
+        let group = bind_group(device, Some("wgslice slots"), layout, [(&buffer, 0, slot)]);
         Self {
             buffer,
             group,

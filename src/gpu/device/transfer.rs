@@ -205,7 +205,7 @@ impl OpenDevice {
                 None => self.staging(longest)?,
             };
             let copied = source.slices(number * most, piece.len());
-            let readback = self.read_back_through(staging, copied)?;
+            let readback = self.read_back(staging, copied)?;
             if let Some((before, piece)) = under_way.replace((readback, piece)) {
                 before.copy_to(piece).await?;
                 idle = Some(before.into_staging());

@@ -38,6 +38,14 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// The same for memory of this crate, of which no bind groups are kept.
+    pub(in crate::gpu) fn own(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+        Self {
+            callers: false,
+            ..Self::of(name, passed, needed)
+        }
+    }
+
     /// A tensor.
     pub(in crate::gpu) fn tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let (parts, bytes) = tensor.place();
@@ -145,6 +153,17 @@ impl<'a> Argument<'a> {
         }
         let problem = "begins in the middle of a word: its offset must be a multiple of 4";
         Err(self.problem(problem.into()))
+    }
+
+    /// Checks that this argument, whose elements are `changed`, begins at a multiple of `number` bytes.
+    pub(super) fn check_multiple(&self, number: usize, changed: &str) -> Result<(), Error> {
+        let offset = self.parts.offset;
+        if offset.is_multiple_of(number as u64) {
+            return Ok(());
+        }
+        Err(self.problem(format!(
+            "begins at byte {offset}: where elements are {changed} it must be a multiple of {number}"
+        )))
     }
 
     pub(in crate::gpu) fn check_storage(&self) -> Result<(), Error> {

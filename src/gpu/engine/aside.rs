@@ -5,7 +5,7 @@
 //! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
 //! depend on which invocation runs first.
 
-use super::{Engine, argument::Argument, caps::Parts, record::Commands, record::Target};
+use super::{Engine, argument::Argument, caps::Parts, record::Commands};
 use crate::{
     Error, Plan,
     plan::{Effect, Scatter},
@@ -17,14 +17,7 @@ use std::{ops::Range, slice};
 /// Arguments are copied to places that are multiples of this apart, so that those of 16 bytes and less stay aligned.
 const PLACE: u64 = 256;
 
-/// The arguments that are read from scratch memory instead. `None` for those that stay where they are.
-#[derive(Debug, Default)]
-pub(super) struct Aside {
-    pub(super) source: Option<Place>,
-    pub(super) indices: Option<Place>,
-}
-
-/// Where an argument lies in scratch memory.
+/// Where an argument lies in scratch memory that is read from there instead.
 #[derive(Debug)]
 pub(super) struct Place {
     memory: wgpu::Buffer,
@@ -33,24 +26,16 @@ pub(super) struct Place {
     read: Range<u64>,
 }
 
-/// The copy of an argument to scratch memory.
-#[derive(Debug)]
-pub(super) struct Copy<'a> {
-    plan: Plan,
-    commands: Commands,
-    from: Argument<'a>,
-    to: Argument<'a>,
-}
-
 impl Engine {
-    /// Finds out which arguments lie in the buffer of `dest`, and allocates memory for them.
+    /// Finds out which of source and indices lie in the buffer of `dest`, and allocates memory for them. `None` for what
+    /// stays where it is.
     pub(super) fn aside(
         &self,
         plan: &Plan,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
-    ) -> Result<Aside, Error> {
+    ) -> Result<[Option<Place>; 2], Error> {
         // Only tensors have several buffers or none, and they share none.
         let shares = |argument: &&Argument<'_>| {
             let first = argument.buffers.first();
@@ -58,7 +43,7 @@ impl Engine {
         };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
         if source.is_none() && indices.is_none() || plan.result_bytes() == 0 {
-            return Ok(Aside::default());
+            return Ok([None, None]);
         }
         dest.check_words()?;
         let of_source = span(plan, Side::Source);
@@ -77,14 +62,12 @@ impl Engine {
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
         let memory = self.memory_aside(size)?;
-        let [source, indices] = places.map(|place| {
-            place.map(|(offset, read)| Place {
-                memory: memory.clone(),
-                offset,
-                read,
-            })
-        });
-        Ok(Aside { source, indices })
+        let of_memory = |(offset, read)| Place {
+            memory: memory.clone(),
+            offset,
+            read,
+        };
+        Ok(places.map(|place| place.map(of_memory)))
     }
 
     /// Returns what replaces `argument`: its copy at a place in scratch memory. Adds the copy to `copies`; if it must not
@@ -94,7 +77,7 @@ impl Engine {
         place: &'a Option<Place>,
         argument: Argument<'a>,
         may_copy: bool,
-        copies: &mut Vec<Copy<'a>>,
+        copies: &mut Vec<Commands<'a>>,
     ) -> Result<Argument<'a>, Error> {
         let Some(Place {
             memory,
@@ -131,21 +114,9 @@ impl Engine {
             };
             let (from, to) = (words(argument), words(moved));
             let plan = Plan::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
-            let commands = self.commands(&plan, &from, &to, may_copy)?;
-            copies.push(Copy {
-                plan,
-                commands,
-                from,
-                to,
-            });
+            copies.push(self.commands(&plan, &[from, to], may_copy)?);
         }
         Ok(moved)
-    }
-
-    pub(super) fn put_copies(&self, target: &mut Target<'_, '_>, copies: &[Copy<'_>]) {
-        for copy in copies {
-            self.put(target, &copy.plan, &copy.commands, copy.from, copy.to);
-        }
     }
 }
 

@@ -28,7 +28,7 @@
 
 use super::{
     caps::{Parts, Reach},
-    cut::{DEST, Dispatch, INDICES, Places, SOURCE, TABLES},
+    dispatch::{Dispatch, Places},
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
@@ -144,20 +144,20 @@ fn words(binding: usize, first: u32, count: i128) -> Access {
 
 /// The size of each argument in bytes and its place, by the numbers of arguments.
 pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
-    let mut memory = vec![(Parts::ONE, 0); 3];
-    memory[SOURCE] = (places.source, plan.source_bytes() as u64);
-    memory[DEST] = (places.dest, plan.result_bytes() as u64);
     let indices = match plan.effect() {
         Effect::Find(_) => COUNT_BYTES,
         _ => plan.index_bytes(),
     };
-    memory[INDICES] = (places.indices, indices as u64);
-    memory.push((Parts::ONE, scratch));
     let conversion = plan.conversion.as_ref().and_then(|of| of.table.as_ref());
-    let entries = conversion.map_or(0, |table| table.entries.len());
-    debug_assert_eq!(memory.len(), TABLES);
-    memory.push((Parts::ONE, 4 * entries as u64));
-    memory
+    let tables = conversion.map_or(0, |table| 4 * table.entries.len());
+    let of_plan = [plan.source_bytes(), plan.result_bytes(), indices];
+    let [source, dest, indices] = of_plan.map(|bytes| bytes as u64);
+    // By the numbers of arguments.
+    let sizes = [source, dest, indices, scratch, tables as u64];
+    let sizes = sizes.into_iter().enumerate();
+    sizes
+        .map(|(number, bytes)| (places.of(number), bytes))
+        .collect()
 }
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.

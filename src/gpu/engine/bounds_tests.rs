@@ -2,7 +2,7 @@
 
 use super::{
     bounds::{check, constant, memory, one},
-    cut::{Dispatch, Places},
+    dispatch::{Dispatch, Places},
     kernel_tests::{plans, strict},
     program::Kernel,
     uniforms::{NONE, Uniforms},

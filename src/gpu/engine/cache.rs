@@ -6,7 +6,7 @@
 //! scatters are not kept, since they would keep alive memory that is otherwise freed. Operations on tensors are submitted
 //! one by one anyway, which takes longer than creating a group.
 
-use super::{argument::Argument, cut::Places, work::Work};
+use super::{argument::Argument, dispatch::Places, work::Work};
 use crate::{Error, Plan, lock::lock};
 use std::{
     collections::{HashMap, hash_map},

@@ -8,10 +8,12 @@
 //! source it binds.
 
 use super::{
-    caps::{Parts, Reach, Span, VECTOR},
-    launch::{Launch, Site},
-    program::Program,
-    uniforms::{MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, Uniforms, flags, too_long, wrap},
+    caps::{Reach, VECTOR, within},
+    dispatch::{Bound, DEST, Dispatch, Places, SOURCE},
+    launch::Site,
+    uniforms::{
+        MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, Uniforms, check_positions, count, flags,
+    },
 };
 use crate::{
     DType, Error,
@@ -23,64 +25,6 @@ use crate::{
     walk::{Begin, Coordinate, Side, Walk},
 };
 use std::ops::Range;
-
-/// The locations of a plan's arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Places {
-    pub(crate) source: Parts,
-    pub(crate) dest: Parts,
-    pub(crate) indices: Parts,
-    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
-    /// that a binding may end after the last vector rather than after the last unit.
-    pub(crate) whole: bool,
-}
-
-impl Places {
-    /// Each argument begins where its buffer begins.
-    pub(crate) fn at_begin(whole: bool) -> Self {
-        Self {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            whole,
-        }
-    }
-}
-
-/// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.
-pub(crate) const SOURCE: usize = 0;
-pub(crate) const DEST: usize = 1;
-pub(crate) const INDICES: usize = 2;
-/// The tables of a plan that converts, which belong to its work.
-pub(crate) const TABLES: usize = 4;
-
-/// What a dispatch binds: a range of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Bound {
-    pub(crate) argument: usize,
-    pub(crate) span: Span,
-}
-
-/// A dispatch: its program, numbers, grid and bindings.
-#[derive(Clone, Debug)]
-pub(crate) struct Dispatch {
-    pub(crate) program: Program,
-    pub(crate) uniforms: Uniforms,
-    /// The number of workgroups along y. The uniforms hold that along x.
-    pub(crate) height: u32,
-    /// What the bindings of the buffers' group hold.
-    pub(crate) bound: Vec<Bound>,
-    /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
-    pub(crate) counts: bool,
-    pub(crate) first_tuple: usize,
-}
-
-impl Dispatch {
-    /// Whether the dispatch changes nothing if the report says that a tuple is out of range.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.uniforms.flags & flags::STRICT != 0
-    }
-}
 
 /// Which argument the tuples of a walk lie in, and what their numbers mean.
 #[derive(Clone, Copy, Debug)]
@@ -133,20 +77,13 @@ impl Cutter<'_> {
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(());
         };
-        let period = table.period() as u64;
-        if period > MOST_SIGNED {
-            return Err(too_long(period, MOST_SIGNED));
-        }
-        let (needed, allowed) = (size_of_val(&table.entries[..]) as u64, self.reach.binding);
-        match needed <= allowed {
-            true => Ok(()),
-            false => Err(Error::DeviceLimit {
-                what: "the tables of a conversion",
-                limit: "max_storage_buffer_binding_size",
-                needed,
-                allowed,
-            }),
-        }
+        check_positions(table.period(), MOST_SIGNED)?;
+        within(
+            "the tables of a conversion",
+            "max_storage_buffer_binding_size",
+            size_of_val(&table.entries[..]) as u64,
+            self.reach.binding,
+        )
     }
 
     /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a plan counts in units of `unit`
@@ -180,97 +117,46 @@ impl Cutter<'_> {
             return Err(TooMuch::Work);
         }
         let mut walk = walk.clone();
-        let mut source = walk.span(Side::Source);
-        let reads_nothing = source.is_empty();
+        let mut read = walk.span(Side::Source);
+        let reads_nothing = read.is_empty();
         if reads_nothing {
             // Shaders load the first unit in place of one that lies elsewhere, and a binding must not be empty.
-            source = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
+            read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
-        let (from_span, begin) = self
-            .bind(self.places.source, source.clone(), of_source, of_plan)
-            .ok_or(TooMuch::Source)?;
-        let shift = begin;
-        walk.from += begin;
-        let dest = walk.span(Side::Dest);
-        let (to_span, begin) = self
-            .bind(self.places.dest, dest, of_dest, of_plan)
-            .ok_or(TooMuch::Dest)?;
+        let source = self.bind(SOURCE, &read, of_source, of_plan);
+        let (source, shift) = source.ok_or(TooMuch::Source)?;
+        walk.from += shift;
+        let dest = self.bind(DEST, &walk.span(Side::Dest), of_dest, of_plan);
+        let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let of_walk = self.tuples.filter(|_| walk.columns > 0);
         let site = Site {
             reach: self.reach,
-            spans: [from_span, to_span],
+            source,
+            dest,
             whole: self.places.whole,
-            widest: if source.len() < VECTOR && reads_nothing {
+            widest: if read.len() < VECTOR && reads_nothing {
                 4
             } else {
                 VECTOR
             },
             plain: of_walk.is_some_and(|of| is_plain(&walk, of)),
         };
-        let Launch {
-            mut program,
-            mut uniforms,
-            height,
-            spans: [from_span, to_span],
-        } = match self.conversion {
+        let dispatch = match self.conversion {
             Some((conversion, to)) => site.convert(&walk, conversion, to, shift),
             None => site.launch(&walk),
-        }
-        .ok_or(TooMuch::Work)?;
-        let source = Bound {
-            argument: SOURCE,
-            span: from_span,
         };
-        // A walk without tuples binds its source in their place, and reads none.
-        let mut tuples = source;
+        let mut dispatch = dispatch.ok_or(TooMuch::Work)?;
         if let Some(of) = of_walk {
-            let (span, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
-            tuples = Bound {
-                argument: of.argument,
-                span,
-            };
-            set_tuples(&mut uniforms, &walk, of, begin);
+            let (tuples, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
+            dispatch.bound[0] = tuples;
+            set_tuples(&mut dispatch.uniforms, &walk, of, begin);
             if of.index == IndexType::Mask {
-                program = program.with(&[("MASKED", 1)]);
+                dispatch.program = dispatch.program.with(&[("MASKED", 1)]);
             }
         }
-        Ok(Dispatch {
-            program,
-            uniforms,
-            height,
-            bound: [
-                tuples,
-                source,
-                Bound {
-                    argument: DEST,
-                    span: to_span,
-                },
-            ]
-            .into_iter()
-            .chain(self.tables(source))
-            .collect(),
-            counts: walk.counts,
-            first_tuple: walk.tuple,
-        })
-    }
-
-    /// The binding of a conversion's tables; of the source if it has none.
-    fn tables(&self, source: Bound) -> Option<Bound> {
-        let table = &self.conversion?.0.table;
-        let bound = |entries: usize| Bound {
-            argument: TABLES,
-            span: Span {
-                part: 0,
-                offset: 0,
-                bytes: 4 * entries as u64,
-            },
-        };
-        Some(
-            table
-                .as_ref()
-                .map_or(source, |table| bound(table.entries.len())),
-        )
+        (dispatch.counts, dispatch.first_tuple) = (walk.counts, walk.tuple);
+        Ok(dispatch)
     }
 
     /// The binding of a range of an argument, and what must be added to the number of a byte of the argument to get its
@@ -278,49 +164,41 @@ impl Cutter<'_> {
     /// are too many units of `unit` bytes.
     fn bind(
         &self,
-        parts: Parts,
-        range: Range<isize>,
+        argument: usize,
+        range: &Range<isize>,
         size: usize,
         unit: usize,
-    ) -> Option<(Span, isize)> {
+    ) -> Option<(Bound, isize)> {
         let bytes = |number: isize| (number.cast_unsigned() * size) as u64;
         let (low, high) = (bytes(range.start), bytes(range.end));
-        let (span, residue) = self.reach.span(parts, low, high)?;
+        let (bound, residue) = self.places.bind(self.reach, argument, low, high)?;
         let units = (high - low) / unit as u64;
-        let begin = isize::try_from(residue / size as u64).ok()? - range.start;
-        (units <= self.reach.units).then_some((span, begin))
+        let begin = (residue / size).cast_signed() - range.start;
+        (units <= self.reach.units).then_some((bound, begin))
     }
 
     /// The binding of a walk's tuples, and the word of the binding at which they begin, or the byte of a mask.
-    pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Span, u64)> {
+    pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Bound, usize)> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let first = walk.tuple as u64;
         let end = first + walk.tuples() as u64;
-        let (span, residue) =
-            self.reach
-                .span(self.places_of(of.argument), first * bytes, end * bytes)?;
-        let counted = of.index.bytes().min(4) as u64;
-        (span.bytes / counted <= self.reach.units).then_some((span, residue / counted))
-    }
-
-    fn places_of(&self, argument: usize) -> Parts {
-        match argument {
-            INDICES => self.places.indices,
-            _ => Parts::ONE,
-        }
+        let (reach, counted) = (self.reach, of.index.bytes().min(4));
+        let tuples = self
+            .places
+            .bind(reach, of.argument, first * bytes, end * bytes);
+        let (bound, begin) = tuples?;
+        (bound.span.bytes / counted as u64 <= reach.units).then_some((bound, begin / counted))
     }
 }
 
 /// Fails if shaders cannot look up the coordinates of a walk.
 pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error> {
-    if walk.coordinates.len() > MOST_COORDINATES {
-        return Err(Error::DeviceLimit {
-            what: "the number of coordinates in an index tuple",
-            limit: "a shader's limit",
-            needed: walk.coordinates.len() as u64,
-            allowed: MOST_COORDINATES as u64,
-        });
-    }
+    within(
+        "the number of coordinates in an index tuple",
+        "a shader's limit",
+        walk.coordinates.len() as u64,
+        MOST_COORDINATES as u64,
+    )?;
     for &Coordinate {
         size,
         stride,
@@ -338,11 +216,8 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
             _ if stride == 0 => u32::MAX.into(),
             _ => MOST_POSITIONS,
         };
-        for (positions, most) in [(size, most), (reach, MOST_SIGNED)] {
-            if positions as u64 > most {
-                return Err(too_long(positions as u64, most));
-            }
-        }
+        check_positions(size, most)?;
+        check_positions(reach, MOST_SIGNED)?;
     }
     Ok(())
 }
@@ -361,12 +236,12 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
 }
 
 /// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
-pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: u64) {
+pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: usize) {
     let words = of.index.words();
-    uniforms.tuples = wrap(begin.cast_signed());
+    uniforms.tuples = count(begin);
     uniforms.index_words = words;
     uniforms.first_index = of.first_index;
-    uniforms.tuple_words = wrap(walk.columns as i64) * words.max(1);
+    uniforms.tuple_words = count(walk.columns) * words.max(1);
     let bits = [
         (of.index != IndexType::U32, flags::SIGNED_INDICES),
         (of.policy.wraps(), flags::WRAPS),

@@ -3,7 +3,7 @@
 use super::{
     Engine,
     caps::VECTOR,
-    cut::{Dispatch, INDICES, Places},
+    dispatch::{Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
     work::Pass,

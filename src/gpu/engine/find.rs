@@ -11,12 +11,10 @@
 //! another.
 
 use super::{
-    caps::{Parts, Reach},
-    cut::{Bound, DEST, Dispatch, INDICES, Places, SOURCE},
-    launch::fold,
+    caps::{Reach, within},
+    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE, fold},
     program::{Kernel, Prelude, Program},
-    steps::SCRATCH,
-    uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, high, too_long, wrap},
+    uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, check_positions, count, high},
     work::{MOST_DISPATCHES, Pass},
 };
 use crate::{Error, layout::middle, plan::Find, shape::coordinates};
@@ -40,19 +38,13 @@ pub(super) fn find(
     mask: &[usize],
     find: &Find,
 ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
-    let searcher = Searcher {
+    Searcher {
         reach,
         places,
         mask,
         find: *find,
-    };
-    let dispatches = searcher.dispatches()?;
-    let scratch = dispatches.1;
-    let pass = Pass {
-        cleared: 0..0,
-        dispatches: dispatches.0,
-    };
-    Ok((vec![pass], scratch))
+    }
+    .pass()
 }
 
 /// What all dispatches of a search have in common.
@@ -72,26 +64,21 @@ struct Part {
 }
 
 impl Searcher<'_> {
-    fn dispatches(&self) -> Result<(Vec<Dispatch>, u64), Error> {
-        if self.mask.len() > MOST_DIMS {
-            return Err(Error::DeviceLimit {
-                what: "the number of dimensions of a mask",
-                limit: "a shader's limit",
-                needed: self.mask.len() as u64,
-                allowed: MOST_DIMS as u64,
-            });
-        }
-        let capacity = self.find.capacity as u64;
-        if capacity > MOST_SIGNED {
-            return Err(too_long(capacity, MOST_SIGNED));
-        }
+    fn pass(&self) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+        within(
+            "the number of dimensions of a mask",
+            "a shader's limit",
+            self.mask.len() as u64,
+            MOST_DIMS as u64,
+        )?;
+        check_positions(self.find.capacity, MOST_SIGNED)?;
         let elements: usize = self.mask.iter().product();
         // No part goes beyond a row of the long dimension.
         let row: usize = self.mask[self.long_dim()..].iter().product();
         let mut parts = Vec::new();
         for begin in (0..elements).step_by(row.max(1)) {
             let row = begin..begin + row;
-            parts.extend(self.cut(row, |elements| self.takes_mask(elements))?);
+            parts.extend(self.cut(SOURCE, row)?);
         }
         let mut chunks = 0;
         let parts: Vec<Part> = parts
@@ -106,22 +93,16 @@ impl Searcher<'_> {
                 part
             })
             .collect();
-        let scans = self.cut(0..chunks, |chunks| self.takes_chunks(chunks))?;
+        let scans = self.cut(SCRATCH, 0..chunks)?;
         let rows = match self.row_bytes() {
             0 => 0,
             _ => self.find.capacity,
         };
-        let rows = self.cut(0..rows, |rows| self.takes_rows(rows))?;
+        let rows = self.cut(DEST, 0..rows)?;
         let rows: Vec<_> = rows.into_iter().filter(|rows| !rows.is_empty()).collect();
-        let count = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
-        if count > MOST_DISPATCHES {
-            return Err(Error::DeviceLimit {
-                what: "a mask of this size",
-                limit: "limit on dispatches",
-                needed: count,
-                allowed: MOST_DISPATCHES,
-            });
-        }
+        let needed = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
+        let limit = "limit on dispatches";
+        within("a mask of this size", limit, needed, MOST_DISPATCHES)?;
         let counting = parts.iter().map(|part| self.counting(part));
         let scanning = scans.iter().map(|chunks| self.scanning(chunks));
         let filling = rows.iter().map(|rows| self.filling(rows));
@@ -131,19 +112,18 @@ impl Searcher<'_> {
         let writing = pairs.map(|(rows, part)| self.writing(rows, part));
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
-        let scratch = chunks.max(1) as u64 * 4;
-        Ok((all.ok_or_else(|| self.reach.too_small(4))?, scratch))
+        let pass = Pass {
+            cleared: 0..0,
+            dispatches: all.ok_or_else(|| self.reach.too_small(4))?,
+        };
+        Ok((vec![pass], chunks.max(1) as u64 * 4))
     }
 
-    /// The range, or parts of it that are taken.
-    fn cut(
-        &self,
-        range: Range<usize>,
-        takes: impl Fn(&Range<usize>) -> bool,
-    ) -> Result<Vec<Range<usize>>, Error> {
+    /// The range of an argument, or parts of it of which a dispatch can take each.
+    fn cut(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
         let (mut left, mut parts) = (vec![range], Vec::new());
         while let Some(range) = left.pop() {
-            if takes(&range) {
+            if self.takes(argument, &range) {
                 parts.push(range);
                 continue;
             }
@@ -173,74 +153,57 @@ impl Searcher<'_> {
         self.mask.len() * self.find.index.bytes()
     }
 
-    fn takes_mask(&self, elements: &Range<usize>) -> bool {
-        let bytes = elements.len() as u64;
-        bytes <= self.reach.dispatch
-            && bytes <= self.reach.units
-            && self.bind_mask(elements).is_some()
-            && fold(self.chunks(elements), self.reach.groups).is_some()
+    /// The bytes of what a range of an argument counts: elements of the mask, chunks, rows, or all words of the number.
+    fn size_of(&self, argument: usize) -> usize {
+        match argument {
+            SOURCE => 1,
+            DEST => self.row_bytes(),
+            COUNT => COUNT_BYTES,
+            _ => 4,
+        }
     }
 
-    fn takes_chunks(&self, chunks: &Range<usize>) -> bool {
-        chunks.len() <= MOST_ROUNDS * self.workgroup() && self.bind_chunks(chunks).is_some()
-    }
-
-    fn takes_rows(&self, rows: &Range<usize>) -> bool {
-        let bytes = (rows.len() * self.row_bytes()) as u64;
-        bytes <= self.reach.dispatch
-            && bytes / 4 <= self.reach.units
-            && self.bind_rows(rows).is_some()
-            && fold(rows.len().div_ceil(self.chunk()), self.reach.groups).is_some()
+    /// Whether a dispatch can take this range of the mask, the chunks or the rows.
+    fn takes(&self, argument: usize, range: &Range<usize>) -> bool {
+        let (reach, length) = (self.reach, range.len());
+        let bytes = (length * self.size_of(argument)) as u64;
+        let writes = |units, groups| {
+            bytes <= reach.dispatch && units <= reach.units && fold(groups, reach.groups).is_some()
+        };
+        let fits = match argument {
+            SOURCE => writes(bytes, self.chunks(range)),
+            DEST => writes(bytes / 4, length.div_ceil(self.chunk())),
+            _ => length <= MOST_ROUNDS * self.workgroup(),
+        };
+        fits && self.bind(argument, range).is_some()
     }
 
     /// The chunks of these elements, the first of which may begin within a word.
     fn chunks(&self, elements: &Range<usize>) -> usize {
-        let begin = self.bind_mask(elements).map_or(0, |(_, begin)| begin % 4);
+        let begin = self
+            .bind(SOURCE, elements)
+            .map_or(0, |(_, begin)| begin % 4);
         (begin + elements.len()).div_ceil(self.chunk())
     }
 
-    fn bind(&self, argument: usize, parts: Parts, bytes: Range<usize>) -> Option<(Bound, usize)> {
-        let (span, begin) = self
-            .reach
-            .span(parts, bytes.start as u64, bytes.end as u64)?;
-        Some((Bound { argument, span }, usize::try_from(begin).ok()?))
-    }
-
-    /// The binding of these elements, and the byte of it at which they begin.
-    fn bind_mask(&self, elements: &Range<usize>) -> Option<(Bound, usize)> {
-        self.bind(SOURCE, self.places.source, elements.clone())
-    }
-
-    /// The binding of these chunks, and the word of it at which they begin.
-    fn bind_chunks(&self, chunks: &Range<usize>) -> Option<(Bound, usize)> {
-        let bytes = chunks.start * 4..chunks.end * 4;
-        let (bound, begin) = self.bind(SCRATCH, Parts::ONE, bytes)?;
-        Some((bound, begin / 4))
-    }
-
-    /// The binding of these rows, and the word of it at which they begin.
-    fn bind_rows(&self, rows: &Range<usize>) -> Option<(Bound, usize)> {
-        let bytes = self.row_bytes();
-        let bytes = rows.start * bytes..rows.end * bytes;
-        let (bound, begin) = self.bind(DEST, self.places.dest, bytes)?;
-        Some((bound, begin / 4))
-    }
-
-    fn bind_count(&self) -> Option<(Bound, usize)> {
-        let (bound, begin) = self.bind(COUNT, self.places.indices, 0..COUNT_BYTES)?;
-        Some((bound, begin / 4))
+    /// The binding of a range of an argument, and the byte of it at which the range begins.
+    fn bind(&self, argument: usize, range: &Range<usize>) -> Option<(Bound, usize)> {
+        let bytes = |number: usize| (number * self.size_of(argument)) as u64;
+        let (from, to) = (bytes(range.start), bytes(range.end));
+        self.places.bind(self.reach, argument, from, to)
     }
 
     /// The numbers of a dispatch that takes these elements.
     fn words_of(&self, part: &Part) -> Option<(Bound, Bound, Uniforms)> {
-        let (mask, begin) = self.bind_mask(&part.elements)?;
-        let (chunks, first) = self.bind_chunks(&(part.chunk..part.chunk + part.chunks))?;
+        let (mask, begin) = self.bind(SOURCE, &part.elements)?;
+        let chunks = part.chunk..part.chunk + part.chunks;
+        let (chunks, first) = self.bind(SCRATCH, &chunks)?;
         let words = Uniforms {
-            from_base: word(begin / 4),
-            head: word(begin % 4),
-            rows: word(part.elements.len()),
-            first_row: word(first),
-            segments: word(part.chunks),
+            from_base: count(begin / 4),
+            head: count(begin % 4),
+            rows: count(part.elements.len()),
+            first_row: count(first / 4),
+            segments: count(part.chunks),
             ..Uniforms::default()
         };
         Some((mask, chunks, words))
@@ -253,27 +216,27 @@ impl Searcher<'_> {
     }
 
     fn scanning(&self, chunks: &Range<usize>) -> Option<Dispatch> {
-        let (count, at) = self.bind_count()?;
-        let (bound, first) = self.bind_chunks(chunks)?;
+        let (number, at) = self.bind(COUNT, &(0..1))?;
+        let (bound, first) = self.bind(SCRATCH, chunks)?;
         let words = Uniforms {
-            to_base: word(at),
-            slices: word(self.find.capacity),
-            first_row: word(first),
-            segments: word(chunks.len()),
+            to_base: count(at / 4),
+            slices: count(self.find.capacity),
+            first_row: count(first / 4),
+            segments: count(chunks.len()),
             ..Uniforms::default()
         };
         let continues = [("CONTINUES", usize::from(chunks.start > 0))];
-        self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![count, bound])
+        self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, bound])
     }
 
     /// The numbers of a dispatch that writes these rows, added to `words`.
     fn words_of_rows(&self, rows: &Range<usize>, words: Uniforms) -> Option<(Bound, Uniforms)> {
-        let (bound, begin) = self.bind_rows(rows)?;
+        let (bound, begin) = self.bind(DEST, rows)?;
         let words = Uniforms {
-            to_base: word(begin),
-            first_slice: word(rows.start),
-            slices: word(rows.len()),
-            tuple_words: word(self.row_bytes() / 4),
+            to_base: count(begin / 4),
+            first_slice: count(rows.start),
+            slices: count(rows.len()),
+            tuple_words: count(self.row_bytes() / 4),
             index_words: self.find.index.words(),
             ..words
         };
@@ -281,9 +244,9 @@ impl Searcher<'_> {
     }
 
     fn filling(&self, rows: &Range<usize>) -> Option<Dispatch> {
-        let (count, at) = self.bind_count()?;
+        let (number, at) = self.bind(COUNT, &(0..1))?;
         let words = Uniforms {
-            from_base: word(at),
+            from_base: count(at / 4),
             ..Uniforms::default()
         };
         let (bound, words) = self.words_of_rows(rows, words)?;
@@ -294,7 +257,7 @@ impl Searcher<'_> {
             &fills,
             words,
             groups,
-            vec![count, count, bound],
+            vec![number, number, bound],
         )
     }
 
@@ -305,13 +268,17 @@ impl Searcher<'_> {
         let long_dim = self.long_dim();
         for (d, digit) in first.into_iter().enumerate() {
             words.dims[d] = DimWords {
-                size: if d == long_dim { 0 } else { word(self.mask[d]) },
-                from_stride: word(digit),
+                size: if d == long_dim {
+                    0
+                } else {
+                    count(self.mask[d])
+                },
+                from_stride: count(digit),
                 to_stride: high(digit)?,
                 tuple_stride: 0,
             };
         }
-        words.dims_used = word(self.mask.len());
+        words.dims_used = count(self.mask.len());
         let dims = [("DIMS", self.mask.len())];
         self.dispatch(
             Kernel::MaskRows,
@@ -326,25 +293,12 @@ impl Searcher<'_> {
         &self,
         kernel: Kernel,
         constants: &[(&'static str, usize)],
-        mut uniforms: Uniforms,
+        uniforms: Uniforms,
         groups: usize,
         bound: Vec<Bound>,
     ) -> Option<Dispatch> {
-        let (width, height) = fold(groups, self.reach.groups)?;
-        uniforms.groups_x = width;
         let workgroup = self.reach.tuning.workgroup;
-        Some(Dispatch {
-            program: Program::new(kernel, Prelude::None, workgroup).with(constants),
-            uniforms,
-            height,
-            bound,
-            counts: false,
-            first_tuple: 0,
-        })
+        let program = Program::new(kernel, Prelude::None, workgroup).with(constants);
+        Dispatch::new(self.reach, program, uniforms, groups, bound)
     }
-}
-
-/// A number that fits in 32 bits.
-fn word(number: usize) -> u32 {
-    wrap(number as i64)
 }

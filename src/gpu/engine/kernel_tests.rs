@@ -1,6 +1,6 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{cut::Places, find::COUNT_BYTES, program::Kernel};
+use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
     Conversion, DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
     options::{
@@ -17,6 +17,20 @@ pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
     options.info.device_type = kind;
     let adapter = strict_gpu::StrictGpu::new(options).adapter();
     pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
+}
+
+fn crop(sizes: &[usize]) -> CropOptions {
+    CropOptions {
+        sizes: sizes.to_vec(),
+        ..CropOptions::default()
+    }
+}
+
+fn combining(combine: Combine) -> ScatterOptions {
+    ScatterOptions {
+        combine: Some(combine),
+        ..ScatterOptions::default()
+    }
 }
 
 /// Slices, updates and gradients, transposes, gathers and crops of elements of a type.
@@ -50,10 +64,7 @@ fn moves(dtype: DType) -> Vec<Plan> {
         plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
         plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
     }
-    let options = CropOptions {
-        sizes: vec![4, 4],
-        ..CropOptions::default()
-    };
+    let options = crop(&[4, 4]);
     for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
         let boxes = Boxes {
             count: 4,
@@ -75,9 +86,8 @@ fn scatters() -> Vec<Plan> {
             for (slices, rows, length) in [(5, 6, 3), (5, 400, 1), (900, 30, 3), (900, 30, 4)] {
                 for unique in [false, slices > rows] {
                     let options = ScatterOptions {
-                        combine: Some(combine),
                         unique,
-                        ..ScatterOptions::default()
+                        ..combining(combine)
                     };
                     let (shape, updates) = ([slices, length], [rows, length]);
                     let plan =
@@ -128,12 +138,8 @@ fn pastes() -> Vec<Plan> {
             [(2, 1, false), (2, 3, true), (30, 1, true), (30, 4, false)]
         {
             for unique in [false, true] {
-                let crop = CropOptions {
-                    sizes: vec![4, 5],
-                    ..CropOptions::default()
-                };
                 let options = PasteOptions {
-                    crop,
+                    crop: crop(&[4, 5]),
                     circular,
                     unique,
                 };
@@ -199,11 +205,7 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
-    let mask = |count| {
-        (0..count)
-            .map(|n| u8::from(is_true(n)) * 3)
-            .collect::<Vec<u8>>()
-    };
+    let mask = |count| Vec::from_iter((0..count).map(|n| u8::from(is_true(n)) * 3));
     if let Effect::Find(Find { capacity, index }) = plan.effect() {
         source = mask(source.len());
         let Some(gpu) = gpu else {
@@ -236,21 +238,18 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
         .collect();
-    let is_masked = plan.operation == Operation::MaskedUpdate;
     let mask = mask(count);
+    let (indices, bytes) = match plan.operation {
+        Operation::MaskedUpdate => (Indices::Mask(&mask), &mask[..]),
+        _ => (Indices::I32(&indices), bytemuck::cast_slice(&indices)),
+    };
     let Some(gpu) = gpu else {
-        let indices = plan.tuples().map(|_| match is_masked {
-            true => Indices::Mask(&mask),
-            false => Indices::I32(&indices),
-        });
+        let indices = plan.tuples().map(|_| indices);
         plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
-    let tuples = plan.tuples().map(|_| match is_masked {
-        true => upload(&mask),
-        false => upload(bytemuck::cast_slice(&indices)),
-    });
+    let tuples = plan.tuples().map(|_| upload(bytes));
     let (source, old) = (upload(&source), upload(&dest));
     let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
     gpu.opened()
@@ -262,16 +261,11 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     // Small plans share pipelines, so both devices also run them with pipelines of their own.
-    for (kind, shares) in KINDS
-        .into_iter()
-        .flat_map(|kind| [(kind, true), (kind, false)])
-    {
-        let gpu = strict(kind);
-        let gpu = if shares {
-            gpu
-        } else {
-            gpu.without_shared_pipelines()
-        };
+    let both = |kind| {
+        let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
+        gpus.map(|gpu| (kind, gpu))
+    };
+    for (kind, gpu) in KINDS.into_iter().flat_map(both) {
         for plan in plans() {
             let same = run(Some(&gpu), &plan) == run(None, &plan);
             assert!(same, "{kind:?}: {}", gpu.explain(&plan));
@@ -298,16 +292,12 @@ fn a_single_row_keeps_all_lanes_busy() {
 /// All boxes of a crop are one dispatch, whatever their begins, flips and items.
 #[test]
 fn a_crop_is_one_dispatch() {
-    let options = CropOptions {
-        sizes: vec![8, 8],
-        ..CropOptions::default()
-    };
     let boxes = Boxes {
         count: 256,
         box_indices: true,
         flips: true,
     };
-    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &options, DType::U8).unwrap();
+    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
     let explained = strict(KINDS[0]).explain(&plan);
     let expected = "1 dispatch of the copy_words kernel";
     assert!(explained.contains(expected), "{explained}");
@@ -324,14 +314,10 @@ fn a_result_in_a_view_is_one_dispatch() {
         count: 20,
         ..Boxes::default()
     };
-    let crop = CropOptions {
-        sizes: vec![6],
-        ..CropOptions::default()
-    };
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for plan in [
             Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
-            Plan::crop(&[20, 11], boxes, &crop, dtype).unwrap(),
+            Plan::crop(&[20, 11], boxes, &crop(&[6]), dtype).unwrap(),
         ] {
             let explained = strict(KINDS[0]).explain(&plan.into_view(&dest).unwrap());
             assert!(explained.contains(": 1 dispatch of"), "{explained}");
@@ -339,11 +325,19 @@ fn a_result_in_a_view_is_one_dispatch() {
     }
 }
 
+/// The kernels of a plan's dispatches.
+fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
+    let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+    let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+    let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
+    names.collect()
+}
+
 /// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
 #[test]
 fn a_paste_takes_few_dispatches() {
     let gpu = strict(KINDS[0]);
-    let kernels = |size, box_indices, options: PasteOptions, dtype| {
+    let of = |size, box_indices, options: PasteOptions| {
         let crop = CropOptions {
             sizes: vec![size],
             ..options.crop
@@ -354,11 +348,8 @@ fn a_paste_takes_few_dispatches() {
             box_indices,
             flips: false,
         };
-        let plan = Plan::paste(&[64, 4096, 128], boxes, &options, dtype).unwrap();
-        let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
-        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
-        names.collect::<Vec<_>>()
+        let plan = Plan::paste(&[64, 4096, 128], boxes, &options, DType::F16);
+        kernels(&gpu, plan.unwrap())
     };
     let none = PasteOptions::default;
     let unique = PasteOptions {
@@ -372,32 +363,26 @@ fn a_paste_takes_few_dispatches() {
         },
         ..none()
     };
-    assert_eq!(kernels(1, false, none(), DType::F16), ["copy"]);
-    assert_eq!(kernels(1, true, unique, DType::F16), ["copy"]);
-    assert_eq!(kernels(1, true, none(), DType::F16), ["link", "copy"]);
-    assert_eq!(
-        kernels(99, true, none(), DType::F16),
-        ["last", "last", "copy"]
-    );
-    assert_eq!(kernels(1, false, strict, DType::F16), ["last", "copy"]);
+    for (size, box_indices, options, expected) in [
+        (1, false, none(), &["copy"][..]),
+        (1, true, unique, &["copy"]),
+        (1, true, none(), &["link", "copy"]),
+        (99, true, none(), &["last", "last", "copy"]),
+        (1, false, strict, &["last", "copy"]),
+    ] {
+        assert_eq!(of(size, box_indices, options), expected);
+    }
 }
 
 #[test]
 fn a_million_rows_take_few_dispatches() {
     let gpu = strict(KINDS[0]);
-    let kernels = |rows, slices, options, dtype| {
-        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype).unwrap();
-        let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
-        let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
-        names.collect::<Vec<_>>()
+    let of = |rows, slices, options, dtype| {
+        let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype);
+        kernels(&gpu, plan.unwrap())
     };
     let million = 1 << 20;
-    let of = |combine| ScatterOptions {
-        combine: Some(combine),
-        ..ScatterOptions::default()
-    };
-    let (add, update) = (of(Combine::Add), of(Combine::Update));
+    let (add, update) = (combining(Combine::Add), combining(Combine::Update));
     let fast = ScatterOptions {
         any_order: true,
         ..add
@@ -406,44 +391,32 @@ fn a_million_rows_take_few_dispatches() {
         out_of_range: OutOfRange::Error,
         ..update
     };
-    let (rows, most) = (million, million);
-    assert_eq!(
-        kernels(rows, most, add, DType::F32),
-        ["link", "order", "combine"]
-    );
-    assert_eq!(kernels(rows, most, fast, DType::F32), ["link", "combine"]);
-    assert_eq!(
-        kernels(rows, most, add, DType::U8),
-        ["link", "combine_parts"]
-    );
-    assert_eq!(kernels(rows, most, add, DType::I32), ["atomic"]);
-    assert_eq!(kernels(rows, most, update, DType::F32), ["last", "copy"]);
-    assert_eq!(
-        kernels(rows, most, strict, DType::F32),
-        ["last", "last", "copy"]
-    );
-    // Few rows: the slices without rows are not looked at.
-    assert_eq!(
-        kernels(2000, most, update, DType::F32),
-        ["last", "last", "copy"]
-    );
-    assert_eq!(
-        kernels(2000, most, update, DType::U8),
-        ["last", "last", "update_words"]
-    );
-    // So few that one workgroup links them: nothing is cleared, either.
-    assert_eq!(kernels(64, most, update, DType::F32), ["link", "copy"]);
-    assert_eq!(kernels(64, most, add, DType::F32), ["link", "combine"]);
-    assert_eq!(kernels(64, most, add, DType::U8), ["link", "combine_parts"]);
-    // Unique rows take one step.
     let unique = |options| ScatterOptions {
         unique: true,
         ..options
     };
-    let one = |options, dtype| kernels(rows, most, unique(options), dtype);
-    assert_eq!(one(update, DType::F32), ["copy"]);
-    assert_eq!(one(update, DType::U8), ["last", "copy_words"]);
-    assert_eq!(one(add, DType::F32), ["combine"]);
-    assert_eq!(one(add, DType::U8), ["combine_parts"]);
-    assert_eq!(one(strict, DType::F32), ["last", "copy"]);
+    let (float, byte) = (DType::F32, DType::U8);
+    for (rows, options, dtype, expected) in [
+        (million, add, float, &["link", "order", "combine"][..]),
+        (million, fast, float, &["link", "combine"]),
+        (million, add, byte, &["link", "combine_parts"]),
+        (million, add, DType::I32, &["atomic"]),
+        (million, update, float, &["last", "copy"]),
+        (million, strict, float, &["last", "last", "copy"]),
+        // Few rows: the slices without rows are not looked at.
+        (2000, update, float, &["last", "last", "copy"]),
+        (2000, update, byte, &["last", "last", "update_words"]),
+        // So few that one workgroup links them: nothing is cleared, either.
+        (64, update, float, &["link", "copy"]),
+        (64, add, float, &["link", "combine"]),
+        (64, add, byte, &["link", "combine_parts"]),
+        // Unique rows take one step.
+        (million, unique(update), float, &["copy"]),
+        (million, unique(update), byte, &["last", "copy_words"]),
+        (million, unique(add), float, &["combine"]),
+        (million, unique(add), byte, &["combine_parts"]),
+        (million, unique(strict), float, &["last", "copy"]),
+    ] {
+        assert_eq!(of(rows, million, options, dtype), expected);
+    }
 }

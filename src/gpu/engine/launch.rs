@@ -26,10 +26,12 @@
 //! transposes too.
 
 use super::{
-    caps::{Reach, Span, Tuning, VECTOR},
+    caps::{Reach, Tuning, VECTOR},
+    dispatch::{Bound, Dispatch, TABLES},
     program::{Kernel, Prelude, Program},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, high, wrap,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, count, high,
+        wrap,
     },
 };
 use crate::{
@@ -92,23 +94,13 @@ struct Grid {
     groups: usize,
 }
 
-/// A kernel's part of a dispatch.
-#[derive(Clone, Debug)]
-pub(super) struct Launch {
-    pub(super) program: Program,
-    pub(super) uniforms: Uniforms,
-    /// The number of workgroups in the second dimension of the grid. The uniforms hold that in the first.
-    pub(super) height: u32,
-    /// The bindings of source and destination, extended to whole vectors if the kernel needs that.
-    pub(super) spans: [Span; 2],
-}
-
 /// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and
 /// whether its tuples are plain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
-    pub(super) spans: [Span; 2],
+    pub(super) source: Bound,
+    pub(super) dest: Bound,
     pub(super) whole: bool,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
@@ -117,23 +109,21 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The bindings extended to whole vectors. `None` if they must not be extended.
-    fn whole_spans(&self) -> Option<[Span; 2]> {
+    /// The same with bindings that are extended to whole vectors. `None` if they must not be extended.
+    fn of_vectors(mut self) -> Option<Self> {
         let vector = VECTOR as u64;
-        let spans = self.spans.map(|span| Span {
-            bytes: span.bytes.next_multiple_of(vector),
-            ..span
-        });
-        let fits = self.whole
-            && self.widest == VECTOR
-            && self.reach.alignment.is_multiple_of(vector)
-            && spans.iter().all(|span| span.bytes <= self.reach.binding);
-        fits.then_some(spans)
+        let mut fits =
+            self.whole && self.widest == VECTOR && self.reach.alignment.is_multiple_of(vector);
+        for Bound { span, .. } in [&mut self.source, &mut self.dest] {
+            span.bytes = span.bytes.next_multiple_of(vector);
+            fits &= span.bytes <= self.reach.binding;
+        }
+        fits.then_some(self)
     }
 
     /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
     /// the walk must be cut because it has too many dimensions or rows.
-    pub(super) fn launch(&self, walk: &Walk) -> Option<Launch> {
+    pub(super) fn launch(&self, walk: &Walk) -> Option<Dispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
             // Nothing is read, so zeros are as contiguous as the destination is.
@@ -157,9 +147,9 @@ impl Site<'_> {
         if is_dense
             && contiguous >= VECTOR
             && !is_refused(Kernel::CopyUnaligned)
-            && let Some(spans) = self.whole_spans()
+            && let Some(site) = self.of_vectors()
         {
-            return self.copy_unaligned(walk, spans);
+            return site.copy_unaligned(walk);
         }
         match is_dense && !is_refused(Kernel::CopyWords) {
             true => self.copy_words(walk),
@@ -167,7 +157,7 @@ impl Site<'_> {
         }
     }
 
-    fn copy(&self, mut walk: Walk, unit: usize) -> Option<Launch> {
+    fn copy(&self, mut walk: Walk, unit: usize) -> Option<Dispatch> {
         walk.join(unit);
         let mut rows = RunWalk::of(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
@@ -175,9 +165,7 @@ impl Site<'_> {
         let of_tile = run.div_ceil(4).next_power_of_two();
         let near = rows.near(1, SECTOR.div_ceil(unit).cast_signed());
         if let Some(near) = near {
-            // Rows may be moved in any order.
-            let dim = rows.walk.remove(near);
-            rows.walk.dims.push(dim);
+            rows.bring_last(near);
         }
         let count = rows.walk.units();
         let abreast = if near.is_some() && loops { ABREAST } else { 1 };
@@ -192,15 +180,14 @@ impl Site<'_> {
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
-    fn copy_unaligned(&self, walk: Walk, spans: [Span; 2]) -> Option<Launch> {
+    fn copy_unaligned(&self, walk: Walk) -> Option<Dispatch> {
         let mut rows = RunWalk::of(walk);
         rows.begin_groups(16, 1)?;
         let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
-        let launch = self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid);
-        Some(Launch { spans, ..launch? })
+        self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid)
     }
 
-    fn copy_words(&self, walk: Walk) -> Option<Launch> {
+    fn copy_words(&self, walk: Walk) -> Option<Dispatch> {
         let contiguous = walk.contiguous();
         // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
         let element = match contiguous {
@@ -269,7 +256,7 @@ impl Site<'_> {
         self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
 
-    fn update_words(&self, walk: Walk) -> Option<Launch> {
+    fn update_words(&self, walk: Walk) -> Option<Dispatch> {
         let element = match walk.contiguous() {
             element @ (2 | 3) => element,
             _ => 1,
@@ -306,7 +293,7 @@ impl Site<'_> {
         Converted { from, table }: &Converted,
         to: DType,
         shift: isize,
-    ) -> Option<Launch> {
+    ) -> Option<Dispatch> {
         let mut walk = walk.clone();
         walk.merge();
         // A word may be made of several rows only if they lie side by side.
@@ -363,13 +350,18 @@ impl Site<'_> {
                 },
             ),
         ];
-        let mut launch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
+        let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
+        // The source stands for tables where there are none.
+        dispatch.bound.push(match table {
+            Some(table) => Bound::first(TABLES, 4 * table.entries.len() as u64),
+            None => self.source,
+        });
         if let Some(table) = table {
-            launch.uniforms.table_inner = u32::try_from(table.inner).ok()?;
-            launch.uniforms.tables = u32::try_from(table.positions).ok()?;
-            launch.uniforms.table_shift = u32::try_from(begins(table)).ok()?;
+            dispatch.uniforms.table_inner = u32::try_from(table.inner).ok()?;
+            dispatch.uniforms.tables = u32::try_from(table.positions).ok()?;
+            dispatch.uniforms.table_shift = u32::try_from(begins(table)).ok()?;
         }
-        Some(launch)
+        Some(dispatch)
     }
 
     /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
@@ -418,29 +410,22 @@ impl Site<'_> {
         constants: &[(&'static str, usize)],
         rows: &RunWalk,
         grid: Grid,
-    ) -> Option<Launch> {
-        let (width, height) = fold(grid.groups, self.reach.groups)?;
+    ) -> Option<Dispatch> {
         let tuning = &self.reach.tuning;
-        Some(Launch {
-            program: Program::new(kernel, prelude, tuning.workgroup)
-                .with(constants)
-                .with(&[("LOOPS", usize::from(tuning.loops))])
-                .with(&of_walk(
-                    &rows.walk,
-                    rows.walk.units() * rows.run.size,
-                    tuning,
-                    self.plain,
-                )),
-            uniforms: Uniforms {
-                lanes_log2: grid.lanes.trailing_zeros(),
-                segments: u32::try_from(grid.segments).ok()?,
-                segment: u32::try_from(grid.segment).ok()?,
-                groups_x: width,
-                ..rows.uniforms()?
-            },
-            height,
-            spans: self.spans,
-        })
+        let units = rows.walk.units() * rows.run.size;
+        let program = Program::new(kernel, prelude, tuning.workgroup)
+            .with(constants)
+            .with(&[("LOOPS", usize::from(tuning.loops))])
+            .with(&of_walk(&rows.walk, units, tuning, self.plain));
+        let uniforms = Uniforms {
+            lanes_log2: grid.lanes.trailing_zeros(),
+            segments: u32::try_from(grid.segments).ok()?,
+            segment: u32::try_from(grid.segment).ok()?,
+            ..rows.uniforms()?
+        };
+        // A walk without tuples binds its source in their place, and reads none.
+        let bound = vec![self.source, self.source, self.dest];
+        Dispatch::new(self.reach, program, uniforms, grid.groups, bound)
     }
 }
 
@@ -580,43 +565,36 @@ impl RunWalk {
 
     /// The distance in the source between neighbours along dimension `d`.
     fn distance(&self, d: usize) -> isize {
-        let walk = &self.walk;
-        let along = |c: usize| {
-            walk.coordinates[c].along.map_or(0, |along| along.step) * walk.coordinates[c].stride
-        };
-        walk.dims[d].from + walk.along(d).map_or(0, along)
+        let step = |c: usize| self.walk.coordinates[c].step();
+        self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
     }
 
     /// The distance in the source between neighbours of the run, whichever way it goes.
     fn run_distance(&self) -> usize {
-        let along = self.cropped.map(|c| &self.walk.coordinates[c]);
-        let step = along.and_then(|c| Some(c.along?.step * c.stride));
-        step.unwrap_or(self.run.from).unsigned_abs()
+        let step = |c: usize| self.walk.coordinates[c].step();
+        self.cropped.map_or(self.run.from, step).unsigned_abs()
     }
 
     /// Makes rows neighbours that lie nearer to each other in the source than the units of a row do, such as those of the
-    /// channels of a picture. Rows may then be moved in any order.
+    /// channels of a picture.
     fn begin_near(&mut self) {
         let most = self.run_distance();
         let is_near = |&d: &usize| {
             self.walk.dims[d].tuple == 0 && (1..most).contains(&self.distance(d).unsigned_abs())
         };
-        let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) else {
-            return;
-        };
-        self.walk.dims[d..].rotate_left(1);
-        let last = self.walk.dims.len() - 1;
-        for along in self
-            .walk
-            .coordinates
-            .iter_mut()
-            .filter_map(|c| c.along.as_mut())
-        {
-            if along.dim == d {
-                along.dim = last;
-            } else if (d..=last).contains(&along.dim) {
-                along.dim -= 1;
-            }
+        if let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) {
+            self.bring_last(d);
+        }
+    }
+
+    /// Makes dimension `d` the innermost of those that number rows, which may be moved in any order.
+    fn bring_last(&mut self, d: usize) {
+        let cropped = self.walk.along(d);
+        let dim = self.walk.remove(d);
+        self.walk.dims.push(dim);
+        let along = cropped.and_then(|c| self.walk.coordinates[c].along.as_mut());
+        if let Some(along) = along {
+            along.dim = self.walk.dims.len() - 1;
         }
     }
 
@@ -664,9 +642,8 @@ impl RunWalk {
         let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);
         };
-        let along = coordinate.along.as_ref()?;
-        let step = along.step * coordinate.stride;
-        match along.flip {
+        let step = coordinate.step();
+        match coordinate.along?.flip {
             Some(_) if step.abs() == 1 => None,
             Some(_) => Some(0),
             None => Some(step),
@@ -682,11 +659,11 @@ impl RunWalk {
             return None;
         }
         let mut words = Uniforms {
-            from_base: wrap(walk.from as i64),
-            to_base: wrap(walk.to as i64),
+            from_base: wrap(walk.from),
+            to_base: wrap(walk.to),
             run: u32::try_from(run.size).ok()?,
-            run_from: wrap(run.from as i64),
-            run_to: wrap(run.to as i64),
+            run_from: wrap(run.from),
+            run_to: wrap(run.to),
             rows: u32::try_from(walk.units()).ok()?,
             head: u32::try_from(*head).ok()?,
             dims_used: u32::try_from(walk.dims.len()).ok()?,
@@ -696,23 +673,23 @@ impl RunWalk {
         for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
             *words = DimWords {
                 size: u32::try_from(dim.size).ok()?,
-                from_stride: wrap(dim.from as i64),
-                to_stride: wrap(dim.to as i64),
-                tuple_stride: wrap(dim.tuple as i64),
+                from_stride: wrap(dim.from),
+                to_stride: wrap(dim.to),
+                tuple_stride: count(dim.tuple),
             };
         }
         let coordinates = walk.coordinates.iter().enumerate();
         for (words, (c, coordinate)) in words.coordinates.iter_mut().zip(coordinates) {
             let (column, begin) = match coordinate.begin {
                 Begin::Column(column) => (u32::try_from(column).ok()?, 0),
-                Begin::At(begin) => (NONE, wrap(begin as i64)),
+                Begin::At(begin) => (NONE, wrap(begin)),
             };
             let (size, first) = (coordinate.size, coordinate.window.first);
             *words = CoordinateWords {
-                size: wrap(size.cast_signed() as i64),
+                size: count(size),
                 high: high(size)? | high(first)? << 16,
-                stride: wrap(coordinate.stride as i64),
-                first: wrap(first.cast_signed() as i64),
+                stride: wrap(coordinate.stride),
+                first: count(first),
                 count: u32::try_from(coordinate.window.count).ok()?,
                 column,
                 begin,
@@ -725,7 +702,7 @@ impl RunWalk {
                 true => RUN,
                 false => u32::try_from(along.dim).ok()?,
             };
-            words.step = wrap(along.step as i64);
+            words.step = wrap(along.step);
             words.extent = u32::try_from(along.extent).ok()?;
             words.digit = u32::try_from(along.first).ok()?;
             words.flip = along
@@ -737,14 +714,6 @@ impl RunWalk {
 }
 
 /// The greatest common divisor.
-fn divisor(a: usize, b: usize) -> usize {
+pub(super) fn divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { divisor(b, a % b) }
-}
-
-/// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.
-pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
-    let groups = u32::try_from(groups).ok()?;
-    let limit = limit.min(0xffff);
-    let height = groups.div_ceil(limit.max(1)).max(1);
-    (height <= limit).then_some((groups.div_ceil(height), height))
 }

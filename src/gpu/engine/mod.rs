@@ -4,6 +4,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
+//! | `dispatch` | what is dispatched, and which ranges of the arguments it binds |
 //! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
 //! | `steps`, `rule` | the steps of a scatter; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
@@ -27,7 +28,8 @@ mod bounds;
 mod bounds_tests;
 mod cache;
 mod copy;
-pub(super) mod cut;
+mod cut;
+pub(super) mod dispatch;
 mod explain;
 pub(super) mod find;
 #[cfg(test)]
@@ -52,13 +54,12 @@ mod steps;
 mod uniforms;
 pub(super) mod work;
 
-use super::device::{OpenDevice, adapter, caps, scoped, slots};
-use crate::lock::lock;
+use super::device::{OpenDevice, adapter, caps, group, scoped, slots};
 use cache::Cache;
 use caps::{Reach, Tuning, largest_binding};
 use pipeline::Pipelines;
 use program::UniformSpace;
-use scratch::{Kept, KeptTexels};
+use scratch::Scratch;
 use std::sync::Arc;
 
 /// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
@@ -72,9 +73,7 @@ pub(super) struct Engine {
     pub(super) reach: Reach,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) cache: Arc<Cache>,
-    pub(super) scatter: Arc<Kept>,
-    pub(super) aside: Arc<Kept>,
-    pub(super) texels: Arc<KeptTexels>,
+    pub(super) scratch: Arc<Scratch>,
 }
 
 impl Engine {
@@ -94,9 +93,7 @@ impl Engine {
             pipelines: Arc::new(Pipelines::new(&device, space, None)),
             device,
             cache: Arc::default(),
-            scatter: Arc::default(),
-            aside: Arc::default(),
-            texels: Arc::default(),
+            scratch: Arc::default(),
         }
     }
 
@@ -115,8 +112,6 @@ impl Engine {
     pub(super) fn trim(&self) {
         self.cache.clear();
         self.pipelines.trim();
-        *lock(&self.scatter) = None;
-        *lock(&self.aside) = None;
-        lock(&self.texels).clear();
+        self.scratch.trim();
     }
 }

@@ -4,35 +4,36 @@
 use super::program::UniformSpace;
 use super::shader_tests::programs;
 
-/// The operators that WGSL's grammar does not let stand beside all others without parentheses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Operator {
-    /// `&&`.
-    And,
-    /// `||`.
-    Or,
-    /// `&`, `|` or `^`, which stand beside themselves only.
-    Bits(char),
-    /// `<<` or `>>`, whose operands have no operator.
-    Shift,
-    /// `+`, `-`, `*`, `/` or `%`.
-    Arithmetic,
-    /// `==`, `!=`, `<`, `>`, `<=` or `>=`.
-    Comparison,
-}
-
-impl Operator {
-    fn stands_beside(self, other: Self) -> bool {
-        use Operator::{And, Arithmetic, Bits, Comparison, Or, Shift};
-        match (self, other) {
-            (And, Or) | (Or, And) => false,
-            (Bits(a), Bits(b)) => a == b,
-            (Bits(_), _) | (_, Bits(_)) => false,
-            (Shift, Shift | Arithmetic) | (Arithmetic, Shift) => false,
-            (And | Or | Shift | Arithmetic | Comparison, _) => true,
-        }
+/// Whether WGSL's grammar lets operators of these [kinds](kind) stand beside one another without parentheses.
+fn stand_together(one: &str, other: &str) -> bool {
+    match (one, other) {
+        ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,
+        // They stand beside themselves only.
+        ("&" | "|" | "^", _) | (_, "&" | "|" | "^") => one == other,
+        _ => true,
     }
 }
+
+/// The sign of an operator, or that of another that stands for it: `<<` for shifts, `+` for arithmetic and `==` for
+/// comparisons. `None` for what is none, such as the sign of one operand: an address, a negative number.
+fn kind(token: &str, ends_operand: bool) -> Option<&'static str> {
+    Some(match token {
+        "&&" => "&&",
+        "||" => "||",
+        "<<" | ">>" => "<<",
+        "==" | "!=" | "<" | ">" | "<=" | ">=" => "==",
+        "&" if ends_operand => "&",
+        "|" if ends_operand => "|",
+        "^" if ends_operand => "^",
+        "+" | "-" | "*" | "/" | "%" if ends_operand => "+",
+        _ => return None,
+    })
+}
+
+/// The words whose parameters are types.
+const TAKE_TYPES: [&str; 8] = [
+    "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
+];
 
 /// The words and signs of a text, without comments and without the parameters of types, such as `<u32>`.
 fn tokens(text: &str) -> Vec<String> {
@@ -48,15 +49,11 @@ fn tokens(text: &str) -> Vec<String> {
             rest.find(|c| !is_word(c)).unwrap_or(rest.len())
         } else {
             let twos = ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->"];
-            if twos.iter().any(|two| rest.starts_with(two)) {
-                2
-            } else {
-                1
-            }
+            1 + usize::from(twos.iter().any(|two| rest.starts_with(two)))
         };
         let (token, after) = rest.split_at(length);
         rest = after;
-        if is_word(first) && rest.starts_with('<') && takes_types(token) {
+        if is_word(first) && rest.starts_with('<') && TAKE_TYPES.contains(&token) {
             let mut depth = 0;
             let end = rest.find(|c| {
                 depth += i32::from(c == '<') - i32::from(c == '>');
@@ -71,39 +68,22 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-fn takes_types(word: &str) -> bool {
-    [
-        "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
-    ]
-    .contains(&word)
-}
-
 /// The operators that stand beside one another in the text, of each pair that must not.
 fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // The operators of the expression that is open at each depth of brackets.
-    let mut open: Vec<Vec<Operator>> = vec![Vec::new()];
+    let mut open: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = String::new();
     let mut read: Vec<String> = Vec::new();
     for token in tokens(text) {
         let ends_operand = before.ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
             && !["return", "if", "else", "while", "case"].contains(&&before[..]);
-        let operator = match &token[..] {
-            "&&" => Some(Operator::And),
-            "||" => Some(Operator::Or),
-            "<<" | ">>" => Some(Operator::Shift),
-            "==" | "!=" | "<" | ">" | "<=" | ">=" => Some(Operator::Comparison),
-            // Otherwise a sign of one operand: an address, a negative number.
-            "&" | "|" | "^" if ends_operand => token.chars().next().map(Operator::Bits),
-            "+" | "-" | "*" | "/" | "%" if ends_operand => Some(Operator::Arithmetic),
-            _ => None,
-        };
         read.push(token.clone());
-        if let Some(operator) = operator {
+        if let Some(operator) = kind(&token, ends_operand) {
             let own = open.last_mut().expect("brackets match");
-            if let Some(other) = own.iter().find(|other| !operator.stands_beside(**other)) {
+            if let Some(other) = own.iter().find(|other| !stand_together(operator, other)) {
                 let line = read[read.len().saturating_sub(12)..].join(" ");
-                faults.push(format!("{other:?} beside {operator:?}: {line}"));
+                faults.push(format!("{other} beside {operator}: {line}"));
             }
             own.push(operator);
         }

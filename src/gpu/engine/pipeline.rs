@@ -10,6 +10,8 @@
 
 use super::{
     OpenDevice,
+    caps::within,
+    group::group_layout,
     program::{Program, UNIFORMS_GROUP, UniformSpace},
     report::REPORT_BYTES,
     scoped,
@@ -118,14 +120,7 @@ impl Pipelines {
         let workgroup = program.workgroup;
         macro_rules! check {
             ($($limit:ident: $needed:expr,)*) => {
-                $(if $needed > limits.$limit {
-                    return Err(Error::DeviceLimit {
-                        what: "a shader",
-                        limit: stringify!($limit),
-                        needed: ($needed).into(),
-                        allowed: limits.$limit.into(),
-                    });
-                })*
+                $(within("a shader", stringify!($limit), ($needed).into(), limits.$limit.into())?;)*
             };
         }
         check! {
@@ -194,31 +189,4 @@ impl Pipelines {
             cache: self.cache.as_ref(),
         })
     }
-}
-
-/// Creates a layout for a bind group of buffers, given the type of each and whether its offset is dynamic.
-fn group_layout(
-    device: &wgpu::Device,
-    label: Option<&str>,
-    buffers: &[(BufferBindingType, bool)],
-) -> wgpu::BindGroupLayout {
-    let entries: Vec<_> = (0..)
-        .zip(buffers)
-        .map(
-            |(binding, &(ty, has_dynamic_offset))| wgpu::BindGroupLayoutEntry {
-                binding,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer {
-                    ty,
-                    has_dynamic_offset,
-                    min_binding_size: None,
-                },
-                count: None,
-            },
-        )
-        .collect();
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label,
-        entries: &entries,
-    })
 }

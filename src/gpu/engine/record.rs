@@ -3,17 +3,16 @@
 use super::{
     Engine,
     argument::Argument,
-    aside::Copy,
     caps::Parts,
     copy::{clear, copy, copyable},
-    cut::{self, Places},
+    dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
+    group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
-    rule::rule_of,
+    rule::Rule,
     scoped,
     slots::hold,
-    steps::SCRATCH,
     work::{Pass, Ready, Work},
 };
 use crate::{
@@ -22,7 +21,7 @@ use crate::{
     walk::Walk,
 };
 use std::{ops::Range, sync::Arc};
-use wgpu::{CommandEncoder, ComputePass};
+use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor};
 
 const RECORDING: &str = "recording";
 
@@ -36,27 +35,41 @@ pub enum Target<'a, 'p> {
 }
 
 impl Target<'_, '_> {
-    /// Calls `record` with the open pass, or with a new one.
-    fn in_pass(&mut self, plan: &Plan, record: impl FnOnce(&mut ComputePass<'_>)) {
+    /// Calls `record` with the open pass, or with a new one that is labelled with `operation`.
+    fn in_pass(&mut self, operation: &str, record: impl FnOnce(&mut ComputePass<'_>)) {
         match self {
-            Self::Encoder(encoder) => record(&mut begin_pass(encoder, plan)),
+            Self::Encoder(encoder) => {
+                record(&mut encoder.begin_compute_pass(&ComputePassDescriptor {
+                    label: Some(&format!("wgslice {operation}")),
+                    timestamp_writes: None,
+                }));
+            }
             Self::Pass(pass) => record(pass),
         }
     }
 }
 
-/// The commands of a plan without indices: see `route`.
+/// The commands of a plan for its arguments. To record them fails no more.
 #[derive(Debug)]
-pub(in crate::gpu) enum Commands {
+pub(in crate::gpu) struct Commands<'a> {
+    operation: &'static str,
+    how: How,
+    source: Argument<'a>,
+    dest: Argument<'a>,
+}
+
+/// How a plan is recorded: see `route`.
+#[derive(Debug)]
+enum How {
     Nothing,
     Copies(Walk),
     Clear,
-    Dispatches(Bound),
+    Dispatches(Grouped),
 }
 
 /// Dispatches with their bind groups.
 #[derive(Debug)]
-pub(in crate::gpu) struct Bound {
+struct Grouped {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
 }
@@ -74,113 +87,110 @@ impl Engine {
         let may_copy = matches!(target, Target::Encoder(_));
         let tuples = indices.as_ref().filter(|_| plan.tuples().is_some());
         check_conversion(plan, &source, &dest)?;
-        let aside = self.aside(plan, &source, tuples, &dest)?;
+        let [of_source, of_indices] = self.aside(plan, &source, tuples, &dest)?;
         let mut copies = Vec::new();
-        let source = self.moved(&aside.source, source, may_copy, &mut copies)?;
-        let moved =
-            indices.map(|indices| self.moved(&aside.indices, indices, may_copy, &mut copies));
-        match (plan.effect(), moved.transpose()?.zip(indices)) {
-            (Effect::Scatter(scatter), Some((moved, indices))) => {
-                let arguments = [source, dest, moved];
-                self.record_scatter(target, plan, &scatter, arguments, &indices, &copies)
-            }
-            (_, Some((moved, indices))) => {
-                self.record_gather(target, plan, [source, dest, moved], &indices, &copies)
-            }
-            (_, None) => {
-                let commands = self.commands(plan, &source, &dest, may_copy)?;
-                self.put_copies(&mut target, &copies);
-                self.put(&mut target, plan, &commands, source, dest);
-                Ok(Pending::done(
-                    plan.report(Default::default(), |_| Vec::new())?,
-                ))
-            }
+        let source = self.moved(&of_source, source, may_copy, &mut copies)?;
+        let moved = indices.map(|indices| self.moved(&of_indices, indices, may_copy, &mut copies));
+        let moved = moved.transpose()?;
+        if let (Effect::Scatter(scatter), Some((moved, indices))) =
+            (plan.effect(), moved.zip(indices))
+        {
+            let arguments = [source, dest, moved];
+            return self.record_scatter(target, plan, &scatter, arguments, &indices, copies);
         }
+        let arguments = [source, dest, moved.unwrap_or(source)];
+        let arguments = &arguments[..2 + usize::from(moved.is_some())];
+        let commands = self.commands(plan, arguments, may_copy)?;
+        let mut counts = Counts::default();
+        for commands in copies.iter().chain([&commands]) {
+            self.put(&mut target, commands, &mut counts);
+        }
+        let Some(indices) = indices else {
+            let report = plan.report(Default::default(), |_| Vec::new());
+            return Ok(Pending::done(report?));
+        };
+        let plan = match &commands.how {
+            How::Dispatches(bound) => Arc::clone(&bound.work.plan),
+            _ => Arc::new(plan.clone()),
+        };
+        // The report reads a tuple from `indices`: the same tuples, but not in scratch memory.
+        Ok(report::pending(&self.device, &plan, counts, &indices))
     }
 
-    /// Decides on the commands that record a plan without indices: `copies` if they may be copies. All errors of
-    /// recording occur here, so a failed call leaves the encoder as it was.
-    pub(in crate::gpu) fn commands(
+    /// Decides on the commands of a plan that is no scatter, for the source, the result and, if the plan has index tuples,
+    /// these: buffer copies if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder
+    /// as it was.
+    pub(in crate::gpu) fn commands<'a>(
         &self,
         plan: &Plan,
-        source: &Argument<'_>,
-        dest: &Argument<'_>,
+        arguments: &[Argument<'a>],
         copies: bool,
-    ) -> Result<Commands, Error> {
-        if plan.tuples().is_some() {
-            return Err(Error::Buffer {
-                argument: "indices",
-                problem: "is missing: a gather, a crop or a scatter reads it".into(),
-            });
-        }
-        let route = route(plan, &self.reach.tuning, copies && copyable(source, dest));
-        if let Route::Nothing = route {
-            return Ok(Commands::Nothing);
-        }
-        source.check(dest)?;
-        Ok(match route {
-            Route::Copies(walk) => Commands::Copies(walk.clone()),
-            Route::Clear => Commands::Clear,
-            Route::Nothing | Route::Dispatches => {
-                source.check_storage()?;
-                dest.check_storage()?;
-                Commands::Dispatches(self.bound(plan, &[*source, *dest])?)
+    ) -> Result<Commands<'a>, Error> {
+        let (source, dest) = (arguments[SOURCE], arguments[DEST]);
+        let how = match (plan.tuples(), arguments.get(INDICES)) {
+            (Some(_), Some(tuples)) => {
+                if plan.result_bytes() == 0 || plan.is_in_place() && plan.walk().is_none() {
+                    How::Nothing
+                } else {
+                    tuples.check_tuples(&source, &dest)?;
+                    How::Dispatches(self.grouped(plan, arguments)?)
+                }
             }
+            (Some(_), None) => {
+                return Err(Error::Buffer {
+                    argument: "indices",
+                    problem: "is missing: a gather, a crop or a scatter reads it".into(),
+                });
+            }
+            (None, Some(tuples)) => {
+                return Err(tuples.problem("is not used by this plan: pass None".into()));
+            }
+            (None, None) => {
+                let copies = copies && copyable(&source, &dest);
+                let route = route(plan, &self.reach.tuning, copies);
+                if !matches!(route, Route::Nothing) {
+                    source.check(&dest)?;
+                }
+                match route {
+                    Route::Nothing => How::Nothing,
+                    Route::Copies(walk) => How::Copies(walk.clone()),
+                    Route::Clear => How::Clear,
+                    Route::Dispatches => {
+                        source.check_storage()?;
+                        dest.check_storage()?;
+                        How::Dispatches(self.grouped(plan, arguments)?)
+                    }
+                }
+            }
+        };
+        Ok(Commands {
+            operation: plan.name(),
+            how,
+            source,
+            dest,
         })
     }
 
-    /// Records what [`Engine::commands`] decided on for these arguments.
+    /// Records commands. The slots of their reports are added to `counts`.
     pub(in crate::gpu) fn put(
         &self,
         target: &mut Target<'_, '_>,
-        plan: &Plan,
-        commands: &Commands,
-        source: Argument<'_>,
-        dest: Argument<'_>,
+        Commands {
+            operation,
+            how,
+            source,
+            dest,
+        }: &Commands<'_>,
+        counts: &mut Counts,
     ) {
-        match (commands, &mut *target) {
-            (Commands::Copies(walk), Target::Encoder(encoder)) => {
-                copy(encoder, walk, &source, &dest);
-            }
-            (Commands::Clear, Target::Encoder(encoder)) => clear(encoder, &dest),
-            (Commands::Dispatches(bound), _) => {
-                target.in_pass(plan, |pass| {
-                    self.launch(pass, bound, &mut Counts::default());
-                });
+        match (how, &mut *target) {
+            (How::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
+            (How::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
+            (How::Dispatches(bound), _) => {
+                target.in_pass(operation, |pass| self.launch(pass, bound, counts));
             }
             _ => {}
         }
-    }
-
-    /// Records a gather or a crop. `arguments` are the source, the result and the index tuples. Of `indices` the report
-    /// reads a tuple later; they are the same tuples, but not in scratch memory.
-    fn record_gather(
-        &self,
-        mut target: Target<'_, '_>,
-        plan: &Plan,
-        arguments: [Argument<'_>; 3],
-        indices: &Argument<'_>,
-        copies: &[Copy<'_>],
-    ) -> Result<Pending<Report>, Error> {
-        let [source, dest, tuples] = &arguments;
-        if plan.tuples().is_none() {
-            return Err(indices.problem("is not used by this plan: pass None".into()));
-        }
-        let mut counts = Counts::default();
-        if plan.result_bytes() == 0 || plan.is_in_place() && plan.walk().is_none() {
-            let plan = Arc::new(plan.clone());
-            return Ok(report::pending(&self.device, &plan, counts, indices));
-        }
-        tuples.check_tuples(source, dest)?;
-        let bound = self.bound(plan, &arguments)?;
-        self.put_copies(&mut target, copies);
-        target.in_pass(plan, |pass| self.launch(pass, &bound, &mut counts));
-        Ok(report::pending(
-            &self.device,
-            &bound.work.plan,
-            counts,
-            indices,
-        ))
     }
 
     /// Records a scatter. Each row of the updates goes to the slice of the destination that the row's index tuple
@@ -197,7 +207,7 @@ impl Engine {
         scatter: &Scatter,
         [updates, dest, tuples]: [Argument<'_>; 3],
         indices: &Argument<'_>,
-        copies: &[Copy<'_>],
+        copies: Vec<Commands<'_>>,
     ) -> Result<Pending<Report>, Error> {
         tuples.check_tuples(&updates, &dest)?;
         let mut counts = Counts::default();
@@ -209,17 +219,9 @@ impl Engine {
             let plan = Arc::new(plan.clone());
             return Ok(report::pending(&self.device, &plan, counts, indices));
         }
-        if let Some((_, number)) = rule_of(plan, scatter)? {
-            for argument in [&updates, &dest] {
-                let offset = argument.parts.offset;
-                if !offset.is_multiple_of(number as u64) {
-                    let problem = format!(
-                        "begins at byte {offset}: where elements are combined it must be a multiple of \
-                         {number}"
-                    );
-                    return Err(argument.problem(problem));
-                }
-            }
+        if let Some(rule) = Rule::of(plan, scatter)? {
+            updates.check_multiple(rule.number, "combined")?;
+            dest.check_multiple(rule.number, "combined")?;
         }
         let work = self.work_of(plan, &[updates, dest, tuples])?;
         // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
@@ -227,7 +229,7 @@ impl Engine {
         let scratch = self.scratch(work.scratch)?;
         let memory = Argument {
             callers: work.scratch == 0,
-            ..Argument::of("scratch", scratch.slice(..), 0)
+            ..Argument::own("scratch", scratch.slice(..), 0)
         };
         let arguments = [updates, dest, tuples, memory];
         debug_assert_eq!(arguments.len(), SCRATCH + 1);
@@ -237,17 +239,17 @@ impl Engine {
             match (&target, usize::try_from(bytes)) {
                 (Target::Pass(_), Ok(count)) if count > 0 => {
                     let part = scratch.slice(cleared.clone());
-                    let part = Argument {
-                        callers: false,
-                        ..Argument::of("scratch", part, count)
-                    };
-                    self.bound(&Plan::zeros(count), &[updates, part]).map(Some)
+                    let part = Argument::own("scratch", part, count);
+                    self.grouped(&Plan::zeros(count), &[updates, part])
+                        .map(Some)
                 }
                 _ => Ok(None),
             }
         });
-        let cleared: Vec<Option<Bound>> = cleared.collect::<Result<_, Error>>()?;
-        self.put_copies(&mut target, copies);
+        let cleared: Vec<Option<Grouped>> = cleared.collect::<Result<_, Error>>()?;
+        for copy in &copies {
+            self.put(&mut target, copy, &mut counts);
+        }
         let mut groups = groups.iter();
         for (pass, zeros) in work.passes.iter().zip(cleared) {
             if let (Target::Encoder(encoder), Range { start, end }) = (&mut target, &pass.cleared)
@@ -255,7 +257,7 @@ impl Engine {
             {
                 encoder.clear_buffer(&scratch, *start, Some(end - start));
             }
-            target.in_pass(plan, |open| {
+            target.in_pass(plan.name(), |open| {
                 if let Some(zeros) = &zeros {
                     self.launch(open, zeros, &mut Counts::default());
                 }
@@ -286,56 +288,40 @@ impl Engine {
         }
         let work = self.work_of(plan, &[mask, rows, count])?;
         let scratch = self.scratch(work.scratch)?;
-        let memory = Argument {
-            callers: false,
-            ..Argument::of("scratch", scratch.slice(..), 0)
-        };
+        let memory = Argument::own("scratch", scratch.slice(..), 0);
         let groups = self.groups(&work, &[mask, rows, count, memory])?;
-        let bound = Bound { work, groups };
-        target.in_pass(plan, |pass| {
+        let bound = Grouped { work, groups };
+        target.in_pass(plan.name(), |pass| {
             self.launch(pass, &bound, &mut Counts::default());
         });
         Ok(report::found(&self.device, capacity, &count))
     }
 
-    /// Decides on the commands of a gather whose result is not empty.
-    pub(in crate::gpu) fn gather_commands(
-        &self,
-        plan: &Plan,
-        arguments: [Argument<'_>; 3],
-    ) -> Result<Commands, Error> {
-        let [source, dest, indices] = &arguments;
-        indices.check_tuples(source, dest)?;
-        Ok(Commands::Dispatches(self.bound(plan, &arguments)?))
-    }
-
     /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments.
-    fn bound(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Bound, Error> {
+    fn grouped(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Grouped, Error> {
         let work = self.work_of(plan, arguments)?;
         let groups = self.groups(&work, arguments)?;
-        Ok(Bound { work, groups })
+        Ok(Grouped { work, groups })
     }
 
     /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
     /// or a scatter, the index tuples.
     fn work_of(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
-            arguments
-                .get(number)
-                .map_or(Parts::ONE, |found| found.parts)
+            let mut parts = arguments.get(number).map_or(Parts::ONE, |of| of.parts);
+            parts.offset -= self.reach.aligned(parts.offset);
+            parts
         };
-        let places = self.aligned(Places {
-            source: parts(0),
-            dest: parts(1),
-            indices: parts(2),
+        let places = Places {
+            parts: [SOURCE, DEST, INDICES].map(parts),
             whole: arguments.iter().take(2).all(Argument::is_whole),
-        });
-        self.work(plan, places)
+        };
+        self.work(plan, places, false)
     }
 
     /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes. The
     /// slots of reports are added to `counts`.
-    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Bound, counts: &mut Counts) {
+    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Grouped, counts: &mut Counts) {
         for (ready, group) in bound.work.dispatches().zip(bound.groups.iter()) {
             self.dispatch(pass, ready, group, counts);
         }
@@ -351,9 +337,9 @@ impl Engine {
         let group = |Ready {
                          dispatch, pipeline, ..
                      }: &Ready| {
-            let bind = |(binding, bound): (u32, &cut::Bound)| {
+            let bind = |bound: &Bound| {
                 let (buffer, offset) = match (bound.argument, &work.tables) {
-                    (cut::TABLES, Some(tables)) => (tables, 0),
+                    (TABLES, Some(tables)) => (tables, 0),
                     (number, _) => {
                         let argument = &arguments[number];
                         let offset = self.reach.aligned(argument.parts.offset);
@@ -363,23 +349,12 @@ impl Engine {
                         )
                     }
                 };
-                wgpu::BindGroupEntry {
-                    binding,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer,
-                        offset,
-                        size: wgpu::BufferSize::new(bound.span.bytes),
-                    }),
-                }
+                (buffer, offset, bound.span.bytes)
             };
-            let entries: Vec<_> = (0..).zip(&dispatch.bound).map(bind).collect();
-            self.device
-                .wgpu
-                .create_bind_group(&wgpu::BindGroupDescriptor {
-                    label: Some(&format!("wgslice {}", dispatch.program.kernel.name())),
-                    layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
-                    entries: &entries,
-                })
+            let label = format!("wgslice {}", dispatch.program.kernel.name());
+            let layout = pipeline.get_bind_group_layout(BUFFERS_GROUP);
+            let ranges = dispatch.bound.iter().map(bind);
+            bind_group(&self.device.wgpu, Some(&label), &layout, ranges)
         };
         let make = || {
             let made = self
@@ -397,31 +372,9 @@ impl Engine {
         };
         let device = &self.device.wgpu;
         let makes = |buffer: &wgpu::Buffer| {
-            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: None,
-                entries: &[wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Storage { read_only: true },
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                }],
-            });
-            let _ = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &layout,
-                entries: &[wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer,
-                        offset: 0,
-                        size: wgpu::BufferSize::new(4),
-                    }),
-                }],
-            });
+            let storage = BufferBindingType::Storage { read_only: true };
+            let layout = group_layout(device, None, &[(storage, false)]);
+            bind_group(device, None, &layout, [(buffer, 0, 4)]);
         };
         let is_refused = |buffer: &wgpu::Buffer| scoped(device, || makes(buffer)).1.is_some();
         let to_blame = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
@@ -469,25 +422,6 @@ pub(in crate::gpu) fn check_conversion(
     if plan.conversion.is_none() {
         return Ok(());
     }
-    for (argument, whole) in [(source, plan.source_dtype().size()), (dest, 4)] {
-        let offset = argument.parts.offset;
-        if !offset.is_multiple_of(whole as u64) {
-            let problem = format!(
-                "begins at byte {offset}: where elements are converted it must be a multiple of {whole}"
-            );
-            return Err(argument.problem(problem));
-        }
-    }
-    Ok(())
-}
-
-/// Opens a pass that is labelled with the operation's name.
-pub(in crate::gpu) fn begin_pass<'a>(
-    encoder: &'a mut CommandEncoder,
-    plan: &Plan,
-) -> ComputePass<'a> {
-    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-        label: Some(&format!("wgslice {}", plan.name())),
-        timestamp_writes: None,
-    })
+    source.check_multiple(plan.source_dtype().size(), "converted")?;
+    dest.check_multiple(4, "converted")
 }

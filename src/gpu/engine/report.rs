@@ -1,6 +1,6 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
-use super::{OpenDevice, argument::Argument, caps::Parts, cut::Dispatch, slots::Slot};
+use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
 use crate::{Error, Found, Pending, Plan, Report, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
@@ -82,10 +82,7 @@ async fn read(
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
         let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES.into()));
-        let readback = device.read_back(slots)?;
-        readback
-            .copy_to(bytemuck::cast_slice_mut(&mut words))
-            .await?;
+        device.read_words(slots, words.as_flattened_mut()).await?;
         for ([count, first], (_, first_tuple)) in words.into_iter().zip(some) {
             missing = missing.and(Missing {
                 count: count as usize,
@@ -100,10 +97,8 @@ async fn read(
     let index = plan.index_type();
     let mut words = vec![0u32; plan.depth() * index.words() as usize];
     let bytes = words.len() as u64 * 4;
-    let readback = device.read_back(parts.slices(buffers, tuple as u64 * bytes, bytes))?;
-    readback
-        .copy_to(bytemuck::cast_slice_mut(&mut words))
-        .await?;
+    let pieces = parts.slices(buffers, tuple as u64 * bytes, bytes);
+    device.read_words(pieces, &mut words).await?;
     plan.report(missing, |_| index.read(&words))
 }
 
@@ -129,10 +124,8 @@ pub(in crate::gpu) fn found(
             return Err(unreadable);
         }
         let mut words = [0u32; 2];
-        let readback = reading.read_back(parts.slices(&buffers, 16, 8))?;
-        readback
-            .copy_to(bytemuck::cast_slice_mut(&mut words))
-            .await?;
+        let pieces = parts.slices(&buffers, 16, 8);
+        reading.read_words(pieces, &mut words).await?;
         drop(tensor);
         let count = u64::from(words[1]) << 32 | u64::from(words[0]);
         Ok(Found {

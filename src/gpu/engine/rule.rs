@@ -7,16 +7,8 @@ use crate::{DType, Error, Plan, ops::scatter_nd::Combine, plan::Scatter};
 pub(crate) struct Rule {
     combine: Combine,
     numbers: Numbers,
-}
-
-/// A rule for kernels that use none.
-impl Default for Rule {
-    fn default() -> Self {
-        Self {
-            combine: Combine::Add,
-            numbers: Numbers::Unsigned,
-        }
-    }
+    /// The size in bytes of the numbers that are combined.
+    pub(super) number: usize,
 }
 
 /// The number format that the shaders interpret elements as.
@@ -33,9 +25,17 @@ enum Numbers {
 }
 
 impl Rule {
-    /// The rule for elements of a type, and the size in bytes of the numbers that the rule combines. `None` if the
-    /// shaders do not support the combination.
-    pub(crate) fn of(combine: Combine, dtype: DType) -> Option<(Self, usize)> {
+    /// Stands for the rule of an update, which combines nothing.
+    pub(super) const NONE: Self = Self {
+        combine: Combine::Update,
+        numbers: Numbers::Unsigned,
+        number: 1,
+    };
+
+    /// The rule by which a scatter combines elements. `None` if it replaces them. Fails if the shaders do not support the
+    /// combination.
+    pub(super) fn of(plan: &Plan, scatter: &Scatter) -> Result<Option<Self>, Error> {
+        let (combine, dtype) = (scatter.options.combine, scatter.dtype);
         let adds = combine == Combine::Add;
         let (numbers, can) = match dtype {
             DType::Bool => (Numbers::Bools, true),
@@ -47,14 +47,29 @@ impl Rule {
             DType::F32 => (Numbers::F32, true),
             DType::I64 | DType::U64 => (Numbers::Pairs, adds || combine == Combine::Sub),
             DType::Complex64 => (Numbers::F32, adds || combine == Combine::Sub),
-            DType::F64 | DType::Complex128 => return None,
+            DType::F64 | DType::Complex128 => (Numbers::F32, false),
         };
-        let element = match dtype {
+        if !combine.computes() {
+            return Ok(None);
+        }
+        if !can {
+            let operation = plan.name();
+            return Err(Error::DTypeOnDevice {
+                operation,
+                combine,
+                dtype,
+            });
+        }
+        let number = match dtype {
             // Real and imaginary parts are combined separately.
             DType::Complex64 => 4,
             _ => dtype.size(),
         };
-        can.then_some((Self { combine, numbers }, element))
+        Ok(Some(Self {
+            combine,
+            numbers,
+            number,
+        }))
     }
 
     /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and
@@ -63,10 +78,12 @@ impl Rule {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
-    /// Whether an atomic operation combines elements of one word by this rule.
+    /// Whether an atomic operation combines numbers by this rule.
     pub(crate) fn is_atomic(self) -> bool {
         let has_atomic = !matches!(self.combine, Combine::Mul | Combine::Update);
-        has_atomic && matches!(self.numbers, Numbers::Unsigned | Numbers::Signed)
+        has_atomic
+            && self.number == 4
+            && matches!(self.numbers, Numbers::Unsigned | Numbers::Signed)
     }
 
     /// Whether the shaders interpret elements as integers with a sign. They do if that makes a difference.
@@ -102,22 +119,5 @@ impl Rule {
             (Numbers::BF16, _) => 4,
             (Numbers::Unsigned | Numbers::Signed | Numbers::Pairs | Numbers::F32, _) => 0,
         }
-    }
-}
-
-/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. `None` if
-/// the scatter replaces elements.
-pub(super) fn rule_of(plan: &Plan, scatter: &Scatter) -> Result<Option<(Rule, usize)>, Error> {
-    let (combine, dtype) = (scatter.options.combine, scatter.dtype);
-    if !combine.computes() {
-        return Ok(None);
-    }
-    match Rule::of(combine, dtype) {
-        Some(rule) => Ok(Some(rule)),
-        None => Err(Error::DTypeOnDevice {
-            operation: plan.name(),
-            combine,
-            dtype,
-        }),
     }
 }

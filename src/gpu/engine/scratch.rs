@@ -2,18 +2,34 @@
 //! of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves
 //! every recording. Each recording writes the scratch memory before reading it, so the order of recordings does not matter.
 
-use super::{Engine, argument::Argument, caps::Parts};
+use super::{
+    Engine,
+    argument::Argument,
+    caps::{Parts, within},
+};
 use crate::{Error, lock::lock};
 use std::sync::Mutex;
 use wgpu::BufferUsages;
 
-/// A buffer at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim). `None` before the first of
-/// these recordings.
-pub(in crate::gpu) type Kept = Mutex<Option<wgpu::Buffer>>;
+/// The buffers that are kept of each kind.
+#[derive(Debug, Default)]
+pub(in crate::gpu) struct Scratch {
+    pub(in crate::gpu) steps: Kept,
+    aside: Kept,
+    /// Several only if a copy needed more than the device's `max_buffer_size`.
+    pub(in crate::gpu) texels: Kept,
+}
 
-/// The buffers of rows between textures and tensors, each at least as large as any copy has needed since
-/// [`Gpu::trim`](crate::Gpu::trim). There are several only if a copy needed more than the device's `max_buffer_size`.
-pub(in crate::gpu) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
+/// Buffers at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
+type Kept = Mutex<Vec<wgpu::Buffer>>;
+
+impl Scratch {
+    pub(super) fn trim(&self) {
+        for kept in [&self.steps, &self.aside, &self.texels] {
+            lock(kept).clear();
+        }
+    }
+}
 
 /// Scratch memory for the rows of a box of texels.
 #[derive(Debug)]
@@ -43,16 +59,17 @@ impl Engine {
     /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
     /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        self.grown_twofold(&self.scatter, needed, "allocating memory between steps")
+        self.grown_twofold(
+            &self.scratch.steps,
+            needed,
+            "allocating memory between steps",
+        )
     }
 
     /// The same for arguments that lie in the buffer of the destination.
     pub(super) fn memory_aside(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        self.grown_twofold(
-            &self.aside,
-            needed,
-            "allocating memory for a source in the buffer of dest",
-        )
+        let doing = "allocating memory for a source in the buffer of dest";
+        self.grown_twofold(&self.scratch.aside, needed, doing)
     }
 
     fn grown_twofold(
@@ -67,7 +84,7 @@ impl Engine {
         let size = size
             .min(self.device.shared.limits.max_buffer_size)
             .max(needed);
-        self.grown(&mut lock(kept), needed, size, doing)
+        self.grown(&mut lock(kept), 0, needed, size, doing)
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
@@ -79,14 +96,7 @@ impl Engine {
     ) -> Result<TexelMemory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.device.shared.limits.max_buffer_size;
-        if pitch > most {
-            return Err(Error::DeviceLimit {
-                what: "a row of texels",
-                limit: "max_buffer_size",
-                needed: pitch,
-                allowed: most,
-            });
-        }
+        within("a row of texels", "max_buffer_size", pitch, most)?;
         let (parts, rows) = match bytes <= most {
             true => (Parts::ONE, rows),
             false => {
@@ -98,40 +108,37 @@ impl Engine {
             }
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
-        let mut kept = lock(&self.texels);
-        let kept_count = kept.len().max(count);
-        kept.resize(kept_count, None);
-        let size = bytes.min(parts.bytes);
-        let grown = |kept| self.grown(kept, size, size, "allocating memory for texels");
+        let (mut kept, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
+        let doing = "allocating memory for texels";
+        let buffers = (0..count).map(|number| self.grown(&mut kept, number, size, size, doing));
         Ok(TexelMemory {
-            buffers: kept
-                .iter_mut()
-                .take(count)
-                .map(grown)
-                .collect::<Result<_, _>>()?,
+            buffers: buffers.collect::<Result<_, _>>()?,
             rows,
             parts,
             bytes,
         })
     }
 
-    /// Returns the kept buffer if it has at least `needed` bytes, otherwise a new one of `size` bytes, which takes its
+    /// Returns kept buffer `number` if it has at least `needed` bytes, otherwise a new one of `size` bytes, which takes its
     /// place.
     fn grown(
         &self,
-        kept: &mut Option<wgpu::Buffer>,
+        kept: &mut Vec<wgpu::Buffer>,
+        number: usize,
         needed: u64,
         size: u64,
         doing: &'static str,
     ) -> Result<wgpu::Buffer, Error> {
-        if let Some(kept) = kept
-            && kept.size() >= needed
-        {
+        if let Some(kept) = kept.get(number).filter(|kept| kept.size() >= needed) {
             return Ok(kept.clone());
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let (label, size) = ("wgslice scratch", size / 4 * 4);
         let made = self.device.buffer(doing, label, size, usage)?;
-        Ok(kept.insert(made).clone())
+        match kept.get_mut(number) {
+            Some(kept) => kept.clone_from(&made),
+            None => kept.push(made.clone()),
+        }
+        Ok(made)
     }
 }

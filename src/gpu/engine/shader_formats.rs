@@ -107,16 +107,13 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         "ABREAST" if tuning.loops => vec![1, 8],
         "ABREAST" => vec![1],
         "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
-        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG" | "FORWARD" | "SHORT" | "STRADDLES" => {
-            vec![0, 1]
-        }
-        "MASKED" | "CONTINUES" | "FILLS" => vec![0, 1],
+        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG" | "FORWARD" | "SHORT" | "STRADDLES"
+        | "MASKED" | "CONTINUES" | "FILLS" | "TABLES" | "STEADY" | "CHOOSES" | "ORDERED"
+        | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
         "FROM" => vec![0, 2, 3, 4, 5, 6],
         "TO" => (0..7).collect(),
         "FROM_BYTES" | "TO_BYTES" => vec![1, 2, 4],
-        "TABLES" | "STEADY" => vec![0, 1],
         "EDGES" => vec![0, 1, 2],
-        "CHOOSES" | "ORDERED" | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
         _ => panic!("no values of {name}"),
     })
 }

@@ -21,29 +21,24 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    caps::{Parts, Reach, Span},
-    cut::{
-        Bound, Cutter, DEST, Dispatch, INDICES, Places, SOURCE, Tuples, check_coordinates,
-        is_plain, set_tuples,
-    },
-    launch::{RunWalk, fold, of_walk},
+    caps::Reach,
+    cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
+    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE},
+    launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::Rule,
-    uniforms::{Uniforms, flags, too_long, wrap},
+    uniforms::{Uniforms, check_positions, count, flags},
     work::Pass,
 };
 use crate::{
-    Error,
+    Error, Plan,
     layout::middle,
     ops::index::{IndexType, OutOfRange, Policy},
-    plan::Scatter,
+    plan::{Operation, Scatter},
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},
 };
 use std::ops::Range;
-
-/// The number of the argument that is scratch memory.
-pub(super) const SCRATCH: usize = 3;
 
 /// If a slice has fewer rows than 1 / FEW on average, the last steps take rows instead of slices: where they take
 /// slices, each costs a number of 4 bytes, whereas a row that is written alone costs a sector of 32 bytes.
@@ -75,13 +70,13 @@ enum Way {
 
 /// The steps of a scatter.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
-    pub(crate) passes: Vec<Pass<Dispatch>>,
+    passes: Vec<Pass<Dispatch>>,
     /// What the next pass does before.
     first: Vec<Dispatch>,
     /// The bytes of scratch memory that suffice for every pass.
-    pub(crate) scratch: u64,
+    scratch: u64,
     /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
@@ -130,11 +125,7 @@ impl Slices {
         let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
-            let (mut a, mut b) = (apart, stride.unsigned_abs());
-            while b > 0 {
-                (a, b) = (b, a % b);
-            }
-            apart = a;
+            apart = divisor(apart, stride.unsigned_abs());
             lowest += along((size, stride)).min(0);
             highest += along((size, stride)).max(0);
         }
@@ -147,17 +138,18 @@ impl Slices {
     }
 }
 
-/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined,
-/// and has the bytes of a number; `None` if rows replace slices.
+/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined;
+/// `None` if rows replace slices. Returns a pass for each block, whose last dispatch changes the destination, and the bytes
+/// of scratch memory that suffice for every pass.
 pub(super) fn steps(
     reach: &Reach,
     places: &Places,
-    index: IndexType,
+    plan: &Plan,
     walk: &Walk,
     scatter: &Scatter,
-    rule: Option<(Rule, usize)>,
-    boxes: bool,
-) -> Result<Steps, Error> {
+    rule: Option<Rule>,
+) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    let boxes = plan.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
     let of_rows = match boxes {
@@ -177,10 +169,8 @@ pub(super) fn steps(
             lowest: 0,
         },
     };
-    let most = u32::MAX as usize - 1;
-    if slices.count > most {
-        return Err(too_long(slices.count as u64, most as u64));
-    }
+    let most = u64::from(u32::MAX - 1);
+    check_positions(slices.count, most)?;
     let options = scatter.options;
     // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
     // once. So only few such rows are moved alone.
@@ -189,8 +179,8 @@ pub(super) fn steps(
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
-        Some((rule, 4)) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
-        Some((rule, _)) => Way::Lists {
+        Some(rule) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
+        Some(rule) => Way::Lists {
             ordered: rule.depends_on_order() && !options.any_order,
         },
     };
@@ -199,13 +189,13 @@ pub(super) fn steps(
         places,
         tuples: Tuples {
             argument: INDICES,
-            index,
+            index: plan.index_type(),
             policy: options.policy,
             keeps: true,
             first_index: 0,
         },
         scatter: *scatter,
-        rule: rule.unwrap_or((Rule::default(), walk.unit)),
+        rule: rule.unwrap_or(Rule::NONE),
         way,
         unit: walk.unit,
         pitch,
@@ -222,15 +212,13 @@ pub(super) fn steps(
     let mut steps = Steps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        if block.rows.units() > most {
-            return Err(too_long(block.rows.units() as u64, most as u64));
-        }
+        check_positions(block.rows.units(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.scratch = LEAST;
     }
     if is_empty {
         steps.push(0..0, Vec::new());
-        return Ok(steps);
+        return Ok((steps.passes, steps.scratch));
     }
     if scatter.fresh && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
@@ -248,7 +236,7 @@ pub(super) fn steps(
         }
         _ => scatterer.blocks(&block, &mut steps)?,
     }
-    Ok(steps)
+    Ok((steps.passes, steps.scratch))
 }
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
@@ -326,15 +314,15 @@ impl Block {
         let dims = &self.rows.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
         let middle = middle(dims[d].size)?;
-        let moves = self.moves.split(d, middle);
-        let mut halves = [self.clone(), self.clone()];
-        for (half, (rows, moves)) in halves
-            .iter_mut()
-            .zip(self.rows.split(d, middle).into_iter().zip(moves))
-        {
-            (half.rows, half.moves) = (rows, moves);
-        }
-        Some(halves)
+        let half = |rows, moves| Self {
+            rows,
+            moves,
+            slices: self.slices.clone(),
+            run: self.run.clone(),
+        };
+        let [first, second] = self.rows.split(d, middle);
+        let [first_moves, second_moves] = self.moves.split(d, middle);
+        Some([half(first, first_moves), half(second, second_moves)])
     }
 
     /// The block with each half of the slices or, if `of` says so, of the run.
@@ -354,8 +342,8 @@ struct Scatterer<'a> {
     places: &'a Places,
     tuples: Tuples,
     scatter: Scatter,
-    /// How numbers are combined, and the bytes of a number.
-    rule: (Rule, usize),
+    /// How numbers are combined, if they are.
+    rule: Rule,
     way: Way,
     /// The bytes of a unit of a row, and the units of a row.
     unit: usize,
@@ -396,7 +384,7 @@ impl Scatterer<'_> {
         let first = block.rows.tuple;
         let site = self.site(block, first, LEAST);
         if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
-            out.push(reporting(dispatch));
+            out.push(reporting(dispatch, 0));
             return Ok(());
         }
         let halves = block.halves_of_rows().ok_or_else(|| self.too_small())?;
@@ -490,7 +478,8 @@ impl Scatterer<'_> {
         // Several blocks may have the same rows. One of them reports the tuples out of range.
         let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts;
         if !self.is_strict() && is_first {
-            dispatches[0] = reporting(dispatches[0].clone());
+            let first_tuple = block.rows.tuple.wrapping_sub(first_row);
+            dispatches[0] = reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
             0 if heads > 0 => {
@@ -545,7 +534,7 @@ impl Scatterer<'_> {
         walk.merge();
         // `reporting` says which dispatch counts.
         walk.counts = false;
-        let (span, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
+        let (indices, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
@@ -558,41 +547,25 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             uniforms: words,
-            first_tuple: block.rows.tuple.wrapping_sub(first_row),
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.reach.tuning,
                 is_plain(&rows.walk, self.tuples),
             ),
-            indices: Bound {
-                argument: INDICES,
-                span,
-            },
-            scratch: Bound {
-                argument: SCRATCH,
-                span: Span {
-                    part: 0,
-                    offset: 0,
-                    bytes: scratch,
-                },
-            },
+            indices,
+            scratch: Bound::first(SCRATCH, scratch),
             by_rows: false,
             fresh: false,
         })
     }
 }
 
-/// The dispatch with a report that is read.
-fn reporting(mut dispatch: Dispatch) -> Dispatch {
-    dispatch.counts = true;
+/// The dispatch with a report that is read, and whose first tuple has this number.
+fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
+    (dispatch.counts, dispatch.first_tuple) = (true, first_tuple);
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
-}
-
-/// A number of slices, rows or units, which fits in 32 bits.
-fn count(number: usize) -> u32 {
-    wrap(number as i64)
 }
 
 /// What the dispatches of a block have in common.
@@ -600,7 +573,6 @@ struct Site<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
     uniforms: Uniforms,
-    first_tuple: usize,
     /// The constants of kernels that read tuples.
     of_walk: [(&'static str, usize); 7],
     indices: Bound,
@@ -612,25 +584,6 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn dispatch(
-        &self,
-        program: Program,
-        mut uniforms: Uniforms,
-        groups: usize,
-        bound: Vec<Bound>,
-    ) -> Option<Dispatch> {
-        let (width, height) = fold(groups, self.scatterer.reach.groups)?;
-        uniforms.groups_x = width;
-        Some(Dispatch {
-            program,
-            uniforms,
-            height,
-            bound,
-            counts: false,
-            first_tuple: self.first_tuple,
-        })
-    }
-
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
         match kernel {
@@ -649,7 +602,8 @@ impl Site<'_> {
             _ => (self.workgroup(), vec![self.indices, self.scratch]),
         };
         let program = self.program(kernel, Prelude::None).with(constants);
-        self.dispatch(program, self.uniforms, rows.div_ceil(together), bound)
+        let (reach, groups) = (self.scatterer.reach, rows.div_ceil(together));
+        Dispatch::new(reach, program, self.uniforms, groups, bound)
     }
 
     fn workgroup(&self) -> usize {
@@ -707,65 +661,62 @@ impl Site<'_> {
         let Scatterer {
             reach,
             places,
-            rule: (rule, number),
+            rule,
             way,
             unit,
             pitch,
             ..
         } = *self.scatterer;
         let Block { slices, run, .. } = self.block;
-        let rows = self.block.numbers();
-        let bind = |argument, parts: Parts, of: &Range<usize>| {
-            let first = of.start * pitch + run.start;
-            let end = (of.end - 1) * pitch + run.end;
-            let (span, begin) = reach.span(parts, (first * unit) as u64, (end * unit) as u64)?;
-            let begin = usize::try_from(begin).ok()?;
-            let fits = span.bytes / number as u64 <= reach.units;
-            fits.then_some((Bound { argument, span }, begin))
+        let (rows, number) = (self.block.numbers(), rule.number);
+        let bind = |argument, of: &Range<usize>| {
+            let first = ((of.start * pitch + run.start) * unit) as u64;
+            let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
+            let bound = places.bind(reach, argument, first, end);
+            bound.filter(|(bound, _)| bound.span.bytes / number as u64 <= reach.units)
         };
-        let (source, from) = bind(SOURCE, places.source, &rows).ok_or(Stop::Rows)?;
-        let (dest, to) = bind(DEST, places.dest, slices).ok_or(Stop::Slices)?;
+        let (source, from) = bind(SOURCE, &rows).ok_or(Stop::Rows)?;
+        let (dest, to) = bind(DEST, slices).ok_or(Stop::Slices)?;
         let (owners, stop) = match self.by_rows {
             true => (rows.len(), Stop::Rows),
             false => (slices.len(), Stop::Slices),
         };
-        let is_long = |rows: usize| (rows * run.len() * unit) as u64 > reach.dispatch;
+        let bytes = run.len() * unit;
+        let is_long = |rows: usize| (rows * bytes) as u64 > reach.dispatch;
         if is_long(rows.len()) {
             return Err(Stop::Rows);
         }
         if is_long(owners) {
             return Err(stop);
         }
-        let wide = match common_power_of_two(16, [run.len() * unit, pitch * unit, from, to]) {
+        let wide = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
             whole @ 4.. if way != Way::Atomic => whole,
             _ => number,
         };
-        let of_unit = |bytes: usize| bytes / wide;
-        let units = of_unit(run.len() * unit);
-        let (segments, segment, invocations) = match wide {
-            4.. => {
+        let [units, apart, updates, to_base] =
+            [bytes, pitch * unit, from, to].map(|bytes| bytes / wide);
+        let of_word = 4 / wide;
+        let (segments, segment) = match of_word {
+            0 | 1 => {
                 let segment = self.scatterer.segment();
-                let segments = units.div_ceil(segment);
-                (segments, segment, owners * segments)
+                (units.div_ceil(segment), segment)
             }
-            _ => {
-                let per_word = 4 / number;
-                // The most words that a slice touches, wherever in a word it begins.
-                let of_slice = (units - 1).div_ceil(per_word) + 1;
-                let last = (slices.len() - 1) * of_unit(pitch * unit);
-                let all = (of_unit(to) % per_word + last + units).div_ceil(per_word);
-                (
-                    of_slice,
-                    1,
-                    if self.by_rows { owners * of_slice } else { all },
-                )
+            // The most words that a slice touches, wherever in a word it begins.
+            _ => ((units - 1).div_ceil(of_word) + 1, 1),
+        };
+        let invocations = match of_word {
+            // All words of the slices.
+            2.. if !self.by_rows => {
+                let elements = (slices.len() - 1) * apart + units;
+                (to_base % of_word + elements).div_ceil(of_word)
             }
+            _ => owners * segments,
         };
         let words = Uniforms {
             run: count(units),
-            pitch: count(of_unit(pitch * unit)),
-            updates: count(of_unit(from)),
-            to_base: count(of_unit(to)),
+            pitch: count(apart),
+            updates: count(updates),
+            to_base: count(to_base),
             segments: count(segments),
             segment: count(segment),
             ..self.uniforms
@@ -774,7 +725,13 @@ impl Site<'_> {
             4.. => rule.of_words(),
             _ => [0, PARTS],
         };
-        let parts = [("ELEMENT", number.min(2)), ("RULE", rule.of_parts())];
+        let parts = [
+            ("ELEMENT", number.min(2)),
+            ("RULE", rule.of_parts()),
+            ("BY_ROWS", usize::from(self.by_rows)),
+            ("FRESH", usize::from(self.fresh)),
+            ("UNIQUE", usize::from(way == Way::Unique)),
+        ];
         let combine = ("COMBINE", combine);
         let loops = ("LOOPS", usize::from(reach.tuning.loops));
         let program = match way {
@@ -789,25 +746,16 @@ impl Site<'_> {
                 .with(&[combine, ("NUMBERS", numbers), loops])
                 .with(&parts),
         };
-        let program = match way {
-            Way::Atomic => program,
-            _ => program.with(&[
-                ("BY_ROWS", usize::from(self.by_rows)),
-                ("FRESH", usize::from(self.fresh)),
-                ("UNIQUE", usize::from(way == Way::Unique)),
-            ]),
-        };
-        let is_direct = self.scatterer.is_direct();
-        let first = if is_direct {
-            self.indices
-        } else {
-            self.scratch
+        let first = match self.scatterer.is_direct() {
+            true => self.indices,
+            false => self.scratch,
         };
         // Shaders count invocations in 32 bits.
+        if i32::try_from(invocations).is_err() {
+            return Err(stop);
+        }
         let groups = invocations.div_ceil(self.workgroup());
-        let dispatch = i32::try_from(invocations)
-            .ok()
-            .and_then(|_| self.dispatch(program, words, groups, vec![first, source, dest]));
-        dispatch.ok_or(stop)
+        let bound = vec![first, source, dest];
+        Dispatch::new(reach, program, words, groups, bound).ok_or(stop)
     }
 }

@@ -1,6 +1,7 @@
 //! The numbers that a dispatch reads, as the host writes them: the struct `Walk` of `shaders/walk.wgsl`, which says what
 //! each means. A test compares every name and offset here with the shader's.
 
+use super::caps::within;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
@@ -95,14 +96,14 @@ pub(crate) const MOST_POSITIONS: u64 = (1 << 48) - 1;
 /// The same where shaders compute with signed numbers of 32 bits.
 pub(crate) const MOST_SIGNED: u64 = i32::MAX as u64;
 
-/// The error for a number of positions of which shaders can count `most`.
-pub(crate) fn too_long(positions: u64, most: u64) -> Error {
-    Error::DeviceLimit {
-        what: "an indexed dimension, which the CPU path (Backend::cpu) can index",
-        limit: "32-bit shader arithmetic",
-        needed: positions,
-        allowed: most,
-    }
+/// Fails if shaders, which count `most` positions, cannot count these.
+pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> {
+    within(
+        "an indexed dimension, which the CPU path (Backend::cpu) can index",
+        "32-bit shader arithmetic",
+        positions as u64,
+        most,
+    )
 }
 
 /// The upper 16 bits of a number of positions, which has 48. `None` if it has more.
@@ -118,6 +119,11 @@ pub(crate) fn high(positions: usize) -> Option<u32> {
     clippy::cast_sign_loss,
     reason = "the shaders compute modulo 2^32"
 )]
-pub(crate) fn wrap(value: i64) -> u32 {
+pub(crate) fn wrap(value: isize) -> u32 {
     value as u32
+}
+
+/// A number of slices, rows or units, which fits in 32 bits.
+pub(crate) fn count(number: usize) -> u32 {
+    wrap(number.cast_signed())
 }

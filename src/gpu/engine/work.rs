@@ -2,19 +2,16 @@
 
 use super::{
     Engine,
-    cut::{Cutter, Dispatch, INDICES, Places, Tuples},
+    caps::within,
+    cut::{Cutter, Tuples},
+    dispatch::{Dispatch, INDICES, Places},
     find::find,
     program::UNIFORMS_GROUP,
-    rule::rule_of,
+    rule::Rule,
     slots::Slot,
     steps::steps,
 };
-use crate::{
-    Error, Plan,
-    ops::index::IndexType,
-    plan::{Effect, Operation},
-    walk::Walk,
-};
+use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
 use std::{ops::Range, sync::Arc};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -30,7 +27,8 @@ pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
     pub(super) plan: Arc<Plan>,
-    /// The places of the arguments, with reduced offsets: see [`Engine::aligned`].
+    /// The places of the arguments, whose offsets are reduced by what [`Reach::aligned`](super::caps::Reach::aligned)
+    /// returns for them. Recording adds this to the offsets of bindings again.
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Ready>>,
     /// The bytes of scratch memory that the passes share.
@@ -72,26 +70,16 @@ impl Work {
 }
 
 impl Engine {
-    /// Reduces the offsets of `places` by what [`Reach::aligned`](super::caps::Reach::aligned) returns for them.
-    /// Recording adds this to the offsets of bindings again.
-    pub(super) fn aligned(&self, mut places: Places) -> Places {
-        for parts in [&mut places.source, &mut places.dest, &mut places.indices] {
-            parts.offset -= self.reach.aligned(parts.offset);
-        }
-        places
-    }
-
-    /// Returns the work of a plan that is not empty and whose arguments lie at `places`, which must be
-    /// [aligned](Self::aligned): a kept work or a new one. All its pipelines are compiled.
-    pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
+    /// Returns the work of a plan that is not empty and whose arguments lie at `places`, with reduced offsets: a kept work
+    /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
+    pub(in crate::gpu) fn work(
+        &self,
+        plan: &Plan,
+        places: Places,
+        keeps: bool,
+    ) -> Result<Arc<Work>, Error> {
         self.cache
-            .work(plan, places, false, || self.new_work(plan, places))
-    }
-
-    /// Works out and keeps what [`Engine::work`] returns, until nothing else holds it.
-    pub(in crate::gpu) fn prepare(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
-        self.cache
-            .work(plan, places, true, || self.new_work(plan, places))
+            .work(plan, places, keeps, || self.new_work(plan, places))
     }
 
     fn new_work(&self, plan: &Plan, places: Places) -> Result<Work, Error> {
@@ -171,15 +159,8 @@ impl Engine {
             Some(_) => dest.saturating_mul(source),
             None => dest.max(source.min(plan.moved_bytes().0 as u64)),
         };
-        match needed <= MOST_DISPATCHES {
-            true => Ok(()),
-            false => Err(Error::DeviceLimit {
-                what: "a plan of this size",
-                limit: "limit on dispatches",
-                needed,
-                allowed: MOST_DISPATCHES,
-            }),
-        }
+        let limit = "limit on dispatches";
+        within("a plan of this size", limit, needed, MOST_DISPATCHES)
     }
 
     /// Fails if the device cannot run a plan whose arguments lie at `places`.
@@ -204,11 +185,8 @@ impl Engine {
         // What is written before the walk, and instead of it.
         let (before, instead) = match (plan.walk(), plan.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                let rule = rule_of(plan, &scatter)?;
-                let index = plan.index_type();
-                let boxes = plan.operation == Operation::Paste;
-                let steps = steps(&self.reach, places, index, walk, &scatter, rule, boxes)?;
-                return Ok((steps.passes, steps.scratch));
+                let rule = Rule::of(plan, &scatter)?;
+                return steps(&self.reach, places, plan, walk, &scatter, rule);
             }
             (Some(_), Effect::Make | Effect::Update) => (None, None),
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {

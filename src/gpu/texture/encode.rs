@@ -9,6 +9,7 @@ use crate::{
         engine::{
             argument::Argument,
             record::{Commands, Target, check_conversion},
+            report::Counts,
         },
     },
 };
@@ -149,52 +150,39 @@ impl Gpu {
         source.check(&dest)?;
         let scratch = copies(texels, &rows, (&memory.buffers, memory.rows, 0));
         let (plans, channels) = rows.reading(conversion)?;
-        let (Some(channels), [plan]) = (channels, &plans[..]) else {
-            let moves = self.moves(plans, &source, &dest)?;
-            read(encoder, scratch);
-            self.put_moves(encoder, &moves, source, dest);
-            return Ok(());
-        };
-        let channels = self.channel_indices(channels)?;
-        let indices = Argument {
-            // No later recording uses this buffer, so no bind group is kept for it.
-            callers: false,
-            ..Argument::of("channels", channels.slice(..), plan.index_bytes())
-        };
-        check_conversion(plan, &source, &dest)?;
-        let commands = self.engine.gather_commands(plan, [source, dest, indices])?;
+        let channels = channels.map(|channels| self.channel_indices(channels));
+        let channels = channels.transpose()?;
+        // No later recording uses this buffer, so no bind group is kept for it.
+        let indices = channels.as_ref().zip(plans.first());
+        let indices = indices.map(|(channels, plan)| {
+            Argument::own("channels", channels.slice(..), plan.index_bytes())
+        });
+        let arguments: Vec<_> = [source, dest].into_iter().chain(indices).collect();
+        let moves = self.moves(&plans, &arguments)?;
         read(encoder, scratch);
-        // All channels exist, so nothing asks for the report.
-        self.put_moves(encoder, &[(plan.clone(), commands)], source, dest);
+        self.put(encoder, &moves);
         Ok(())
     }
 
     /// Decides on the commands of all plans before any is recorded, so that a failure leaves the encoder as it was.
-    fn moves(
+    fn moves<'a>(
         &self,
-        plans: Vec<Plan>,
-        source: &Argument<'_>,
-        dest: &Argument<'_>,
-    ) -> Result<Vec<(Plan, Commands)>, Error> {
-        let decide = |plan: Plan| {
-            check_conversion(&plan, source, dest)?;
-            let commands = self.engine.commands(&plan, source, dest, true)?;
-            Ok((plan, commands))
+        plans: &[Plan],
+        arguments: &[Argument<'a>],
+    ) -> Result<Vec<Commands<'a>>, Error> {
+        let decide = |plan: &Plan| {
+            check_conversion(plan, &arguments[0], &arguments[1])?;
+            self.engine.commands(plan, arguments, true)
         };
-        plans.into_iter().map(decide).collect()
+        plans.iter().map(decide).collect()
     }
 
-    /// Records what [`Gpu::moves`] decided on for these arguments.
-    fn put_moves(
-        &self,
-        encoder: &mut CommandEncoder,
-        moves: &[(Plan, Commands)],
-        source: Argument<'_>,
-        dest: Argument<'_>,
-    ) {
-        for (plan, commands) in moves {
-            let target = &mut Target::Encoder(encoder);
-            self.engine.put(target, plan, commands, source, dest);
+    fn put(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
+        for commands in moves {
+            // All channels exist, so nothing asks for the report.
+            let counts = &mut Counts::default();
+            self.engine
+                .put(&mut Target::Encoder(encoder), commands, counts);
         }
     }
 
@@ -232,39 +220,22 @@ impl Gpu {
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
+        let (mut source, mut view, mut converts) = (source, view, Vec::new());
+        let (memory, whole);
         if let Some(plan) = written(view, conversion)? {
             let bytes = plan.result_bytes();
-            let memory = self.engine.scratch(bytes as u64)?;
-            let stored = Argument {
-                callers: false,
-                ..Argument::of("scratch", memory.slice(..), bytes)
-            };
-            let moves = self.moves(vec![plan], &source, &stored)?;
-            let (view, converts) = (View::whole(texels.shape()), &mut |encoder: &mut _| {
-                self.put_moves(encoder, &moves, source, stored);
-            });
-            return self.record_rows(encoder, converts, stored, &view, texels, &rows);
+            memory = self.engine.scratch(bytes as u64)?;
+            let stored = Argument::own("scratch", memory.slice(..), bytes);
+            converts = self.moves(&[plan], &[source, stored])?;
+            whole = View::whole(texels.shape());
+            (source, view) = (stored, &whole);
         }
-        self.record_rows(encoder, &mut |_| {}, source, view, texels, &rows)
-    }
-
-    /// Records copying a view of `source`, whose elements are of the type of the format, to texels. `before` records what
-    /// makes the source.
-    fn record_rows(
-        &self,
-        encoder: &mut CommandEncoder,
-        before: &mut dyn FnMut(&mut CommandEncoder),
-        source: Argument<'_>,
-        view: &View,
-        texels: &Texels,
-        rows: &Rows,
-    ) -> Result<(), Error> {
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
             let whole = (source.buffers, rows.count(), source.parts.offset);
-            before(encoder);
-            write(encoder, copies(texels, rows, whole));
+            self.put(encoder, &converts);
+            write(encoder, copies(texels, &rows, whole));
             return Ok(());
         }
         if !rows.is_whole {
@@ -274,13 +245,13 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
-        let scratch = || copies(texels, rows, (&memory.buffers, memory.rows, 0));
-        let moves = self.moves(rows.of_tensor(view), &source, &dest)?;
-        before(encoder);
+        let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
+        let moves = self.moves(&rows.of_tensor(view), &[source, dest])?;
+        self.put(encoder, &converts);
         if !rows.is_whole {
             read(encoder, scratch());
         }
-        self.put_moves(encoder, &moves, source, dest);
+        self.put(encoder, &moves);
         write(encoder, scratch());
         Ok(())
     }

@@ -1,0 +1,121 @@
+//! What is dispatched: a program, its numbers, its grid, and the ranges of a plan's arguments that it binds.
+
+use super::{
+    caps::{Parts, Reach, Span},
+    program::Program,
+    uniforms::{Uniforms, flags},
+};
+
+/// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.
+pub(crate) const SOURCE: usize = 0;
+pub(crate) const DEST: usize = 1;
+pub(crate) const INDICES: usize = 2;
+/// Scratch memory.
+pub(crate) const SCRATCH: usize = 3;
+/// The tables of a plan that converts, which belong to its work.
+pub(crate) const TABLES: usize = 4;
+
+/// The locations of a plan's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Places {
+    /// Those of source, destination and indices, by the numbers of arguments. All others begin where their buffer begins.
+    pub(crate) parts: [Parts; 3],
+    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
+    /// that a binding may end after the last vector rather than after the last unit.
+    pub(crate) whole: bool,
+}
+
+impl Places {
+    /// Each argument begins where its buffer begins.
+    pub(crate) fn at_begin(whole: bool) -> Self {
+        Self {
+            parts: [Parts::ONE; 3],
+            whole,
+        }
+    }
+
+    pub(crate) fn of(&self, argument: usize) -> Parts {
+        self.parts.get(argument).copied().unwrap_or(Parts::ONE)
+    }
+
+    /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in it: see [`Reach::span`].
+    pub(crate) fn bind(
+        &self,
+        reach: &Reach,
+        argument: usize,
+        from: u64,
+        to: u64,
+    ) -> Option<(Bound, usize)> {
+        let (span, begin) = reach.span(self.of(argument), from, to)?;
+        Some((Bound { argument, span }, usize::try_from(begin).ok()?))
+    }
+}
+
+/// What a dispatch binds: a range of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Bound {
+    pub(crate) argument: usize,
+    pub(crate) span: Span,
+}
+
+impl Bound {
+    /// The first bytes of an argument, which begins where its buffer begins.
+    pub(crate) fn first(argument: usize, bytes: u64) -> Self {
+        let span = Span {
+            bytes,
+            ..Span::default()
+        };
+        Self { argument, span }
+    }
+}
+
+/// A dispatch: its program, numbers, grid and bindings.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) program: Program,
+    pub(crate) uniforms: Uniforms,
+    /// The number of workgroups along y. The uniforms hold that along x.
+    pub(crate) height: u32,
+    /// What the bindings of the buffers' group hold.
+    pub(crate) bound: Vec<Bound>,
+    /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
+    pub(crate) counts: bool,
+    pub(crate) first_tuple: usize,
+}
+
+impl Dispatch {
+    /// A dispatch of `groups` workgroups that reports nothing. `None` if the device does not allow so many.
+    pub(super) fn new(
+        reach: &Reach,
+        program: Program,
+        uniforms: Uniforms,
+        groups: usize,
+        bound: Vec<Bound>,
+    ) -> Option<Self> {
+        let (groups_x, height) = fold(groups, reach.groups)?;
+        Some(Self {
+            program,
+            uniforms: Uniforms {
+                groups_x,
+                ..uniforms
+            },
+            height,
+            bound,
+            counts: false,
+            first_tuple: 0,
+        })
+    }
+
+    /// Whether the dispatch changes nothing if the report says that a tuple is out of range.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.uniforms.flags & flags::STRICT != 0
+    }
+}
+
+/// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.
+pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
+    let groups = u32::try_from(groups).ok()?;
+    let limit = limit.min(0xffff);
+    let height = groups.div_ceil(limit.max(1)).max(1);
+    (height <= limit).then_some((groups.div_ceil(height), height))
+}
