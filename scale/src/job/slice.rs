@@ -196,7 +196,7 @@ impl Slice {
                 None => None,
             };
             let (read, mut segments, shape) = match planes {
-                Some((chunk, segments, shape)) => (Some(chunk), segments, shape),
+                Some(planes) => (Some(planes.chunk), planes.segments, planes.shape),
                 None => (None, segments, source.chunk().to_vec()),
             };
             if is_copied && (is_whole || has_rows(&segments)) {
@@ -333,14 +333,21 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
     slab
 }
 
-/// Reads only the planes of a box that have elements of it, if what lies between them takes longer to read than to skip.
-/// Returns what was read, where the elements are there, and its shape.
+/// Planes that were read of a chunk, and where the elements of a box are in them.
+struct Planes {
+    chunk: Chunk,
+    segments: Vec<Segment>,
+    shape: Vec<usize>,
+}
+
+/// Reads only the planes of a slab that have elements of its box, if what lies between them takes longer to read than to
+/// skip.
 fn planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),
     segments: &[Segment],
     slab: &Slab,
-) -> Result<Option<(Chunk, Vec<Segment>, Vec<usize>)>, Error> {
+) -> Result<Option<Planes>, Error> {
     /// The fewest bytes that are skipped.
     const GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
@@ -362,7 +369,11 @@ fn planes(
     segments[dim].step = step.signum();
     let mut shape = slab.shape.clone();
     shape[dim] = count;
-    Ok(Some((chunk, segments, shape)))
+    Ok(Some(Planes {
+        chunk,
+        segments,
+        shape,
+    }))
 }
 
 /// Writes the positions of a segment as the slice `begin:end:step`.
