@@ -257,6 +257,97 @@ fn no_more_is_read_than_the_chunks_demand() {
     }
 }
 
+/// Of chunks in files that are not compressed, only the planes with elements of the result are read, if they are far apart.
+#[test]
+fn planes_are_read_without_what_lies_between_them() {
+    let folder = tempfile::tempdir().unwrap();
+    // A plane of a chunk has 16 KiB.
+    let (shape, chunk) = ([40, 64, 70], [32, 64, 64]);
+    for (number, shard) in [None, Some(&[64, 64, 128][..])].into_iter().enumerate() {
+        let path = folder.path().join(format!("{number}.zarr"));
+        let source = Known::numbers_in(&path, &shape, &chunk, shard);
+        let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
+        let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
+        // The positions of the result, the shape of its shards, and how many planes all shards read.
+        let cases: [(&str, [Vec<usize>; 3], [usize; 3], u64); 5] = [
+            (
+                "1::3, ::2, 7:60",
+                [steps(1, 40, 3), steps(0, 64, 2), steps(7, 60, 1)],
+                [13, 32, 53],
+                13,
+            ),
+            (
+                "::-2, ::-7, ::-9",
+                [down(39, 2), down(63, 7), down(69, 9)],
+                [20, 10, 8],
+                20 * 2,
+            ),
+            // Two shards read a chunk.
+            (
+                "::4, :, ::-1",
+                [steps(0, 40, 4), steps(0, 64, 1), down(69, 1)],
+                [10, 32, 70],
+                10 * 2 * 2,
+            ),
+            // Four would read the first chunk twice, so each reads all of it.
+            (
+                "::2, :, 9",
+                [steps(0, 40, 2), steps(0, 64, 1), vec![9]],
+                [20, 16, 1],
+                (32 + 4) * 4,
+            ),
+            (
+                "3::2, 5, :64",
+                [steps(3, 40, 2), vec![5], steps(0, 64, 1)],
+                [19, 1, 64],
+                19,
+            ),
+        ];
+        for (case, (text, positions, shard, planes)) in cases.into_iter().enumerate() {
+            let [z, y, x] = &positions;
+            let mut elements = Vec::new();
+            for z in z {
+                for y in y {
+                    let numbers = x.iter().map(|x| (z * shape[1] + y) * shape[2] + x);
+                    numbers.for_each(|number| elements.extend(&source.elements[number]));
+                }
+            }
+            let kept = |sizes: &[usize]| {
+                let sizes = sizes.iter().zip(&positions);
+                let kept = sizes.filter(|(_, positions)| positions.len() > 1);
+                kept.map(|(size, _)| *size).collect::<Vec<_>>()
+            };
+            let result = folder.path().join(format!("{number}-{case}.zarr"));
+            let form = Form {
+                shard: Some(kept(&shard)),
+                chunk: Some(kept(&shard)),
+                codec: None,
+            };
+            let job = Job::new(slice(text), &path, &result, &form).unwrap();
+            let summary = run(&job, HOW).unwrap();
+            let sizes: Vec<usize> = positions.iter().map(Vec::len).collect();
+            assert_eq!(read(&result), (kept(&sizes), elements), "{text}");
+            let bytes = planes * (16 << 10);
+            assert!(
+                (bytes..bytes + 1000).contains(&summary.bytes_read),
+                "{text}: {summary:?}"
+            );
+        }
+    }
+    // A chunk whose end is missing is found if a plane is missing.
+    let file = folder.path().join("0.zarr/c/0/0/0");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+    let result = folder.path().join("torn.zarr");
+    let source = folder.path().join("0.zarr");
+    let job = Job::new(slice("1::2"), &source, &result, &Form::default()).unwrap();
+    let error = run(&job, HOW).unwrap_err();
+    assert!(
+        matches!(&error, Error::Data(text) if text.contains("c/0/0/0") && text.contains("corrupt")),
+        "{error:?}"
+    );
+}
+
 /// Of chunks that Blosc has encoded, the blocks with elements of the result are decoded.
 #[test]
 fn parts_of_blosc_chunks_are_decoded() {

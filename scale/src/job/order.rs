@@ -93,33 +93,9 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the name and the fingerprint of each array that the operation reads besides the source.
-    pub(super) fn inputs(&self) -> Vec<(&PathBuf, &Fingerprint)> {
-        match self {
-            Self::Gather {
-                indices: input,
-                indices_fingerprint: fingerprint,
-                ..
-            }
-            | Self::GatherNd {
-                indices: input,
-                indices_fingerprint: fingerprint,
-                ..
-            }
-            | Self::Crop {
-                begins: input,
-                begins_fingerprint: fingerprint,
-                ..
-            } => vec![(input, fingerprint)],
-            Self::Concat { others, .. } => {
-                others.iter().map(|(name, known)| (name, known)).collect()
-            }
-            Self::Slice { .. } | Self::Index { .. } | Self::Convert => Vec::new(),
-        }
-    }
-
-    /// As [`Operation::inputs`], to change them.
-    pub(super) fn inputs_mut(&mut self) -> Vec<(&mut PathBuf, &mut Fingerprint)> {
+    /// Returns the name and the fingerprint of each array that the operation reads besides the source, to compare or to
+    /// change them.
+    pub(super) fn inputs(&mut self) -> Vec<(&mut PathBuf, &mut Fingerprint)> {
         match self {
             Self::Gather {
                 indices: input,

@@ -315,7 +315,7 @@ impl Job {
         let to = Location::new(result)?;
         to.writable()?;
         let source = apart(source, &to)?;
-        for (input, _) in operation.inputs_mut() {
+        for (input, _) in operation.inputs() {
             *input = apart(input, &to)?;
         }
         let result = to.into_name();
@@ -329,7 +329,7 @@ impl Job {
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let mut fingerprint = Fingerprint::Metadata(0);
-        let known = operation.inputs_mut().into_iter().map(|(_, known)| known);
+        let known = operation.inputs().into_iter().map(|(_, known)| known);
         for (known, found) in iter::once(&mut fingerprint)
             .chain(known)
             .zip(kind.fingerprints()?)
@@ -421,8 +421,13 @@ impl Prepared {
     pub fn new(order: Order) -> Result<Self, Error> {
         let job = &order.job;
         let (kind, shape) = Kind::open(&job.operation, &job.source)?;
-        let inputs = iter::once((&job.source, &job.source_fingerprint));
-        let inputs = inputs.chain(job.operation.inputs());
+        let Job {
+            mut operation,
+            mut source,
+            mut source_fingerprint,
+            ..
+        } = job.clone();
+        let inputs = iter::once((&mut source, &mut source_fingerprint)).chain(operation.inputs());
         for ((name, known), found) in inputs.zip(kind.fingerprints()?) {
             if found != *known {
                 return Err(Error::usage(format_args!(

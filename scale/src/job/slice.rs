@@ -7,7 +7,7 @@ use super::{
     walk::{self, Part, Run, Segment, Walk},
 };
 use crate::zarr::{
-    Cache, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
+    Cache, Chunk, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
 };
 use std::{collections::HashMap, ops::Range};
 use wgslice::{
@@ -191,7 +191,16 @@ impl Slice {
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
             let slab = (!is_listed).then(|| slab(&segments, source.chunk(), &chunk_strides));
             let is_copied = !is_turned && !is_listed && self.conversion.is_none();
+            let planes = match &slab {
+                Some(slab) => planes(reader, (&at, users), &segments, slab)?,
+                None => None,
+            };
+            let (read, mut segments, shape) = match planes {
+                Some(planes) => (Some(planes.chunk), planes.segments, planes.shape),
+                None => (None, segments, source.chunk().to_vec()),
+            };
             if is_copied && (is_whole || has_rows(&segments)) {
+                let chunk_strides = strides(&shape);
                 let apart = segments.iter().zip(&chunk_strides);
                 let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
                 let apart: Vec<isize> = apart.collect();
@@ -201,9 +210,10 @@ impl Slice {
                 let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
                 let tile = tiles.whole(&sides).filter(|_| is_whole);
                 let Some(tile) = tile.filter(|_| same_codecs || users == 1) else {
-                    let (chunk, first) = match &slab {
-                        Some(slab) => reader.part(cache, &at, users, &slab.elements)?,
-                        None => (reader.shared(cache, &at, users)?, 0),
+                    let (chunk, first) = match (read, &slab) {
+                        (Some(read), _) => (read, 0),
+                        (None, Some(slab)) => reader.part(cache, &at, users, &slab.elements)?,
+                        (None, None) => (reader.shared(cache, &at, users)?, 0),
                     };
                     return tiles.copy((chunk.as_ref(), from - first), &sides);
                 };
@@ -224,10 +234,10 @@ impl Slice {
                 copied += 1;
                 return Ok(());
             }
-            let (dtype, mut shape) = (source.dtype(), source.chunk());
-            let mut segments = segments;
-            let chunk = match &slab {
-                Some(slab) => {
+            let (dtype, mut shape) = (source.dtype(), &shape);
+            let chunk = match (read, &slab) {
+                (Some(read), _) => read,
+                (None, Some(slab)) => {
                     let (chunk, _) = reader.part(cache, &at, users, &slab.elements)?;
                     if chunk.as_ref().len() == slab.elements.len() * dtype.size() {
                         shape = &slab.shape;
@@ -237,7 +247,7 @@ impl Slice {
                     }
                     chunk
                 }
-                None => reader.shared(cache, &at, users)?,
+                (None, None) => reader.shared(cache, &at, users)?,
             };
             let conversion = self.conversion.as_ref().map(|(conversion, _)| conversion);
             let selected = if is_listed {
@@ -321,6 +331,49 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
         }
     }
     slab
+}
+
+/// Planes that were read of a chunk, and where the elements of a box are in them.
+struct Planes {
+    chunk: Chunk,
+    segments: Vec<Segment>,
+    shape: Vec<usize>,
+}
+
+/// Reads only the planes of a slab that have elements of its box, if what lies between them takes longer to read than to
+/// skip.
+fn planes(
+    reader: &mut Reader<'_>,
+    (at, users): (&[usize], usize),
+    segments: &[Segment],
+    slab: &Slab,
+) -> Result<Option<Planes>, Error> {
+    /// The fewest bytes that are skipped.
+    const GAP: usize = 16 << 10;
+    let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
+        return Ok(None);
+    };
+    let Segment { step, count, .. } = segments[dim];
+    let plane: usize = slab.shape[dim + 1..].iter().product();
+    let sizes = (plane, step.unsigned_abs() * plane);
+    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, GAP)? else {
+        return Ok(None);
+    };
+    let moved = segments.iter().zip(&slab.origin);
+    let moved = moved.map(|(segment, origin)| Segment {
+        begin: segment.begin - origin,
+        ..*segment
+    });
+    let mut segments: Vec<Segment> = moved.collect();
+    segments[dim].begin = if step > 0 { 0 } else { count - 1 };
+    segments[dim].step = step.signum();
+    let mut shape = slab.shape.clone();
+    shape[dim] = count;
+    Ok(Some(Planes {
+        chunk,
+        segments,
+        shape,
+    }))
 }
 
 /// Writes the positions of a segment as the slice `begin:end:step`.

@@ -1,6 +1,6 @@
 //! A folder as a store.
 
-use super::store::{JOB_FOLDER, Place, Unread};
+use super::store::{JOB_FOLDER, Parts, Place, Unread};
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom, Write},
@@ -98,14 +98,26 @@ impl Place for Folder {
         Ok(Some(bytes.into()))
     }
 
-    fn read_to(&self, key: &str, range: ByteRange, dest: &mut [u8]) -> Result<bool, Unread> {
+    fn read_to(
+        &self,
+        key: &str,
+        range: ByteRange,
+        parts: Parts,
+        dest: &mut [u8],
+    ) -> Result<bool, Unread> {
         let Some((mut file, length)) = self.at(key, range)? else {
             return Ok(false);
         };
-        if length != dest.len() as u64 {
+        if !usize::try_from(length).is_ok_and(|length| parts.fill(dest, length)) {
             return Err(InvalidByteRangeError::new(range, length).into());
         }
-        file.read_exact(dest)?;
+        let gap = parts.apart as i64 - parts.length as i64;
+        for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
+            if number > 0 {
+                file.seek_relative(gap)?;
+            }
+            file.read_exact(dest)?;
+        }
         Ok(true)
     }
 

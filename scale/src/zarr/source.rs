@@ -9,7 +9,9 @@ use super::{
     index::{self, Index},
     is_url,
     open::open,
-    product, strides,
+    product,
+    store::Parts,
+    strides,
 };
 use serde_json::{Map, Value};
 use std::{
@@ -521,6 +523,42 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(read), elements.start))
     }
 
+    /// Reads parts of these elements of a chunk if they are in a file as they are in memory: `length` of them, and as many
+    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes lie between two parts, or if
+    /// all of the chunk's `users` would read more than the chunk.
+    pub(crate) fn planes(
+        &mut self,
+        (at, users): (&[usize], usize),
+        elements: &Range<usize>,
+        (length, apart): (usize, usize),
+        gap: usize,
+    ) -> Result<Option<Chunk>, Error> {
+        let source = self.source;
+        let unit = source.dtype.size();
+        let count = (elements.len() - length) / apart + 1;
+        let is_dense =
+            (apart - length) * unit < gap || length * count * users > product(&source.chunk);
+        if source.part != Part::Plain || source.is_far() || is_dense {
+            return Ok(None);
+        }
+        let (key, Some(place)) = self.place(at)? else {
+            return Ok(None);
+        };
+        let bytes = elements.start * unit..elements.end * unit;
+        let range = self.inside(&key, at, place, &bytes)?;
+        let parts = Parts {
+            length: length * unit,
+            apart: apart * unit,
+        };
+        let mut planes = vec![0; parts.length * count];
+        let read = self.store.read_to(&key, range, parts, &mut planes);
+        if !read.map_err(|error| self.failed(&key, at, &error))? {
+            return Ok(None);
+        }
+        self.chunks += 1;
+        Ok(Some(Chunk::new(planes)))
+    }
+
     /// Whether only these elements of a chunk are read, or decoded, for one of `users` shards.
     fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
         let all = product(&self.source.chunk);
@@ -557,7 +595,11 @@ impl<'a> Reader<'a> {
                         true
                     }
                     None => {
-                        let read = self.store.read_to(&key, inside, dest);
+                        let all = Parts {
+                            length: dest.len(),
+                            apart: 0,
+                        };
+                        let read = self.store.read_to(&key, inside, all, dest);
                         read.map_err(|error| self.failed(&key, at, &error))?
                     }
                 }

@@ -55,16 +55,23 @@ pub(crate) trait Place: Debug + Send + Sync {
         None
     }
 
-    /// Reads the bytes of a value in this range, which has the length of `dest`, to `dest`. Returns whether there is such
-    /// a value.
-    fn read_to(&self, key: &str, range: ByteRange, dest: &mut [u8]) -> Result<bool, Unread> {
+    /// Reads parts of this range of a value to `dest`, one after the other. Returns whether there is such a value.
+    fn read_to(
+        &self,
+        key: &str,
+        range: ByteRange,
+        parts: Parts,
+        dest: &mut [u8],
+    ) -> Result<bool, Unread> {
         let Some(bytes) = self.read(key, range)? else {
             return Ok(false);
         };
-        if bytes.len() != dest.len() {
+        if !parts.fill(dest, bytes.len()) {
             return Err(InvalidByteRangeError::new(range, bytes.len() as u64).into());
         }
-        dest.copy_from_slice(&bytes);
+        for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
+            dest.copy_from_slice(&bytes[number * parts.apart..][..parts.length]);
+        }
         Ok(true)
     }
 
@@ -91,6 +98,24 @@ pub(crate) trait Place: Debug + Send + Sync {
 
     /// Removes the value of a key, and all values whose keys continue with a slash after it. The empty key removes all.
     fn remove(&self, key: &str) -> io::Result<()>;
+}
+
+/// Parts of a range, in bytes: the first is at its beginning, and the last at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    /// The length of each. Not 0.
+    pub(crate) length: usize,
+    /// From where one begins to where the next one does.
+    pub(crate) apart: usize,
+}
+
+impl Parts {
+    /// Whether the parts of a range of this length fill `dest`.
+    pub(super) fn fill(self, dest: &[u8], length: usize) -> bool {
+        let Self { length: one, apart } = self;
+        let count = dest.len() / one;
+        count > 0 && dest.len() == count * one && length == (count - 1) * apart + one
+    }
 }
 
 /// Why bytes were not read.
@@ -198,9 +223,10 @@ impl Store {
         &self,
         key: &StoreKey,
         range: ByteRange,
+        parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, StorageError> {
-        let is_there = self.known(self.place.read_to(key.as_str(), range, dest))?;
+        let is_there = self.known(self.place.read_to(key.as_str(), range, parts, dest))?;
         let length = if is_there { dest.len() } else { 0 };
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(is_there)
