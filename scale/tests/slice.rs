@@ -269,7 +269,7 @@ fn planes_are_read_without_what_lies_between_them() {
         let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
         let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
         // The positions of the result, the shape of its shards, and how many planes all shards read.
-        let cases: [(&str, [Vec<usize>; 3], [usize; 3], u64); 5] = [
+        let cases = [
             (
                 "1::3, ::2, 7:60",
                 [steps(1, 40, 3), steps(0, 64, 2), steps(7, 60, 1)],
