@@ -115,18 +115,21 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
 
 /// The shape of a message's box, and the number of the element at each of its positions, in the draft's words.
 fn naive(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let canonical: Ndsel = message.to_string().parse().unwrap();
-    let canonical: Value = serde_json::from_str(&canonical.to_string()).unwrap();
-    let bounds = |name: &str| -> Vec<i64> {
-        let list = canonical[name].as_array().unwrap();
-        list.iter().map(|bound| bound.as_i64().unwrap()).collect()
+    let list = |name: &str| -> Option<Vec<i64>> {
+        let list = message.get(name)?.as_array()?.iter();
+        list.map(Value::as_i64).collect()
     };
-    let (begin, end) = (bounds("input_inclusive_min"), bounds("input_exclusive_max"));
-    let sizes: Vec<usize> = begin
-        .iter()
-        .zip(&end)
-        .map(|(b, e)| (e - b) as usize)
-        .collect();
+    let begin = list("input_inclusive_min").unwrap();
+    let size = |dim: usize| -> i64 {
+        if let Some(end) = list("input_exclusive_max") {
+            end[dim] - begin[dim]
+        } else if let Some(last) = list("input_inclusive_max") {
+            last[dim] + 1 - begin[dim]
+        } else {
+            list("input_shape").unwrap()[dim]
+        }
+    };
+    let sizes: Vec<usize> = (0..begin.len()).map(|dim| size(dim) as usize).collect();
     let elements = (0..sizes.iter().product()).map(|number| {
         let at = coordinates(number, &sizes);
         let rules = message["output"].as_array().unwrap();

@@ -4,7 +4,7 @@
 //!
 //! | the rule has | position |
 //! |---|---|
-//! | neither of the below | `offset` |
+//! | no number of the box | `offset` |
 //! | `input_dimension` | `offset + stride · number[input_dimension]` |
 //! | `index_array` | `offset + stride · index_array[numbers]` |
 //!
@@ -46,20 +46,25 @@ struct Bound {
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Number {
+    /// `"-inf"` of a message.
     Below,
     At(i64),
+    /// `"+inf"` of a message.
     Above,
 }
 
-/// How positions along a dimension of the array follow from numbers.
+/// How positions along a dimension of the array follow from the numbers of the box.
 #[derive(Clone, Debug, PartialEq)]
 enum Rule {
+    /// Always this position.
     At(i64),
+    /// By the number along dimension `dim` of the box.
     Along {
         offset: i64,
         stride: i64,
         dim: usize,
     },
+    /// By the number that nested lists have there, from the first to the second of `bounds`.
     Listed {
         offset: i64,
         stride: i64,
@@ -460,7 +465,7 @@ impl Ndsel {
     }
 }
 
-/// The sums of bounds and other numbers. Both are finite, or the sum is infinite as one of them is.
+/// Adds a number to each bound. If one of the two is infinite, the sum is.
 fn sums(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
     let sum = |(dim, bound): (usize, &Bound)| {
         let number = match (bound.number, other(dim)) {
