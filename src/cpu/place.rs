@@ -28,7 +28,10 @@ pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
 
 /// The loop that writes the pieces of a row.
 #[derive(Clone, Copy)]
-#[expect(clippy::large_enum_variant, reason = "a value serves a whole walk")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::large_enum_variant, reason = "a value serves a whole walk")
+)]
 enum StoreLoop<'a> {
     /// The pieces of a row are all the same piece of the source, and are contiguous in the destination.
     Repeat,

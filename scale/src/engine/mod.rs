@@ -40,7 +40,10 @@ use datafusion::{
     prelude::{SQLOptions, SessionConfig, SessionContext},
 };
 use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
-use std::{future, sync::Arc, time::Duration};
+use std::{future, sync::Arc, thread, time::Duration};
+
+/// The memory in bytes that steps of a query may hold in this process when they look for a row of a query on a cluster.
+const LOCATING: usize = 1 << 30;
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
@@ -106,20 +109,31 @@ impl Engine {
     /// Runs a query again after it failed with `problem`, an error that names a row only by its number in a batch.
     /// Returns the new error's message, which names the row by its number in a file. It may name any row with an index
     /// out of range. `None` if `problem` is another error, if the rows are not those of a file, as after a join, or if
-    /// the second run ends without such an error. Also `None` on a cluster, whose tables may be too large for this
-    /// process.
+    /// the second run ends without such an error.
+    ///
+    /// The second run is always in this process, since a cluster's tasks are not told the numbers of a file's rows. For
+    /// a query on a cluster, whose tables may take long to read here, the log then says so, and what `problem` is.
     pub fn locate<'a>(
         &'a self,
         query: &'a str,
         problem: &'a str,
     ) -> LocalBoxFuture<'a, Option<String>> {
-        self.located(query, problem).boxed_local()
+        let end = async move {
+            if !functions::names_row_of_batch(problem) {
+                return None;
+            }
+            if self.scheduler.is_none() {
+                return self.located(query).await;
+            }
+            log::warn!("{problem}. Reads the tables in this process to find the row in its file");
+            let threads = thread::available_parallelism().map_or(1, usize::from);
+            let near = Self::embedded_with_memory(threads, Some(LOCATING)).ok()?;
+            near.located(query).await
+        };
+        end.boxed_local()
     }
 
-    async fn located(&self, query: &str, problem: &str) -> Option<String> {
-        if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
-            return None;
-        }
+    async fn located(&self, query: &str) -> Option<String> {
         let (state, plan) = tables::plan(&self.context, query).await.ok()?;
         let query = self.plan(state, rows::with_names(plan).ok()?).ok()?;
         let mut batches = query.execute_stream().await.ok()?;

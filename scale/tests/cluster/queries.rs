@@ -243,6 +243,21 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     );
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
+    // The command names the row by its file, of which each of the four has 100 rows.
+    let query = format!("SELECT gather(image, id / 57) FROM '{path}' WHERE id >= 300");
+    let said = Run::start(
+        folder.path(),
+        &["sql", &query, "--json", "--cluster", &cluster.url],
+    )
+    .end(Duration::from_secs(60));
+    assert_eq!(said.code, 1);
+    let file = Path::new(&path).canonicalize().unwrap().join("3.parquet");
+    let row = format!(
+        "\nerror: gather: in row 42 of {}, the indices at [] are [6]",
+        file.display()
+    );
+    assert!(said.errors.contains(&row), "{}", said.errors);
+
     // The command writes its result to a file.
     let output = folder.path().join("out.parquet");
     let query =

@@ -1,86 +1,17 @@
-//! NDSel: selections as JSON messages, by the draft 1.0-draft.2 that zarr-python's `zarr-indexing` has.
-//!
-//! A message is a box of numbers, and for each dimension of the array a rule by which these numbers become positions:
-//!
-//! | the rule has | position |
-//! |---|---|
-//! | no number of the box | `offset` |
-//! | `input_dimension` | `offset + stride · number[input_dimension]` |
-//! | `index_array` | `offset + stride · index_array[numbers]` |
-//!
-//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}` is
-//! the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
+//! Reads the messages of all kinds, and prints them in their canonical form.
 
+use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
 use serde_json::{Map, Value, json};
 use std::{
     fmt::{self, Display},
     str::FromStr,
 };
-use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
-
-/// A message in its canonical form, that of the kind `transform`, which it prints.
-///
-/// ```
-/// use wgslice_scale::job::Ndsel;
-///
-/// let box_of_two: Ndsel = r#"{"kind": "box", "inclusive_min": [3], "shape": [2]}"#.parse()?;
-/// let message: serde_json::Value = serde_json::from_str(&box_of_two.to_string()).unwrap();
-/// assert_eq!(message["input_exclusive_max"], serde_json::json!([5]));
-/// # Ok::<(), wgslice_scale::zarr::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ndsel {
-    begin: Vec<Bound>,
-    end: Vec<Bound>,
-    labels: Vec<String>,
-    rules: Vec<Rule>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Bound {
-    number: Number,
-    /// Whether the array may narrow it.
-    implicit: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-enum Number {
-    /// `"-inf"` of a message.
-    Below,
-    At(i64),
-    /// `"+inf"` of a message.
-    Above,
-}
-
-/// How positions along a dimension of the array follow from the numbers of the box.
-#[derive(Clone, Debug, PartialEq)]
-enum Rule {
-    /// Always this position.
-    At(i64),
-    /// By the number along dimension `dim` of the box.
-    Along {
-        offset: i64,
-        stride: i64,
-        dim: usize,
-    },
-    /// By the number that nested lists have there, from the first to the second of `bounds`.
-    Listed {
-        offset: i64,
-        stride: i64,
-        list: Value,
-        bounds: [Number; 2],
-    },
-}
 
 type Message = Map<String, Value>;
 
 /// The most dimensions of a box, as in TensorStore and `zarr-indexing`.
 const MOST_DIMS: usize = 32;
-
-fn refused<T>(reason: &str, detail: impl Display) -> Result<T, Error> {
-    Err(Error::usage(format_args!("NDSel: {reason}: {detail}")))
-}
 
 impl FromStr for Ndsel {
     type Err = Error;
@@ -230,16 +161,6 @@ fn narrow(number: i128, what: &str) -> Result<i64, Error> {
     }
 }
 
-fn check_rank(name: &str, found: usize, rank: usize) -> Result<(), Error> {
-    match found == rank {
-        true => Ok(()),
-        false => refused(
-            "rank_mismatch",
-            format_args!("{name} has {found} entries, but others have {rank}"),
-        ),
-    }
-}
-
 impl Number {
     fn read(value: &Value) -> Option<Self> {
         match value.as_str() {
@@ -249,7 +170,7 @@ impl Number {
         }
     }
 
-    fn json(self) -> Value {
+    pub(super) fn json(self) -> Value {
         match self {
             Self::Below => json!("-inf"),
             Self::At(number) => json!(number),
@@ -277,7 +198,7 @@ impl Bound {
         Some(Self { number, implicit })
     }
 
-    fn json(self) -> Value {
+    pub(super) fn json(self) -> Value {
         match self.implicit {
             true => json!([self.number.json()]),
             false => self.number.json(),
@@ -557,214 +478,4 @@ impl Rule {
             }),
         }
     }
-}
-
-impl Ndsel {
-    /// The selection from an array of this shape as an outer expression, and the order of its dimensions in the result.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] for positions outside of the array, and for what no outer expression selects.
-    pub(super) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
-        check_rank("the shape of the array", shape.len(), self.rules.len())?;
-        let mut items = Vec::new();
-        // The dimension of the result that each entry makes.
-        let mut made = Vec::new();
-        for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
-            let check = |position: i128| match i64::try_from(position) {
-                Ok(inside) if (0..size as i64).contains(&inside) => Ok(inside),
-                _ => Err(Error::usage(format_args!(
-                    "NDSel: position {position} of dimension {axis}, which has {size}: positions are counted from 0, and \
-                     below the size"
-                ))),
-            };
-            let (item, dim) = match rule {
-                Rule::At(offset) => (single(check((*offset).into())?), None),
-                &Rule::Along {
-                    offset,
-                    stride,
-                    dim,
-                } => {
-                    let numbers = self.numbers(dim, offset, stride, size)?;
-                    let at = |number: i128| i128::from(offset) + i128::from(stride) * number;
-                    let item = match numbers {
-                        [first, end] if first == end => range(0, 0, 1),
-                        [first, end] if stride == 0 && end - first > 1 => {
-                            return Err(repeated(dim));
-                        }
-                        [first, end] => {
-                            let first = check(at(first))?;
-                            range(first, check(at(end - 1))? + stride.signum(), stride)
-                        }
-                    };
-                    (item, Some(dim))
-                }
-                Rule::Listed {
-                    offset,
-                    stride,
-                    list,
-                    bounds,
-                } => {
-                    let (values, dim) = self.listed(list)?;
-                    let mut found = Vec::new();
-                    for value in values {
-                        if Number::At(value) < bounds[0] || Number::At(value) > bounds[1] {
-                            let [low, high] = bounds.map(Number::json);
-                            let detail =
-                                format_args!("NDSel: index {value} is not from {low} to {high}");
-                            return Err(Error::usage(detail));
-                        }
-                        found.push(check(
-                            i128::from(*offset) + i128::from(*stride) * i128::from(value),
-                        )?);
-                    }
-                    match (dim, &found[..]) {
-                        (None, &[position]) => (single(position), None),
-                        _ => (positions(found), dim),
-                    }
-                }
-            };
-            items.push(item);
-            made.extend(dim);
-        }
-        let rank = self.begin.len();
-        for dim in 0..rank {
-            match made.iter().filter(|&&of| of == dim).count() {
-                1 => {}
-                0 if self.count(dim) == Some(1) => {
-                    items.push(IndexItem::Slice(SliceItem::NewAxis));
-                    made.push(dim);
-                }
-                0 => return Err(repeated(dim)),
-                _ => return Err(together(dim)),
-            }
-        }
-        let order = (0..rank).filter_map(|dim| made.iter().position(|&of| of == dim));
-        Ok((IndexSpec::new(items).outer(), order.collect()))
-    }
-
-    /// The number of positions of a dimension. `None` if the array says how many there are.
-    fn count(&self, dim: usize) -> Option<i128> {
-        match (self.begin[dim].number, self.end[dim].number) {
-            (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
-            _ => None,
-        }
-    }
-
-    /// The numbers along a dimension, from the first to before the end. Where bounds are implicit or infinite, they are
-    /// those whose positions lie in a dimension of `size`.
-    fn numbers(
-        &self,
-        dim: usize,
-        offset: i64,
-        stride: i64,
-        size: usize,
-    ) -> Result<[i128; 2], Error> {
-        let [begin, end] = [self.begin[dim], self.end[dim]];
-        let (offset, by, size) = (i128::from(offset), i128::from(stride), size as i128);
-        // The first number whose position is not below `position`, or with a negative stride not above it.
-        let first = |position: i128| {
-            let distance = (position - offset) * by.signum();
-            distance.div_euclid(by.abs()) + i128::from(distance.rem_euclid(by.abs()) > 0)
-        };
-        let inside = match stride.signum() {
-            1 => Some([first(0), first(size)]),
-            -1 => Some([first(size - 1), first(-1)]),
-            _ => None,
-        };
-        let bound = |bound: Bound, side: usize| match (bound.number, inside) {
-            (Number::At(number), Some(inside)) if bound.implicit => {
-                Ok(i128::from(number).clamp(inside[0].min(inside[1]), inside[1]))
-            }
-            (Number::At(number), _) => Ok(number.into()),
-            (_, Some(inside)) if bound.number == [Number::Below, Number::Above][side] => {
-                Ok(inside[side])
-            }
-            _ => Err(Error::usage(format_args!(
-                "NDSel: the array does not say where dimension {dim} ends: give finite bounds"
-            ))),
-        };
-        Ok([bound(begin, 0)?, bound(end, 1)?])
-    }
-
-    /// The numbers of an index array, and the dimension along which they lie. `None` if it is the same everywhere.
-    fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
-        let (mut sizes, mut values) = (Vec::new(), Vec::new());
-        if !flatten(list, 0, &mut sizes, &mut values) {
-            return refused("invalid_json", "index_array is no array of 64-bit integers");
-        }
-        // What is in an empty list has no shape.
-        if values.is_empty() {
-            sizes.resize(sizes.len().max(self.begin.len()), 1);
-        }
-        check_rank("the shape of index_array", sizes.len(), self.begin.len())?;
-        let mut long = (0..sizes.len()).filter(|&dim| sizes[dim] != 1);
-        let dim = long.next();
-        if let Some(dim) = dim {
-            if long.next().is_some() {
-                return Err(together(dim));
-            }
-            let count = self.count(dim).unwrap_or(sizes[dim] as i128);
-            if count != sizes[dim] as i128 {
-                let found = sizes[dim];
-                let detail = format_args!(
-                    "index_array has {found} numbers along dimension {dim}, which has {count}"
-                );
-                return refused("rank_mismatch", detail);
-            }
-        }
-        // With one number along its only dimension, the array lies along it.
-        Ok((values, dim.or((sizes.len() == 1).then_some(0))))
-    }
-}
-
-fn repeated(dim: usize) -> Error {
-    Error::usage(format_args!(
-        "NDSel: dimension {dim} has the same positions of the array everywhere, and selections here repeat none"
-    ))
-}
-
-fn together(dim: usize) -> Error {
-    Error::usage(format_args!(
-        "NDSel: several dimensions of the array go along dimension {dim}: points, which gather-nd selects, with the \
-         coordinates in an .npy file and --out-of-range error"
-    ))
-}
-
-fn single(position: i64) -> IndexItem {
-    IndexItem::Slice(SliceItem::Index {
-        index: position,
-        stride: 1,
-    })
-}
-
-fn positions(values: Vec<i64>) -> IndexItem {
-    let shape = vec![values.len()];
-    IndexItem::Positions { values, shape }
-}
-
-fn range(begin: i64, end: i64, stride: i64) -> IndexItem {
-    let stride = if stride == 0 { 1 } else { stride };
-    IndexItem::Slice(SliceItem::Range {
-        begin: Some(begin),
-        // In Python's notation, -1 would be the last position.
-        end: (end >= 0).then_some(end),
-        stride,
-    })
-}
-
-/// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether lists of one depth have one size,
-/// and nothing else is in them.
-fn flatten(value: &Value, depth: usize, sizes: &mut Vec<usize>, values: &mut Vec<i64>) -> bool {
-    let Some(items) = value.as_array() else {
-        values.extend(value.as_i64());
-        return value.is_i64() && depth == sizes.len();
-    };
-    if values.is_empty() && depth == sizes.len() {
-        sizes.push(items.len());
-    }
-    sizes.get(depth) == Some(&items.len())
-        && items
-            .iter()
-            .all(|item| flatten(item, depth + 1, sizes, values))
 }
