@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `client` | connections, the threads on which requests run, and errors |
 //! | `requests` | requests for single objects |
+//! | `received` | the memory of answers |
 
 mod client;
+mod received;
 mod requests;
 
 #[cfg(feature = "sql")]

@@ -1,6 +1,9 @@
 //! Requests for single objects of a store.
 
-use super::client::{Started, connect_here, failure, start, wait};
+use super::{
+    client::{Started, connect_here, failure, start, wait},
+    received::{LONG, receive},
+};
 use crate::zarr::{Error, JOB_RECORD};
 use object_store::{
     Attribute, Attributes, Error as StoreError, GetOptions, GetRange, ObjectStore, PutMode,
@@ -98,7 +101,12 @@ impl Objects {
             };
             let found = store.get_opts(&path, options).await?;
             let size = found.meta.size;
-            Ok((found.bytes().await?, size))
+            let bytes = found.range.end - found.range.start;
+            let answer = match usize::try_from(bytes) {
+                Ok(long) if bytes >= LONG => receive(found.into_stream(), long).await?,
+                _ => found.bytes().await?,
+            };
+            Ok((answer, size))
         })
     }
 

@@ -1,0 +1,122 @@
+//! The memory in which long answers are received. It is used again for later answers: to map and to clear new pages takes
+//! as long as to receive what they hold.
+
+use crate::zarr::{Buffer, Error, allocate::Purpose};
+use futures::{Stream, StreamExt};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use zarrs::storage::Bytes;
+
+/// Shorter answers, in bytes, are received in memory of their own.
+pub(super) const LONG: u64 = 256 << 10;
+/// The most bytes of memory that no answer uses.
+const SPARE: usize = 64 << 20;
+
+const ANSWER: Purpose<&str> = Purpose {
+    what: "an answer of a store",
+    way_out: "make smaller chunks",
+};
+
+static FREE: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
+
+fn free() -> MutexGuard<'static, Vec<Buffer>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An answer, whose memory is free again when this value is dropped.
+struct Received(Buffer);
+
+impl AsRef<[u8]> for Received {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        let mut free = free();
+        free.push(std::mem::take(&mut self.0));
+        let mut spare: usize = free.iter().map(Buffer::capacity).sum();
+        // The oldest sizes go first.
+        while spare > SPARE {
+            spare -= free.remove(0).capacity();
+        }
+    }
+}
+
+/// Memory for `bytes` bytes: free memory of at most twice the size, or new memory.
+fn memory(bytes: usize) -> Result<Received, Error> {
+    let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
+    let mut found = {
+        let mut free = free();
+        let number = free.iter().rposition(fits);
+        Received(number.map_or_else(Buffer::default, |number| free.remove(number)))
+    };
+    found.0.reset(0, bytes, ANSWER)?;
+    Ok(found)
+}
+
+/// Receives an answer of `bytes` bytes in several parts.
+pub(super) async fn receive(
+    mut parts: impl Stream<Item = object_store::Result<Bytes>> + Unpin,
+    bytes: usize,
+) -> object_store::Result<Bytes> {
+    let failed = |error: Error| object_store::Error::Generic {
+        store: "answers",
+        source: Box::new(error),
+    };
+    let mut received = memory(bytes).map_err(failed)?;
+    while let Some(part) = parts.next().await {
+        received.0.append(&part?).map_err(failed)?;
+    }
+    Ok(Bytes::from_owner(received))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{executor::block_on, stream};
+
+    fn answer(parts: &[&'static [u8]], bytes: usize) -> Bytes {
+        let parts = parts.iter().map(|part| Ok(Bytes::from_static(part)));
+        block_on(receive(stream::iter(parts), bytes)).unwrap()
+    }
+
+    #[test]
+    fn memory_of_answers_is_used_again() {
+        let first = answer(&[b"some ", b"", b"bytes"], 1000);
+        assert_eq!(first, &b"some bytes"[..]);
+        let place = first.as_ptr();
+        let other = answer(&[b"others"], 1000);
+        assert_ne!(other.as_ptr(), place, "both are used");
+        // A part of an answer keeps its memory.
+        let part = first.slice(5..);
+        drop(first);
+        assert_ne!(answer(&[b"more"], 1000).as_ptr(), place);
+        assert_eq!((&part[..], &other[..]), (&b"bytes"[..], &b"others"[..]));
+        drop((part, other));
+        let places: Vec<_> = (0..3).map(|_| answer(&[b"again"], 900)).collect();
+        assert!(places.iter().any(|answer| answer.as_ptr() == place));
+        // An answer that is longer than was said is whole.
+        assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
+        let kept: usize = free().iter().map(Buffer::capacity).sum();
+        assert!((900..=SPARE).contains(&kept));
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_an_error() {
+        let parts = [
+            Ok(Bytes::from_static(b"some")),
+            Err(object_store::Error::NotImplemented {
+                operation: "the rest".into(),
+                implementer: "the server".into(),
+            }),
+        ];
+        assert!(block_on(receive(stream::iter(parts), 8)).is_err());
+        let none = block_on(receive(stream::empty(), 1 << 60)).unwrap_err();
+        assert!(
+            none.to_string()
+                .contains("an answer of a store, of 1152921504606846976 bytes"),
+            "{none}"
+        );
+    }
+}
