@@ -36,7 +36,7 @@ impl Drop for Received {
         let mut free = free();
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
-        // The oldest sizes go first.
+        // What has been free for longest goes first.
         while spare > SPARE {
             spare -= free.remove(0).capacity();
         }
@@ -46,13 +46,13 @@ impl Drop for Received {
 /// Memory for `bytes` bytes: free memory of at most twice the size, or new memory.
 fn memory(bytes: usize) -> Result<Received, Error> {
     let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
-    let mut found = {
+    let mut buffer = {
         let mut free = free();
         let number = free.iter().rposition(fits);
-        Received(number.map_or_else(Buffer::default, |number| free.remove(number)))
+        number.map_or_else(Buffer::default, |number| free.remove(number))
     };
-    found.0.reset(0, bytes, ANSWER)?;
-    Ok(found)
+    buffer.reset(0, bytes, ANSWER)?;
+    Ok(Received(buffer))
 }
 
 /// Receives an answer of `bytes` bytes in several parts.
