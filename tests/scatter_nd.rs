@@ -333,6 +333,27 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
+/// A dispatch of 16 bytes takes the first 8 of the 17 bytes of two slices, and must step over the rest of the first.
+#[cfg(feature = "gpu")]
+#[test]
+fn parts_of_rows_longer_than_a_dispatch() {
+    let indices = [1_i32, 0, 1];
+    let updates: Vec<u8> = (0..51).map(|i| i * 5).collect();
+    let mut expected = vec![0_u8; 4 * 17];
+    for (at, update) in [17, 0, 17].into_iter().zip(updates.chunks(17)) {
+        for (sum, update) in expected[at..].iter_mut().zip(update) {
+            *sum = sum.wrapping_add(*update);
+        }
+    }
+    for hardware in [true, false] {
+        let gpu = strict_with(|_| {}).with_dispatch_bytes(16);
+        let gpu = if hardware { gpu.as_hardware() } else { gpu };
+        let sums =
+            Backend::from(gpu).scatter_nd(&[4, 17], (&indices, &[3, 1]), (&updates, &[3, 17]), ADD);
+        assert_eq!(sums.unwrap().0.data, expected, "hardware: {hardware}");
+    }
+}
+
 /// Tests the longest lists that an interpreter walks in a few seconds, with the kernels and grids of a GPU.
 #[cfg(feature = "gpu")]
 #[test]

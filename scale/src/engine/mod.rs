@@ -125,7 +125,7 @@ impl Engine {
             if self.scheduler.is_none() {
                 return self.located(query).await;
             }
-            log::warn!("{problem}. Reads the tables in this process to find the row in its file");
+            log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
             let near = Self::embedded_with_memory(threads, Some(LOCATING)).ok()?;
             near.located(query).await
