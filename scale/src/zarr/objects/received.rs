@@ -1,5 +1,5 @@
-//! The memory in which long answers are received. It is used again for later answers: to map and to clear new pages takes
-//! as long as to receive what they hold.
+//! The memory in which long answers are received. It is used again for later answers, because new memory costs time: the
+//! system clears and maps each of its pages, which took a third of the processor time of some slices (benches/results.md).
 
 use crate::zarr::{Buffer, Error, allocate::Purpose};
 use futures::{Stream, StreamExt};
@@ -8,7 +8,7 @@ use zarrs::storage::Bytes;
 
 /// Shorter answers, in bytes, are received in memory of their own.
 pub(super) const LONG: u64 = 256 << 10;
-/// The most bytes of memory that no answer uses.
+/// The most bytes of memory that are kept for later answers, beside those that answers use.
 const SPARE: usize = 64 << 20;
 
 const ANSWER: Purpose<&str> = Purpose {
