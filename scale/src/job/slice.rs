@@ -181,8 +181,11 @@ impl Slice {
         let same_codecs = target.stores_like(source);
         let mut copied = 0;
         let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
-        walk::product(&lists, |parts| {
-            let at: Vec<usize> = parts.iter().map(|part| part.segment.chunk).collect();
+        let place = |parts: &[&Part]| -> Vec<usize> {
+            parts.iter().map(|part| part.segment.chunk).collect()
+        };
+        let mut each = |parts: &[&Part]| {
+            let at = place(parts);
             let users = self.readers(parts, (source, target), within, &listed);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
@@ -272,7 +275,18 @@ impl Slice {
                 let from = from.sum();
                 tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
             })
+        };
+        // What another thread is reading is taken after the next chunk, so that this thread need not wait.
+        let mut put_off: Option<Vec<&Part>> = None;
+        walk::product(&lists, |parts| {
+            if put_off.is_none() && source.is_being_read(cache, &place(parts)) {
+                put_off = Some(parts.to_vec());
+                return Ok(());
+            }
+            each(parts)?;
+            put_off.take().map_or(Ok(()), |parts| each(&parts))
         })?;
+        put_off.map_or(Ok(()), |parts| each(&parts))?;
         Ok(copied)
     }
 

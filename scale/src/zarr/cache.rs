@@ -1,8 +1,8 @@
 //! Decoded chunks that several shards of a result need.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
 /// The decoded bytes of a chunk. Its clones share them.
@@ -21,12 +21,14 @@ impl AsRef<[u8]> for Chunk {
     }
 }
 
-/// Keeps a chunk until all shards that need it have used it, or until newer chunks need the memory.
+/// Keeps a chunk until all shards that need it have used it, or until newer chunks need the memory. While a thread reads a
+/// chunk, others that need it wait: to read and decode it too would take them longer.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     /// The most bytes of all kept chunks together.
     limit: usize,
     kept: Mutex<Kept>,
+    read: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -36,55 +38,90 @@ struct Kept {
     chunks: HashMap<Vec<usize>, (Chunk, usize)>,
     /// The keys of chunks in the order in which they were kept. Some of these chunks are no longer kept.
     order: VecDeque<Vec<usize>>,
+    /// The keys of chunks that are being read.
+    reading: HashSet<Vec<usize>>,
+}
+
+/// A chunk that is being read. Threads that need it wait until this value is dropped.
+pub(super) struct Reading<'a> {
+    cache: &'a Cache,
+    at: Vec<usize>,
 }
 
 impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            kept: Mutex::default(),
+            ..Self::default()
         }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a chunk is kept.
     pub(super) fn has(&self, at: &[usize]) -> bool {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.chunks.contains_key(at)
+        self.kept().chunks.contains_key(at)
     }
 
-    pub(super) fn take(&self, at: &[usize]) -> Option<Chunk> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let (chunk, users) = kept.chunks.get_mut(at)?;
-        let chunk = chunk.clone();
-        *users -= 1;
-        if *users == 0 {
-            kept.remove(at);
-        }
-        Some(chunk)
+    /// Whether a thread is reading a chunk.
+    pub(super) fn is_reading(&self, at: &[usize]) -> bool {
+        self.kept().reading.contains(at)
     }
 
-    /// Keeps a chunk for `users` more shards, unless `users` is 0 or the chunk is larger than the limit.
-    pub(super) fn keep(&self, at: &[usize], chunk: &Chunk, users: usize) {
-        let bytes = chunk.as_ref().len();
-        if users == 0 || bytes > self.limit {
-            return;
+    /// Whether a chunk of this size may be kept.
+    pub(super) fn fits(&self, bytes: usize) -> bool {
+        bytes <= self.limit
+    }
+
+    /// Returns a chunk that is kept, perhaps after another thread has read it. If there is none, the caller must read it.
+    pub(super) fn take(&self, at: &[usize]) -> Result<Chunk, Reading<'_>> {
+        let mut kept = self.kept();
+        loop {
+            if let Some((chunk, users)) = kept.chunks.get_mut(at) {
+                let chunk = chunk.clone();
+                *users -= 1;
+                if *users == 0 {
+                    kept.remove(at);
+                }
+                return Ok(chunk);
+            }
+            let at = at.to_vec();
+            if kept.reading.insert(at.clone()) {
+                return Err(Reading { cache: self, at });
+            }
+            kept = self.read.wait(kept).unwrap_or_else(PoisonError::into_inner);
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.remove(at);
-        while kept.bytes + bytes > self.limit {
+    }
+}
+
+impl Reading<'_> {
+    /// Keeps the chunk for `users` more shards, at least one. It [`fits`](Cache::fits).
+    pub(super) fn keep(self, chunk: &Chunk, users: usize) {
+        let (at, bytes) = (&self.at, chunk.as_ref().len());
+        let mut kept = self.cache.kept();
+        while kept.bytes + bytes > self.cache.limit {
             let Some(oldest) = kept.order.pop_front() else {
                 break;
             };
             kept.remove(&oldest);
         }
         kept.bytes += bytes;
-        kept.chunks.insert(at.to_vec(), (chunk.clone(), users));
-        kept.order.push_back(at.to_vec());
+        kept.chunks.insert(at.clone(), (chunk.clone(), users));
+        kept.order.push_back(at.clone());
         // The keys of removed chunks must not pile up.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
             let Kept { chunks, order, .. } = &mut *kept;
             order.retain(|at| chunks.contains_key(at));
         }
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.cache.kept().reading.remove(&self.at);
+        self.cache.read.notify_all();
     }
 }
 
@@ -99,24 +136,54 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{sync::mpsc, thread, time::Duration};
+
+    fn chunk(byte: u8) -> Chunk {
+        Chunk::new(vec![byte; 4])
+    }
+
+    fn keep(cache: &Cache, at: usize, byte: u8, users: usize) {
+        let reading = cache.take(&[at]).err().expect("the chunk is not kept");
+        reading.keep(&chunk(byte), users);
+    }
 
     #[test]
     fn chunks_are_kept_for_their_users_and_within_the_limit() {
         let cache = Cache::new(10);
-        let chunk = |byte| Chunk::new(vec![byte; 4]);
-        cache.keep(&[1], &chunk(1), 2);
-        cache.keep(&[2], &chunk(2), 1);
-        assert_eq!(cache.take(&[1]).unwrap().as_ref(), [1; 4]);
-        cache.keep(&[3], &chunk(3), 1);
-        assert!(cache.take(&[1]).is_none(), "the oldest goes first");
-        assert!(cache.take(&[2]).is_some() && cache.take(&[2]).is_none());
-        cache.keep(&[4], &Chunk::new(vec![4; 11]), 1);
-        assert!(cache.take(&[4]).is_none() && cache.take(&[3]).is_some());
+        let has = |at| cache.take(&[at]).is_ok();
+        keep(&cache, 1, 1, 2);
+        keep(&cache, 2, 2, 1);
+        assert_eq!(cache.take(&[1]).ok().unwrap().as_ref(), [1; 4]);
+        keep(&cache, 3, 3, 1);
+        assert!(!has(1), "the oldest goes first");
+        assert!(has(2) && !has(2) && has(3));
+        assert!(cache.fits(10) && !cache.fits(11));
         for number in 0..1000 {
-            cache.keep(&[number], &chunk(0), 1);
-            assert!(cache.take(&[number]).is_some());
+            keep(&cache, number, 0, 1);
+            assert!(has(number));
         }
-        let kept = cache.kept.lock().unwrap();
+        let kept = cache.kept();
         assert!(kept.bytes == 0 && kept.chunks.is_empty() && kept.order.len() < 100);
+        assert!(kept.reading.is_empty());
+    }
+
+    #[test]
+    fn a_chunk_that_is_being_read_is_waited_for() {
+        let cache = &Cache::new(10);
+        for is_read in [true, false] {
+            let reading = cache.take(&[1]).err().unwrap();
+            let (sender, taken) = mpsc::channel();
+            thread::scope(|scope| {
+                scope.spawn(move || sender.send(cache.take(&[1]).is_ok()));
+                let early = taken.recv_timeout(Duration::from_millis(50));
+                assert!(early.is_err(), "it was not waited for");
+                if is_read {
+                    reading.keep(&chunk(1), 1);
+                } else {
+                    drop(reading);
+                }
+                assert_eq!(taken.recv(), Ok(is_read));
+            });
+        }
     }
 }

@@ -178,6 +178,12 @@ impl Source {
         is_url(&self.path)
     }
 
+    /// Whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
+    /// which is done in the order in which they are needed.
+    pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
+        !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
+    }
+
     /// The folder or the URL of the array.
     pub fn path(&self) -> &Path {
         &self.path
@@ -438,33 +444,39 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of these shards reads it from the
-    /// store, and the others take it from the cache if it is still there.
+    /// store, and the others wait for it and take it from the cache if it is still there.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
         at: &[usize],
         users: usize,
     ) -> Result<Chunk, Error> {
-        if users == 1 {
+        if users == 1 || !cache.fits(self.source.chunk_bytes()) {
             return self.chunk(at);
         }
         let key = [&[self.source.number], at].concat();
-        if let Some(chunk) = cache.take(&key) {
-            if self.line.is_some() {
-                let (key, place) = self.place(at)?;
-                if let Some(line) = &mut self.line {
-                    line.pass(at);
-                    if let Some(place) = place {
-                        line.leave(self.source.number, key.as_str(), place);
-                    }
-                }
-                self.advance(at);
-            }
-            return Ok(chunk);
-        }
+        let reading = match cache.take(&key) {
+            Err(reading) => reading,
+            Ok(chunk) => return self.passed(at).map(|()| chunk),
+        };
         let chunk = self.chunk(at)?;
-        cache.keep(&key, &chunk, users - 1);
+        reading.keep(&chunk, users - 1);
         Ok(chunk)
+    }
+
+    /// Tells what is requested ahead that a chunk was found in the cache.
+    fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
+        if self.line.is_some() {
+            let (key, place) = self.place(at)?;
+            if let Some(line) = &mut self.line {
+                line.pass(at);
+                if let Some(place) = place {
+                    line.leave(self.source.number, key.as_str(), place);
+                }
+            }
+            self.advance(at);
+        }
+        Ok(())
     }
 
     /// Reads the elements of a chunk, and returns its stored bytes too, or `None` if it is missing.
