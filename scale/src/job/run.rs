@@ -83,12 +83,20 @@ pub fn run(
 ) -> Result<Summary, Error> {
     let begun = Begun::new(prepared, missing);
     let lists: Vec<_> = lists(missing, parts).collect();
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let threads = threads.min(missing.len()).max(1);
+    let (next, failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
     let is_far = prepared.is_far();
-    let work = || {
+    let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
-        let lists = iter::from_fn(|| lists.get(next.fetch_add(1, Ordering::Relaxed)));
+        // Its first list is a thread's own, so that no other takes it as its next.
+        let mut first = Some(thread);
+        let number = || {
+            first
+                .take()
+                .unwrap_or_else(|| next.fetch_add(1, Ordering::Relaxed))
+        };
+        let lists = iter::repeat_with(number).map_while(|number| lists.get(number));
         // Of a far store, a thread takes its next list before it computes the last shard of the one before, so that it can
         // begin to read.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
@@ -103,9 +111,10 @@ pub fn run(
         Ok(outcomes)
     };
     let results: Vec<Result<Vec<Outcome>, Error>> = thread::scope(|scope| {
-        let others = (1..threads.min(missing.len())).map(|_| scope.spawn(work));
+        let work = &work;
+        let others = (1..threads).map(|thread| scope.spawn(move || work(thread)));
         let others: Vec<_> = others.collect();
-        let own = work();
+        let own = work(0);
         let others = others.into_iter().map(|other| {
             other
                 .join()

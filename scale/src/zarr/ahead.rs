@@ -26,7 +26,7 @@ use zarrs::storage::byte_range::ByteRange;
 const VALUES: usize = 512;
 /// The most bytes of neighbours in a shard that become one request. In the time that a far store takes to begin an answer,
 /// a connection carries about as many.
-const TOGETHER: u64 = 2 << 20;
+const TOGETHER: u64 = 4 << 20;
 
 /// The requests of all threads of a job.
 #[derive(Default)]
@@ -51,6 +51,17 @@ struct Request {
     /// The bytes of the answer that are the value's. `None` if all are.
     part: Option<Range<usize>>,
     answer: Arc<Mutex<Answer>>,
+}
+
+impl Request {
+    fn has_come(&self) -> bool {
+        // Otherwise another thread waits for it.
+        let answer = self.answer.try_lock();
+        answer.is_ok_and(|answer| match &*answer {
+            Answer::Coming(begun) => begun.is_come.load(Ordering::Acquire),
+            Answer::Come(_) | Answer::Failed => true,
+        })
+    }
 }
 
 enum Answer {
@@ -104,7 +115,7 @@ pub(crate) struct Need {
 /// The chunks that a task will read, in order.
 pub(crate) type Needs<'a> = Box<dyn Iterator<Item = Need> + 'a>;
 
-/// A value to request: for a task, and for something that `users` shards need.
+/// A value to request: for a task, and for a chunk that `users` shards need; 0 for the index of a shard.
 pub(super) struct Asked {
     pub(super) task: u64,
     pub(super) users: usize,
@@ -202,7 +213,7 @@ pub(super) struct Line<'a> {
     tasks: VecDeque<(u64, Needs<'a>)>,
     /// The next chunks that are not requested, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
-    /// What is requested, each with its task and the number of shards that need it.
+    /// What is requested, each with its task and its [`Asked::users`].
     wanted: Vec<(u64, usize, Wanted<'a>)>,
     /// The last chunk that others need too. It is wanted until it had time to come into the cache.
     used: Option<Wanted<'a>>,
@@ -258,6 +269,15 @@ impl<'a> Line<'a> {
     pub(super) fn is_low(&self) -> bool {
         let (count, bytes) = self.share();
         self.wanted.len() <= count / 2 && self.held() <= bytes / 2
+    }
+
+    /// Whether no chunk that was requested has come.
+    pub(super) fn starves(&self) -> bool {
+        let requests = self.ahead.requests();
+        let has_come =
+            |wanted: &Wanted<'_>| requests.get(&wanted.key).is_some_and(Request::has_come);
+        let mut chunks = self.wanted.iter().filter(|(_, users, _)| *users > 0);
+        !chunks.any(|(.., wanted)| has_come(wanted))
     }
 
     /// Whether this thread may request values of `bytes` bytes too, `more` of them.
@@ -351,15 +371,7 @@ impl<'a> Line<'a> {
         let key = name(source, key, range);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         wanted.find(|wanted| wanted.key == key && wanted.range == range)?;
-        let requests = self.ahead.requests();
-        let Ok(answer) = requests.get(&key)?.answer.try_lock() else {
-            // Another thread waits for it.
-            return Some(false);
-        };
-        Some(match &*answer {
-            Answer::Coming(begun) => begun.is_come.load(Ordering::Acquire),
-            Answer::Come(_) | Answer::Failed => true,
-        })
+        Some(self.ahead.requests().get(&key)?.has_come())
     }
 
     /// Waits for a value that was requested, and gives it up. Also returns whether nobody has had it before. `None` if it

@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
             {
                 asked.push(Asked {
                     task,
-                    users: 1,
+                    users: 0,
                     key,
                     range: layout.place,
                     bytes: layout.bytes,
@@ -344,14 +344,39 @@ impl<'a> Reader<'a> {
     fn advance(&mut self, at: &[usize]) {
         if self.line.as_ref().is_some_and(Line::is_low) {
             self.look();
-            self.request_next();
+            if !self.request_next() && self.line.as_ref().is_some_and(Line::starves) {
+                self.wait_for_indexes();
+                self.request_next();
+            }
         }
         if let Some(line) = &mut self.line {
             line.pass(at);
         }
     }
 
-    fn request_next(&mut self) {
+    /// Waits for the indexes of the shards of the next chunks. They come together, so that the others are there soon after
+    /// the first.
+    fn wait_for_indexes(&mut self) {
+        let line = self.line.iter();
+        let next: Vec<Vec<usize>> = line
+            .flat_map(|line| line.next.iter().map(|(_, need)| need.at.clone()))
+            .collect();
+        for at in next {
+            let Some(line) = &self.line else {
+                return;
+            };
+            let index = index_of(self.source, &self.array, &self.indexes, line, &at);
+            // Reading the chunk says what is wrong.
+            if matches!(index, Some((.., Some(false)))) && self.place(&at).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Requests the next chunks that will be read. Returns whether there is room for no more, and no index of a shard is
+    /// missing.
+    fn request_next(&mut self) -> bool {
+        let mut has_indexes = true;
         let number = self.source.number;
         let mut needs = Vec::new();
         let mut asked = Vec::new();
@@ -362,9 +387,10 @@ impl<'a> Reader<'a> {
             if need.users > 1 && line.cache.has(&[&[number], &need.at[..]].concat()) {
                 continue;
             }
-            // If the index of its shard is still on its way, only the chunks before this one are requested now.
             let index = index_of(self.source, &self.array, &self.indexes, line, &need.at);
-            if !line.has_room(asked.len() + 1, bytes) || matches!(index, Some((.., Some(false)))) {
+            let is_coming = matches!(index, Some((.., Some(false))));
+            if is_coming || !line.has_room(asked.len() + 1, bytes) {
+                has_indexes = !is_coming;
                 line.next.push_front((task, need));
                 break;
             }
@@ -401,6 +427,7 @@ impl<'a> Reader<'a> {
                 line.next.push_front((task, need));
             }
         }
+        has_indexes
     }
 
     /// What is read for a chunk: the key of a value, and a range of it. `None` if the chunk is not stored.
