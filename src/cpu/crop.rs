@@ -14,7 +14,7 @@ use crate::{
     report::Missing,
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, mem};
 
 /// About how many nanoseconds it takes to find where a box lies.
 const BOX_NS: usize = 50;
@@ -309,42 +309,30 @@ impl<'a, I: Index> Crop<'a, I> {
                 .all(|(size, part)| part.to - part.from == size)
     }
 
-    /// The walk from the part of a box that has a source, whose first unit is unit 0, to the box. `None` if the part is
-    /// empty.
+    /// The walk between the part of a box that lies inside of x, and the box. On the side of x it counts from the part's
+    /// first unit, and in a paste it is turned, so that it goes upwards there. `None` if the part is empty.
     fn part(&self, inside: &[Inside]) -> Option<Walk> {
         let mut walk = Walk::strided(self.walk.unit, 0, 0, self.dims.to_vec());
-        for ((dim, coordinate), part) in walk.dims.iter_mut().zip(self.cropped).zip(inside) {
+        let Walk { dims, from, to, .. } = &mut walk;
+        for ((dim, coordinate), part) in dims.iter_mut().zip(self.cropped).zip(inside) {
             let step = coordinate.along?.step;
-            walk.to += part.from.cast_signed() * dim.to;
             dim.size = part.to.checked_sub(part.from).filter(|&size| size > 0)?;
+            let (begin, of_box, of_x) = match self.walk.points {
+                Side::Source => (&mut *to, dim.to, &mut dim.from),
+                Side::Dest => (&mut *from, dim.from, &mut dim.to),
+            };
+            *begin += part.from.cast_signed() * of_box;
             // A step to the only element, which may be larger than x, is not used.
             if dim.size > 1 {
-                dim.from = coordinate.stride * if part.flipped { -step } else { step };
+                *of_x = coordinate.stride * if part.flipped { -step } else { step };
             }
+        }
+        if self.walk.points == Side::Dest {
+            dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
+            walk.turn();
         }
         walk.merge();
         Some(walk)
-    }
-
-    /// The walk from a box to the part of x where a part of it lies, whose lowest unit is unit 0. Also returns the first unit
-    /// of the part in the box, and the distance from the part's first to its lowest unit. `None` if the part is empty.
-    fn paste(&self, inside: &[Inside]) -> Option<(Walk, isize, isize)> {
-        let mut walk = Walk::strided(self.walk.unit, 0, 0, self.dims.to_vec());
-        for ((dim, coordinate), part) in walk.dims.iter_mut().zip(self.cropped).zip(inside) {
-            let step = coordinate.along?.step;
-            walk.from += part.from.cast_signed() * dim.from;
-            dim.size = part.to.checked_sub(part.from).filter(|&size| size > 0)?;
-            // A step to the only element, which may be larger than x, is not used.
-            if dim.size > 1 {
-                dim.to = coordinate.stride * if part.flipped { -step } else { step };
-            }
-        }
-        walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
-        walk.turn();
-        walk.merge();
-        let (from, to) = (walk.from, walk.to);
-        (walk.from, walk.to) = (0, 0);
-        Some((walk, from, to))
     }
 
     /// The lowest byte of x, and the distance in bytes between its items. If items do not follow each other, they are
@@ -379,9 +367,11 @@ impl<'a, I: Index> Crop<'a, I> {
             _ => 0,
         };
         for alike in parts.all.chunk_by(|(.., a), (.., b)| a == b) {
-            let Some((walk, from, to)) = self.paste(&parts.inside[alike[0].2]) else {
+            let Some(mut walk) = self.part(&parts.inside[alike[0].2]) else {
                 continue;
             };
+            // The part's first unit in the box, and the distance from it to the part's lowest unit in x.
+            let (from, to) = (mem::take(&mut walk.from), mem::take(&mut walk.to));
             let rows = StoreRows::of(&walk);
             let from = (self.walk.from + from).cast_unsigned();
             for &(n, at, _) in alike.iter().filter(|&&(_, at, _)| here(at)) {
@@ -400,11 +390,7 @@ impl<'a, I: Index> Crop<'a, I> {
                 let end = if along?.step < 0 { size as i64 - 1 } else { 0 };
                 Some(inside(along?, end, size, false, false).0)
             });
-        let parts: Vec<_> = parts.collect();
-        match self.walk.points {
-            Side::Source => self.part(&parts),
-            Side::Dest => self.paste(&parts).map(|(walk, ..)| walk),
-        }
+        self.part(&parts.collect::<Vec<_>>())
     }
 
     /// How many threads crop.

@@ -357,10 +357,8 @@ impl<'a> Reader<'a> {
     /// Waits for the indexes of the shards of the next chunks. They come together, so that the others are there soon after
     /// the first.
     fn wait_for_indexes(&mut self) {
-        let line = self.line.iter();
-        let next: Vec<Vec<usize>> = line
-            .flat_map(|line| line.next.iter().map(|(_, need)| need.at.clone()))
-            .collect();
+        let next = self.line.iter().flat_map(|line| &line.next);
+        let next: Vec<Vec<usize>> = next.map(|(_, need)| need.at.clone()).collect();
         for at in next {
             let Some(line) = &self.line else {
                 return;
@@ -373,8 +371,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Requests the next chunks that will be read. Returns whether there is room for no more, and no index of a shard is
-    /// missing.
+    /// Requests the next chunks that will be read. Returns `false` if it ended at a chunk because the index of its shard is
+    /// still on its way.
     fn request_next(&mut self) -> bool {
         let mut has_indexes = true;
         let number = self.source.number;
