@@ -6,10 +6,12 @@
     venv/bin/python gen_convert.py > convert.jsonl
 
 The answers are those of NumPy and ml_dtypes: a slice, transpose, take or crop of the array whose elements were converted. A
-NaN of any payload is written as the quiet one of its sign. The format is that of gen_vectors.py. Every run writes the same
+NaN of any payload is written as the quiet one of its sign. The last cases, one for each pair of types, have the numbers at
+the ends of what a type holds, and those that lie in the middle of two. The format is that of gen_vectors.py. Every run writes the same
 bytes.
 """
 
+import itertools
 import json
 
 import ml_dtypes
@@ -118,6 +120,43 @@ def line(number):
     }
 
 
+# Halves of integers, the ends of integers, and what lies around the ends and the steps of the types of 16 bits.
+NUMBERS = [0.5, 1.5, 2.5, 127.5, 128, 128.5, 254.5, 255.5, 256, 32767.5, 32768, 65503, 65519, 65520, 65535.5, 65536]
+NUMBERS += [1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-11, 1 + 3 * 2**-11, 2**-24, 2**-25, 1.5 * 2**-25, 2**-133, 2**-134, 2**127]
+
+
+def edges(name):
+    """The zeros, the least, the largest and the infinite numbers of a type, its NaNs, and NUMBERS, with both signs."""
+    of = numpy.dtype(TYPES[name])
+    if name not in QUIET:
+        limits = numpy.iinfo(of)
+        near = {limits.min, limits.min + 1, -1, 0, 1, limits.max - 1, limits.max}
+        return numpy.array(sorted(n for n in near if limits.min <= n <= limits.max), of)
+    unsigned = numpy.dtype(f"u{of.itemsize}")
+    one = int(numpy.ones(1, of).view(unsigned)[0])
+    infinite = int(numpy.full(1, numpy.inf, of).view(unsigned)[0])
+    least = int(numpy.array([ml_dtypes.finfo(of).smallest_normal], of).view(unsigned)[0])
+    words = [0, 1, least - 1, least, one, infinite - 1, infinite, infinite + 1, QUIET[name]]
+    words += numpy.array(NUMBERS, numpy.float32).astype(of).view(unsigned).tolist()
+    sign = 1 << (8 * of.itemsize - 1)
+    return numpy.array([word | of_sign for word in words for of_sign in (0, sign)], unsigned).view(of)
+
+
+def line_of_edges(number, source, target):
+    array = edges(source)
+    result = array if source == target else converted(array, target)
+    return {
+        "id": number,
+        "op": "convert",
+        "dtype": source,
+        "tensors": {"input": {"shape": list(array.shape), "data": bits(array)}},
+        "args": {"from": source, "to": target, "of": "view", "steps": [{"transpose": [0]}]},
+        "expected": {"shape": list(result.shape), "data": bits(result)},
+    }
+
+
 numpy.seterr(all="ignore")
-for number in range(COUNT):
-    print(json.dumps(line(number), separators=(",", ":")))
+lines = [line(number) for number in range(COUNT)]
+lines += [line_of_edges(COUNT + n, *pair) for n, pair in enumerate(itertools.product(TYPES, TYPES))]
+for one in lines:
+    print(json.dumps(one, separators=(",", ":")))

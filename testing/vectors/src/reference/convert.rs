@@ -105,7 +105,11 @@ fn number_of(numbers: Numbers, element: i64) -> f64 {
         Numbers::Unsigned(_) => bits as f64,
         Numbers::Float(exponents, mantissas) => {
             let half = 1 << (width - 1);
-            let size = size_of((exponents, mantissas), bits % half);
+            let infinity = half - (1 << mantissas);
+            let size = match bits % half {
+                size if size == infinity => f64::INFINITY,
+                size => size_of((exponents, mantissas), size),
+            };
             if bits >= half { -size } else { size }
         }
     }
@@ -119,7 +123,7 @@ fn size_of((exponents, mantissas): (u32, u32), bits: i64) -> f64 {
     match exponent {
         0 => mantissa as f64 * 2f64.powi(1 - bias - digits),
         largest if largest == (1 << exponents) - 1 && mantissa > 0 => f64::NAN,
-        // Infinity follows the largest number as if it were one.
+        // Infinity follows the largest number as if it were one, so that rounding reaches it.
         _ => (mantissa + (1 << mantissas)) as f64 * 2f64.powi(exponent as i32 - bias - digits),
     }
 }
