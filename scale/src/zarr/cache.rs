@@ -43,6 +43,7 @@ struct Kept {
 }
 
 /// A chunk that is being read. Threads that need it wait until this value is dropped.
+#[derive(Debug)]
 pub(super) struct Reading<'a> {
     cache: &'a Cache,
     at: Vec<usize>,
@@ -143,7 +144,7 @@ mod tests {
     }
 
     fn keep(cache: &Cache, at: usize, byte: u8, users: usize) {
-        let reading = cache.take(&[at]).err().expect("the chunk is not kept");
+        let reading = cache.take(&[at]).expect_err("the chunk is not kept");
         reading.keep(&chunk(byte), users);
     }
 
@@ -153,7 +154,7 @@ mod tests {
         let has = |at| cache.take(&[at]).is_ok();
         keep(&cache, 1, 1, 2);
         keep(&cache, 2, 2, 1);
-        assert_eq!(cache.take(&[1]).ok().unwrap().as_ref(), [1; 4]);
+        assert_eq!(cache.take(&[1]).unwrap().as_ref(), [1; 4]);
         keep(&cache, 3, 3, 1);
         assert!(!has(1), "the oldest goes first");
         assert!(has(2) && !has(2) && has(3));
@@ -171,7 +172,7 @@ mod tests {
     fn a_chunk_that_is_being_read_is_waited_for() {
         let cache = &Cache::new(10);
         for is_read in [true, false] {
-            let reading = cache.take(&[1]).err().unwrap();
+            let reading = cache.take(&[1]).unwrap_err();
             let (sender, taken) = mpsc::channel();
             thread::scope(|scope| {
                 scope.spawn(move || sender.send(cache.take(&[1]).is_ok()));
