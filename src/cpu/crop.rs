@@ -309,8 +309,8 @@ impl<'a, I: Index> Crop<'a, I> {
                 .all(|(size, part)| part.to - part.from == size)
     }
 
-    /// The walk between the part of a box that lies inside of x, and the box. On the side of x it counts from the part's
-    /// first unit, and in a paste it is turned, so that it goes upwards there. `None` if the part is empty.
+    /// The walk between the part of a box that lies inside of x, and the box: to the box in a crop, to x in a paste. In x,
+    /// unit 0 is the part's first. In a paste, dimensions that run backwards in x are turned. `None` if the part is empty.
     fn part(&self, inside: &[Inside]) -> Option<Walk> {
         let mut walk = Walk::strided(self.walk.unit, 0, 0, self.dims.to_vec());
         let Walk { dims, from, to, .. } = &mut walk;

@@ -7,8 +7,8 @@
 
 The answers are those of NumPy and ml_dtypes: a slice, transpose, take or crop of the array whose elements were converted. A
 NaN of any payload is written as the quiet one of its sign. The last cases, one for each pair of types, have the numbers at
-the ends of what a type holds, and those that lie in the middle of two. The format is that of gen_vectors.py. Every run writes the same
-bytes.
+the ends of what a type holds, and those that lie in the middle of two. The format is that of gen_vectors.py. Every run
+writes the same bytes.
 """
 
 import itertools

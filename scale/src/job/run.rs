@@ -90,13 +90,9 @@ pub fn run(
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
         // Its first list is a thread's own, so that no other takes it as its next.
-        let mut first = Some(thread);
-        let number = || {
-            first
-                .take()
-                .unwrap_or_else(|| next.fetch_add(1, Ordering::Relaxed))
-        };
-        let lists = iter::repeat_with(number).map_while(|number| lists.get(number));
+        let others = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let numbers = iter::once(thread).chain(others);
+        let lists = numbers.map_while(|number| lists.get(number));
         // Of a far store, a thread takes its next list before it computes the last shard of the one before, so that it can
         // begin to read.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();

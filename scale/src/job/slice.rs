@@ -184,7 +184,7 @@ impl Slice {
         let place = |parts: &[&Part]| -> Vec<usize> {
             parts.iter().map(|part| part.segment.chunk).collect()
         };
-        let mut each = |parts: &[&Part]| {
+        let each = |parts: &[&Part]| {
             let at = place(parts);
             let users = self.readers(parts, (source, target), within, &listed);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
@@ -277,16 +277,8 @@ impl Slice {
             })
         };
         // What another thread is reading is taken after the next chunk, so that this thread need not wait.
-        let mut put_off: Option<Vec<&Part>> = None;
-        walk::product(&lists, |parts| {
-            if put_off.is_none() && source.is_being_read(cache, &place(parts)) {
-                put_off = Some(parts.to_vec());
-                return Ok(());
-            }
-            each(parts)?;
-            put_off.take().map_or(Ok(()), |parts| each(&parts))
-        })?;
-        put_off.map_or(Ok(()), |parts| each(&parts))?;
+        let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
+        walk::product_of_free(&lists, is_being_read, each)?;
         Ok(copied)
     }
 

@@ -250,6 +250,24 @@ pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
     Ok(walks)
 }
 
+/// Does the work of [`product`], but puts off a choice that is taken until after the next one, unless another is put off.
+pub(super) fn product_of_free<T: Copy>(
+    lists: &[Vec<T>],
+    is_taken: impl Fn(&[T]) -> bool,
+    mut each: impl FnMut(&[T]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut put_off: Option<Vec<T>> = None;
+    product(lists, |chosen| {
+        if put_off.is_none() && is_taken(chosen) {
+            put_off = Some(chosen.to_vec());
+            return Ok(());
+        }
+        each(chosen)?;
+        put_off.take().map_or(Ok(()), |chosen| each(&chosen))
+    })?;
+    put_off.map_or(Ok(()), |chosen| each(&chosen))
+}
+
 /// Calls `each` for every choice of one item from each list. The item of the last list changes fastest.
 pub(super) fn product<T: Copy>(
     lists: &[Vec<T>],
@@ -275,6 +293,32 @@ pub(super) fn product<T: Copy>(
             }
             at[dim] = 0;
             chosen[dim] = lists[dim][0];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whichever choices are taken, each is called once: a chunk that was left out would leave arbitrary elements.
+    #[test]
+    fn no_choice_is_left_out() {
+        let lists = [vec![0, 1, 2], vec![0, 1]];
+        let number = |chosen: &[usize]| 2 * chosen[0] + chosen[1];
+        for taken in 0..1 << 6 {
+            let mut called = Vec::new();
+            let is_taken = |chosen: &[usize]| taken >> number(chosen) & 1 == 1;
+            let each = |chosen: &[usize]| {
+                called.push(number(chosen));
+                Ok(())
+            };
+            product_of_free(&lists, is_taken, each).unwrap();
+            if taken == 1 {
+                assert_eq!(called, [1, 0, 2, 3, 4, 5]);
+            }
+            called.sort_unstable();
+            assert_eq!(called, [0, 1, 2, 3, 4, 5], "{taken:b}");
         }
     }
 }

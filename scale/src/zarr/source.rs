@@ -489,7 +489,7 @@ impl<'a> Reader<'a> {
         Ok(chunk)
     }
 
-    /// Tells what is requested ahead that a chunk was found in the cache.
+    /// Goes on to the next chunk, as this one was found in the cache: gives up the request for it, and requests further ones.
     fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
         if self.line.is_some() {
             let (key, place) = self.place(at)?;

@@ -98,7 +98,7 @@ mod tests {
         assert!(places.iter().any(|answer| answer.as_ptr() == place));
         // An answer that is longer than was said is whole.
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
-        // Of more than may be spare, what was free first is given back.
+        // Five are more than may be spare: the one that was freed first is given back.
         let many: Vec<_> = (0..5).map(|_| memory(SPARE / 4).unwrap()).collect();
         drop(many);
         let kept: usize = free().iter().map(Buffer::capacity).sum();
