@@ -1,6 +1,6 @@
 //! Values in host memory: [`Array`] is a result, [`ArrayRef`] an argument.
 
-use crate::{Backend, Element, Error, SliceSpec, View, shape::check_elements};
+use crate::{Backend, Element, Error, SliceSpec, View, cpu::Dest, shape::check_elements};
 use std::borrow::Cow;
 
 /// Values in host memory, in the row-major order of a shape.
@@ -17,7 +17,7 @@ impl<T: Element> Array<T> {
     /// Makes an array of `shape` from the bytes that `run` writes. Returns the array and what `run` returned.
     pub(crate) fn collect<R>(
         shape: &[usize],
-        run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+        run: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Self, R), Error> {
         let (data, outcome) = T::collect(shape.iter().product(), run)?;
         let shape = shape.to_vec();
@@ -161,7 +161,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
             return Ok((memory, shape));
         }
         let plan = view.plan(T::DTYPE);
-        let copy = |dest: &mut [u8]| backend.run_slice(&plan, T::as_bytes(&memory), dest);
+        let copy = |dest: Dest<'_>| backend.run_slice(&plan, T::as_bytes(&memory), dest);
         let (Array { data, .. }, ()) = Array::collect(&shape, copy)?;
         Ok((Cow::Owned(data), shape))
     }

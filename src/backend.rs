@@ -128,13 +128,14 @@ impl Backend {
     }
 
     /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that tests cut even small results
-    /// into parts.
+    /// into parts. In the whole process, new memory then gets its values in the smallest blocks.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]
     pub fn with_threads_for_any_work(mut self, threads: usize) -> Self {
         self.threads = Threads::at_most(threads);
         self.threads.for_any_work = true;
+        crate::cpu::FOR_ANY_RESULT.store(true, std::sync::atomic::Ordering::Relaxed);
         self
     }
 

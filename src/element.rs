@@ -1,7 +1,9 @@
 //! The Rust types of array elements.
 
-use crate::cpu::map_in_large_pages;
-use crate::{DType, Error};
+use crate::{
+    DType, Error,
+    cpu::{self, Dest, filled, map_in_large_pages},
+};
 
 /// A Rust type that an array can hold.
 ///
@@ -26,7 +28,7 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn collect<R>(
         len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+        fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Vec<Self>, R), Error>;
 
     /// Sets `values` to the bytes that `fill` writes.
@@ -52,7 +54,7 @@ pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {
         bytemuck::try_zeroed_vec(len).map(|mut values| {
-            map_in_large_pages(bytemuck::cast_slice_mut(&mut values));
+            map_in_large_pages(&mut values);
             values
         })
     } else {
@@ -78,10 +80,13 @@ macro_rules! elements {
 
             fn collect<R>(
                 len: usize,
-                fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+                fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
             ) -> Result<(Vec<Self>, R), Error> {
+                if cpu::is_without_values(len.saturating_mul(size_of::<Self>())) {
+                    return filled(len, fill);
+                }
                 let mut values: Vec<Self> = zeroed(len)?;
-                let outcome = fill(bytemuck::cast_slice_mut(&mut values))?;
+                let outcome = fill(Dest::Old(bytemuck::cast_slice_mut(&mut values)))?;
                 Ok((values, outcome))
             }
 
@@ -113,7 +118,7 @@ impl Element for bool {
     // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value. Every value except 0 counts as true.
     fn collect<R>(
         len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+        fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Vec<Self>, R), Error> {
         let (bytes, outcome) = u8::collect(len, fill)?;
         Ok((bytes.into_iter().map(|byte| byte != 0).collect(), outcome))
@@ -122,7 +127,7 @@ impl Element for bool {
         values: &mut [Self],
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (filled, ()) = Self::collect(values.len(), fill)?;
+        let (filled, ()) = Self::collect(values.len(), |dest| fill(dest.all()))?;
         values.copy_from_slice(&filled);
         Ok(())
     }

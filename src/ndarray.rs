@@ -182,7 +182,10 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
             }
         }
     }
-    let (zeros, ()) = Array::collect(array.shape(), |_| Ok(()))?;
+    let (zeros, ()) = Array::collect(array.shape(), |dest| {
+        dest.all();
+        Ok(())
+    })?;
     let mut selected = ArrayD::try_from(zeros)?;
     selected.assign(&array);
     // Compared with the shape of `selected`, `shape` may lack or add dimensions of size 1. The order of the data is

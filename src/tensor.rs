@@ -195,7 +195,7 @@ impl Tensor {
     /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
+        Ok(Array::collect(&self.shape, |dest| self.read(dest.all()))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -227,7 +227,10 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        let (mut array, ()) = Array::collect(&self.shape, |_| Ok(()))?;
+        let (mut array, ()) = Array::collect(&self.shape, |dest| {
+            dest.all();
+            Ok(())
+        })?;
         self.read_into_async(&mut array.data).await?;
         Ok(array)
     }

@@ -3,7 +3,7 @@
 //! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;
-use crate::{Array, Element, Error, Indices, Plan, Report, shape::check_elements};
+use crate::{Array, Element, Error, Indices, Plan, Report, cpu::Dest, shape::check_elements};
 #[cfg(feature = "gpu")]
 use crate::{Gpu, Pending, Tensor, backend::Device};
 
@@ -54,10 +54,13 @@ impl Backend {
         let (data, report) = U::collect(plan.shape.iter().product(), |result| {
             #[cfg(feature = "gpu")]
             if let Device::Gpu(gpu) = self.device_for(&plan) {
-                match self.run_on_device(gpu, &plan, inputs, result) {
-                    Err(error) if self.may_fall_back(&error) => {}
-                    outcome => return outcome,
-                }
+                let result = result.all();
+                return match self.run_on_device(gpu, &plan, inputs, result) {
+                    Err(error) if self.may_fall_back(&error) => {
+                        self.run_on_cpu(&plan, inputs, result.into())
+                    }
+                    outcome => outcome,
+                };
             }
             self.run_on_cpu(&plan, inputs, result)
         })?;
@@ -69,21 +72,23 @@ impl Backend {
         &self,
         plan: &Plan,
         inputs: Inputs<'_, T>,
-        result: &mut [u8],
+        mut result: Dest<'_>,
     ) -> Result<Report, Error> {
         if let Some(dest) = inputs.dest {
-            result.copy_from_slice(T::as_bytes(dest));
+            let bytes = result.all();
+            bytes.copy_from_slice(T::as_bytes(dest));
+            result = bytes.into();
         }
         let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
         plan.run_on_threads(T::as_bytes(inputs.source), indices, result, self.threads)
     }
 
     /// Runs a plan without indices on the CPU.
-    pub(crate) fn run_slice(
+    pub(crate) fn run_slice<'d>(
         &self,
         plan: &Plan,
         source: &[u8],
-        dest: &mut [u8],
+        dest: impl Into<Dest<'d>>,
     ) -> Result<(), Error> {
         plan.run_on_threads(source, Indices::I32(&[]), dest, self.threads)
             .map(drop)

@@ -127,8 +127,9 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
     let plan = rows.plan(DType::U8);
     let run = |result: &mut [u8]| plan.run_cpu_bytes(&row, None, result);
-    let new = fastest(|| Array::<u8>::collect(plan.shape(), run))?;
-    let (mut kept, _) = Array::<u8>::collect(plan.shape(), run)?;
+    let collect = || Array::<u8>::collect(plan.shape(), |dest| run(dest.all()));
+    let new = fastest(collect)?;
+    let (mut kept, _) = collect()?;
     let again = fastest(|| run(&mut kept.data))?;
     Ok((
         call / f64::from(calls),

@@ -11,7 +11,7 @@
 )]
 
 use super::{
-    crop,
+    Dest, crop,
     threads::{self, Threads},
 };
 use crate::{
@@ -43,7 +43,7 @@ pub(super) fn run<I: Index>(
     conversion: &Converted,
     source: &[u8],
     indices: &[I],
-    dest: &mut [u8],
+    dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
     let nest = Nest::new(plan, walk, indices);

@@ -5,6 +5,7 @@
 //! that lie inside; a circular box may have two parts along each dimension.
 
 use super::{
+    Dest,
     place::StoreRows,
     rows::along,
     threads::{self, Threads},
@@ -26,7 +27,7 @@ pub(super) fn run<I: Index>(
     policy: Policy,
     source: &[u8],
     indices: &[I],
-    dest: &mut [u8],
+    dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
     let crop = Crop::new(walk, policy, indices);

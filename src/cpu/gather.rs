@@ -4,6 +4,7 @@
 //! in a gather along the last axis, `outer.rs` copies them, and each tuple is looked up once.
 
 use super::{
+    Dest,
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     kernel::Kernel,
     memory::{self, LINE},
@@ -37,7 +38,7 @@ pub(super) fn run<I: Index>(
     policy: Policy,
     source: &[u8],
     indices: &[I],
-    dest: &mut [u8],
+    dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
     let group = Group::of(walk);

@@ -21,6 +21,7 @@
 //! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
 //! | `convert` | which element of a converted plan is read for each of its result, and the loops that convert |
+//! | `dest` | when the bytes of new memory get their first values |
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
@@ -33,6 +34,7 @@
 mod combine;
 mod convert;
 mod crop;
+mod dest;
 mod fixed_copy;
 mod gather;
 mod indices;
@@ -52,8 +54,11 @@ mod strided_store;
 mod threads;
 mod transpose;
 
+#[cfg(any(test, feature = "test-seams"))]
+pub(crate) use dest::FOR_ANY_RESULT;
+pub(crate) use dest::{Dest, is_without_values};
 pub use indices::{IndexElement, Indices};
-pub(crate) use memory::map_in_large_pages;
+pub(crate) use memory::{filled, map_in_large_pages};
 pub(crate) use threads::Threads;
 
 use crate::{
@@ -68,8 +73,8 @@ use crate::{
 
 impl View {
     /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
-    pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: &mut [u8], threads: Threads) {
-        if !dest.is_empty() {
+    pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
+        if dest.len() > 0 {
             let walk = Walk::of_view(self, dtype.size());
             slice::LoopNest::of(&walk).run(source, 0, dest, threads);
         }
@@ -99,13 +104,14 @@ impl Plan {
 
     /// Runs the plan as [`Plan::run_cpu_bytes`] does, on a bounded number of threads. For a plan without indices,
     /// `indices` is empty.
-    pub(crate) fn run_on_threads(
+    pub(crate) fn run_on_threads<'d>(
         &self,
         source: &[u8],
         indices: Indices<'_>,
-        dest: &mut [u8],
+        dest: impl Into<Dest<'d>>,
         threads: Threads,
     ) -> Result<Report, Error> {
+        let dest = dest.into();
         self.check_source(source)?;
         check_length(
             "dest",
@@ -122,7 +128,7 @@ impl Plan {
         let missing = match indices {
             Indices::Mask(mask) => {
                 if let Some(walk) = &self.walk {
-                    mask::update(walk, source, mask, dest, threads);
+                    mask::update(walk, source, mask, dest.all(), threads);
                 }
                 Missing::default()
             }
@@ -137,10 +143,11 @@ impl Plan {
         &self,
         source: &[u8],
         indices: &[I],
-        dest: &mut [u8],
+        dest: Dest<'_>,
         threads: Threads,
     ) -> Missing {
         let Some(walk) = &self.walk else {
+            let dest = dest.all();
             if !self.is_in_place() {
                 dest.fill(0);
             }
@@ -160,32 +167,37 @@ impl Plan {
                 return gather::run(walk, self.policy(), source, indices, dest, threads);
             }
             (Effect::Update, operation) if self.indices.is_some() => {
+                let dest = dest.all();
                 let run = match operation {
                     Operation::Crop => crop::run,
                     _ => gather::run,
                 };
                 let policy = self.policy();
                 if let Some(part) = walk.part_of(dest) {
-                    return run(walk, policy, source, indices, part, threads);
+                    return run(walk, policy, source, indices, part.into(), threads);
                 }
                 // The loops of gathers and crops fill dense results.
                 let [filling, placing] = walk.staged();
                 let mut stage = vec![0; walk.bytes()];
-                let missing = run(&filling, policy, source, indices, &mut stage, threads);
+                let part = Dest::Old(&mut stage);
+                let missing = run(&filling, policy, source, indices, part, threads);
                 place::run::<false>(&placing, &stage, dest, threads);
                 return missing;
             }
-            (Effect::Update, _) => match walk.part_of(dest) {
-                Some(part) => slice::LoopNest::of(walk).run(source, 0, part, threads),
-                None => place::run::<false>(walk, source, dest, threads),
-            },
-            (Effect::Fill, _) => place::run::<true>(walk, source, dest, threads),
+            (Effect::Update, _) => {
+                let dest = dest.all();
+                match walk.part_of(dest) {
+                    Some(part) => slice::LoopNest::of(walk).run(source, 0, part, threads),
+                    None => place::run::<false>(walk, source, dest, threads),
+                }
+            }
+            (Effect::Fill, _) => place::run::<true>(walk, source, dest.all(), threads),
             (Effect::Find(_), _) => {}
             (Effect::Scatter(_), Operation::Paste) => {
-                return crop::paste(walk, self.policy(), source, indices, dest, threads);
+                return crop::paste(walk, self.policy(), source, indices, dest.all(), threads);
             }
             (Effect::Scatter(effect), _) => {
-                return scatter::run(walk, effect, source, indices, dest, threads);
+                return scatter::run(walk, effect, source, indices, dest.all(), threads);
             }
         }
         Missing::default()

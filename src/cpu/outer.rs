@@ -2,7 +2,7 @@
 //! dimension. Outer index expressions are such copies, and gathers along the last axis, where all rows share the tuples.
 
 use super::{
-    Threads,
+    Dest, Threads,
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     memory::{self, LINE},
     rows::{Axis, along},
@@ -41,10 +41,10 @@ pub(crate) fn run(
     (view, unit): (&View, usize),
     lists: &[(usize, Vec<i64>)],
     source: &[u8],
-    dest: &mut [u8],
+    dest: Dest<'_>,
     threads: Threads,
 ) {
-    if dest.is_empty() {
+    if dest.len() == 0 {
         return;
     }
     let mut dims: Vec<_> = (0..view.shape.len())
@@ -83,7 +83,7 @@ pub(super) fn copy(
     (base, bytes): (usize, usize),
     dims: &[Chosen],
     source: &[u8],
-    dest: &mut [u8],
+    dest: Dest<'_>,
     threads: usize,
 ) {
     let Some((inner, outer)) = dims.split_last() else {

@@ -15,6 +15,7 @@
 //! cache misses. So the axes outside of groups are walked in the direction in which the groups are read.
 
 use super::{
+    Dest,
     kernel::Kernel,
     rows::{Axis, PieceRows, along, split_pieces},
     threads::{self, Threads},
@@ -116,16 +117,31 @@ impl<'a> LoopNest<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`, with several threads if the work is large
     /// enough.
-    pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8], threads: Threads) {
+    pub(super) fn run<'d>(
+        &self,
+        source: &[u8],
+        first: usize,
+        dest: impl Into<Dest<'d>>,
+        threads: Threads,
+    ) {
+        let mut dest = dest.into();
         let threads = self.threads(dest.len(), threads);
-        match &self.tiles {
-            Some(tiles) if threads > 1 && tiles.bytes() == dest.len() => {
-                tiles.run(source, self.offset, dest, threads);
+        if let Some(tiles) = &self.tiles {
+            // A part of a tile takes as long as the tile.
+            let all = dest.all();
+            if threads > 1 && tiles.bytes() == all.len() {
+                return tiles.run(source, self.offset, all, threads);
             }
-            _ => threads::spread(dest, self.unit, threads, |at, dest| {
-                self.part(source, self.offset, first + at, dest);
-            }),
+            dest = all.into();
         }
+        if threads == 1
+            && let Dest::Old(dest) = dest
+        {
+            return self.part(source, self.offset, first, dest);
+        }
+        threads::spread(dest, self.unit, threads, |at, dest| {
+            self.part(source, self.offset, first + at, dest);
+        });
     }
 
     fn threads(&self, bytes: usize, threads: Threads) -> usize {

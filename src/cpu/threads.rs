@@ -7,6 +7,7 @@
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
 //! the calling thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
 
+use super::Dest;
 use crate::{lock::lock, report::Missing, text::counted};
 use std::{fmt::Display, num::NonZero, sync::Mutex};
 
@@ -110,23 +111,26 @@ pub(super) fn explain(threads: usize, how: impl Display) -> String {
 
 /// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
 /// `dest` where a part begins, and the part.
-pub(super) fn spread(
-    dest: &mut [u8],
+pub(super) fn spread<'d>(
+    dest: impl Into<Dest<'d>>,
     grain: usize,
     threads: usize,
     write: impl Fn(usize, &mut [u8]) + Sync,
 ) {
+    let dest = dest.into();
     if threads == 1 {
-        return write(0, dest);
+        return dest.each(grain, write);
     }
     let part = part(dest.len(), threads).div_ceil(grain) * grain;
-    let parts = dest.chunks_mut(part).enumerate();
-    share(parts, threads, |(i, dest)| write(i * part, dest));
+    let parts = dest.parts(part).enumerate();
+    share(parts, threads, |(i, dest)| {
+        dest.each(grain, |at, dest| write(i * part + at, dest));
+    });
 }
 
 /// Writes `dest` as [`spread`] does, and combines what the calls of `write` return.
-pub(super) fn spread_counting(
-    dest: &mut [u8],
+pub(super) fn spread_counting<'d>(
+    dest: impl Into<Dest<'d>>,
     grain: usize,
     threads: usize,
     write: impl Fn(usize, &mut [u8]) -> Missing + Sync,

@@ -18,7 +18,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Plan, SliceSpec, Tensor, TensorView,
     View,
     backend::{Device, Inputs},
-    cpu::{Threads, outer},
+    cpu::{Dest, Threads, outer},
     element::zeroed,
     error::IndexError,
     plan::{IndexTensor, Operation},
@@ -319,7 +319,7 @@ impl Outer {
     }
 
     /// Writes the result to `dest`, on the CPU.
-    fn run(&self, dtype: DType, source: &[u8], dest: &mut [u8], threads: Threads) {
+    fn run(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
         let elements = (&self.view, dtype.size());
         outer::run(elements, &self.lists, source, dest, threads);
     }
@@ -392,7 +392,7 @@ impl Backend {
         };
         let on_cpu = |(plan, _): &(Plan, _)| *self.device_for(plan) == Device::Cpu;
         if let Some(outer) = outer.filter(|_| steps.iter().all(on_cpu)) {
-            let fill = |result: &mut [u8]| {
+            let fill = |result: Dest<'_>| {
                 outer.run(T::DTYPE, T::as_bytes(&values), result, self.threads);
                 Ok(())
             };
@@ -443,7 +443,7 @@ impl TensorView {
             let (dtype, shape, source) = (made.dtype(), outer.shape()?, made.bytes()?);
             let bytes = shape.iter().product::<usize>() * dtype.size();
             let fill = |result: &mut [u8]| {
-                outer.run(dtype, &source, result, backend.threads);
+                outer.run(dtype, &source, result.into(), backend.threads);
                 Ok(())
             };
             let storage = backend.host_storage(bytes, fill)?;

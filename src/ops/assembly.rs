@@ -176,6 +176,7 @@ impl Backend {
         sources: &[&[T]],
     ) -> Result<Array<T>, Error> {
         let made = Array::collect(&assembly.shape, |result| {
+            let result = result.all();
             #[cfg(feature = "gpu")]
             if let Device::Gpu(_) = self.device
                 && assembly
@@ -189,7 +190,7 @@ impl Backend {
             }
             for (source, plan) in assembly.pieces() {
                 let source = T::as_bytes(sources[source]);
-                plan.run_on_threads(source, Indices::I32(&[]), result, self.threads)?;
+                plan.run_on_threads(source, Indices::I32(&[]), &mut *result, self.threads)?;
             }
             Ok(())
         });

@@ -20,7 +20,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Tensor, TensorView,
     View,
     backend::Inputs,
-    cpu,
+    cpu::{self, Dest},
     error::{MaskError, ViewError},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
     plan::{Effect, Find, IndexTensor, Operation},
@@ -442,7 +442,7 @@ impl Backend {
         let (mask, shape) = mask.into().row_major("mask", self)?;
         let mask = M::as_bytes(&mask);
         let nonzero = Nonzero::new(&shape, Some(cpu::mask::count(mask)), DType::I64)?;
-        let run = |rows: &mut [u8]| nonzero.run_cpu(mask, rows);
+        let run = |rows: Dest<'_>| nonzero.run_cpu(mask, rows.all());
         Ok(Array::collect(nonzero.shape(), run)?.0)
     }
 
@@ -551,7 +551,7 @@ impl Backend {
         let (mask, masks) = mask.into().row_major("mask", self)?;
         let ((x, from), (y, other)) = (x.into().memory("x")?, y.into().memory("y")?);
         let (copy, update) = from.select(&masks, &other, T::DTYPE)?;
-        let run = |dest: &mut [u8]| self.run_slice(&copy, T::as_bytes(&y), dest);
+        let run = |dest: Dest<'_>| self.run_slice(&copy, T::as_bytes(&y), dest);
         let (dest, ()) = Array::collect(&copy.shape, run)?;
         let inputs = Inputs {
             indices: Some(Indices::Mask(M::as_bytes(&mask))),
@@ -627,7 +627,7 @@ impl Rows {
 impl Nonzero {
     /// The positions that are found in a mask, for searches of u32 and i64.
     fn rows(&self, mask: &[u8]) -> Result<Rows, Error> {
-        let run = |rows: &mut [u8]| self.run_cpu(mask, rows);
+        let run = |rows: Dest<'_>| self.run_cpu(mask, rows.all());
         Ok(match self.dtype {
             DType::U32 => Rows::Short(Array::collect(&self.shape, run)?.0.data),
             _ => Rows::Long(Array::collect(&self.shape, run)?.0.data),

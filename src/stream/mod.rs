@@ -269,7 +269,7 @@ where
             }
             let begin = Instant::now();
             let dest = &mut self.buffer[..bytes];
-            backend.run_slice(&piece.plan, source.as_ref(), dest)?;
+            backend.run_slice(&piece.plan, source.as_ref(), &mut *dest)?;
             self.streamed.dispatch += begin.elapsed();
             self.streamed.pieces += 1;
             (self.sink)(dest)?;
