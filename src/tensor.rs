@@ -12,7 +12,7 @@ mod view;
 pub use view::TensorView;
 
 use crate::{
-    Array, Backend, DType, Element, Error, Plan, SliceSpec, host_pool::PooledBytes,
+    Array, Backend, DType, Element, Error, Plan, SliceSpec, cpu::Dest, host_pool::PooledBytes,
     shape::check_elements, text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -195,7 +195,7 @@ impl Tensor {
     /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        Ok(Array::collect(&self.shape, |dest| self.read(dest.all()))?.0)
+        Ok(Array::collect(&self.shape, |dest| self.read(dest))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -219,7 +219,7 @@ impl Tensor {
     pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         self.check_elements_are::<T>()?;
         check_elements("values", &self.shape, values.len())?;
-        T::fill(values, |bytes| self.read(bytes))
+        T::fill(values, |bytes| self.read(bytes.into()))
     }
 
     /// [`Tensor::to_array`] without blocking, for programs that run in a browser or in an async runtime. Its errors are
@@ -280,7 +280,7 @@ impl Tensor {
             #[cfg(feature = "gpu")]
             Storage::Device(_) => {
                 let mut bytes = zeroed(self.len_bytes())?;
-                self.read(&mut bytes)?;
+                self.read(bytes.as_mut_slice().into())?;
                 Ok(Cow::Owned(bytes))
             }
             host => Ok(Cow::Borrowed(host.host())),
@@ -298,12 +298,17 @@ impl Tensor {
         .into())
     }
 
-    pub(crate) fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(source)) => gpu.opened().download(source, bytes),
+            (Device::Gpu(gpu), Storage::Device(source)) => {
+                gpu.opened().download(source, dest.all())
+            }
             _ => {
-                bytes.copy_from_slice(&self.bytes()?);
+                let bytes = self.bytes()?;
+                dest.each(1, |at, dest| {
+                    dest.copy_from_slice(&bytes[at..][..dest.len()]);
+                });
                 Ok(())
             }
         }

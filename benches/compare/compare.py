@@ -34,7 +34,13 @@ PEERS = {
     "numba": ["numba==0.68.1"],
 }
 
-WAYS = {"resident": "reused output", "fresh": "new output"}
+# The modes of wgslice, what they are called, and the modes of peers that are beside them: arrays of JAX and TensorFlow
+# are in new memory as results of wgslice are, and they are kept as tensors of wgslice are.
+WAYS = {
+    "resident": ("reused output", "resident"),
+    "fresh": ("new output", "fresh"),
+    "tensors": ("new tensor", "fresh"),
+}
 GPU_WAYS = {"resident": "on the GPU", "e2e": "from host to host"}
 
 
@@ -120,6 +126,7 @@ def append(peer, report, jsonl):
     """Appends the lines of wgslice, which has compared every bit of its results itself."""
     device = report["devices"][0]
     modes = {"resident": "resident", "host_to_host": "fresh" if device["kind"] == "cpu" else "e2e"}
+    modes["tensors"] = "tensors"
     version = f"wgslice {report['version']}"
     lines = [dict(workload="version", version=version, adapter=device["name"])]
     for workload, row in zip(report["workloads"], device["rows"]):
@@ -190,9 +197,9 @@ class Results:
         seconds = self.times.get((peer, workload, mode))
         return f"{self.bytes[workload] / seconds / 1e9:.3g}" if seconds else "-"
 
-    def ratio(self, peer, workload, mode, own="wgslice-cpu"):
-        """How many times longer a peer takes than wgslice, each in the same mode."""
-        own = self.times.get((own, workload, mode))
+    def ratio(self, peer, workload, mode, own="wgslice-cpu", own_mode=None):
+        """How many times longer a peer takes than wgslice, which is in the same mode unless `own_mode` says another."""
+        own = self.times.get((own, workload, own_mode or mode))
         other = self.times.get((peer, workload, mode))
         return other / own if own and other else None
 
@@ -205,14 +212,16 @@ def table(args, results):
     def row(name, cells):
         return f"| {name} | " + " | ".join(cells) + " |"
 
-    for mode, way in WAYS.items():
+    for mode, (way, _) in WAYS.items():
         yield row(f"wgslice on the CPU, {way}, GB/s", [results.rate("wgslice-cpu", i, mode) for i in ids])
     if args.gpu:
         rates = [results.rate("wgslice-gpu", i, "resident") for i in ids]
         yield row(f"wgslice on {results.adapter}, GB/s", rates)
-    for mode, way in WAYS.items():
+    for own_mode, (way, mode) in WAYS.items():
         peers = [*args.peers, *args.program]
-        columns = {peer: [results.ratio(peer, i, mode) for i in ids] for peer in peers}
+        columns = {
+            peer: [results.ratio(peer, i, mode, own_mode=own_mode) for i in ids] for peer in peers
+        }
         for peer, ratios in columns.items():
             if any(ratios):
                 yield row(f"{peer}, {way}", [f"{r:.2f}" if r else "-" for r in ratios])

@@ -168,7 +168,7 @@ impl Backend {
             return self.run_stream(plan, T::as_bytes(inputs.source), result);
         }
         let (tensor, report) = self.submit(plan, inputs)?;
-        tensor.read(result)?;
+        tensor.read(result.into())?;
         report.wait()
     }
 

@@ -88,7 +88,7 @@ impl<'a> Dest<'a> {
 
     /// Calls `write` for memory with values at once, for new memory block by block. The blocks begin at multiples of
     /// `grain` bytes, which `write` gets.
-    pub(super) fn each(self, grain: usize, mut write: impl FnMut(usize, &mut [u8])) {
+    pub(crate) fn each(self, grain: usize, mut write: impl FnMut(usize, &mut [u8])) {
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {

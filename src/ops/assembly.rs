@@ -207,6 +207,6 @@ impl Backend {
         let upload = |source: &&[T]| self.upload((*source, &[source.len()]));
         let sources: Vec<Tensor> = sources.iter().map(upload).collect::<Result<_, _>>()?;
         let sources: Vec<_> = sources.iter().collect();
-        Tensor::assemble(assembly, &sources)?.read(result)
+        Tensor::assemble(assembly, &sources)?.read(result.into())
     }
 }

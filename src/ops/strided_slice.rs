@@ -73,6 +73,9 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
+    /// A program that makes large results again and again slices a [`Tensor`](crate::Tensor): its backend keeps the memory
+    /// of the last large tensor that was dropped, whereas new memory of 32 MiB or more comes from the system each time.
+    ///
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.

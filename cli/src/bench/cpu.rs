@@ -45,15 +45,18 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
         Ok(nothing())
     };
     let host = || data.host_to_host(&backend);
-    let runs: Vec<(Quantity, Run<'_>)> = vec![
+    let mut runs: Vec<(Quantity, Run<'_>)> = vec![
         (Quantity::Loop, Box::new(looped)),
         (Quantity::Copy, copy(threads())),
         (Quantity::Resident, Box::new(resident)),
         (Quantity::HostToHost, Box::new(host)),
     ];
+    if !plan.is_in_place() {
+        runs.push((Quantity::Tensors, data.on_tensors(&backend)?));
+    }
     let mut sheet = in_turn(reps, runs, |of, bytes| match of {
         Quantity::Copy => Ok(()),
-        Quantity::HostToHost => data.check(bytes),
+        Quantity::HostToHost | Quantity::Tensors => data.check(bytes),
         _ => data.check(&dest.borrow()),
     })?;
     if threads() > 1 {

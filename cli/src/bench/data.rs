@@ -5,13 +5,15 @@
 
 use super::{
     loops,
-    times::{Output, Problem},
-    workload::{Call, Operation, Workload},
+    times::{Output, Problem, Run},
+    workload::{Call, Operation, Workload, spec},
 };
 use bytemuck::Pod;
 use half::f16;
-use std::sync::Arc;
-use wgslice::{ArrayRef, Backend, DType, Element, Error, options::GatherOptions};
+use std::{borrow::Cow, sync::Arc};
+use wgslice::{
+    ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, options::GatherOptions,
+};
 
 /// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug)]
@@ -166,6 +168,18 @@ impl<T: Pod> AsRef<[u8]> for Bytes<T> {
     }
 }
 
+struct TensorBytes(Tensor);
+
+impl AsRef<[u8]> for TensorBytes {
+    fn as_ref(&self) -> &[u8] {
+        match self.0.bytes() {
+            Ok(Cow::Borrowed(bytes)) => bytes,
+            // The bytes of a tensor on the CPU are borrowed. A check of none fails.
+            _ => &[],
+        }
+    }
+}
+
 /// A workload, its data on the host, and its right result.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
@@ -251,14 +265,7 @@ impl<'a> Data<'a> {
                 backend.gather_nd(x, (&self.indices, &shape), options)?.0
             }
             Call::Crop(options) => {
-                let [count, columns] = self.tuples();
-                let (mut begins, mut flips) = (Vec::new(), Vec::new());
-                for tuple in self.indices.chunks(columns) {
-                    let (own_begins, own_flips) = tuple.split_at(columns / 2);
-                    begins.extend_from_slice(own_begins);
-                    flips.extend(own_flips.iter().map(|&flip| flip != 0));
-                }
-                let shape = [count, columns / 2];
+                let (shape, begins, flips) = self.boxes();
                 let flips = Some(ArrayRef::from((&flips, &shape)));
                 backend.crop(x, (&begins, &shape), None, flips, options)?.0
             }
@@ -268,6 +275,46 @@ impl<'a> Data<'a> {
             }
         };
         Ok(Box::new(Bytes(array.data)))
+    }
+
+    /// The workload from tensors, which are made here, to a new tensor. Not for updates, which change a tensor.
+    pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<Run<'_>, Problem> {
+        let (dtype, shape) = (self.work.values.dtype, &self.work.shape);
+        let x = Tensor::from_bytes(backend, self.input.clone(), dtype, shape)?;
+        let indices = backend.upload((&self.indices, &self.tuples()))?;
+        let (shape, begins, flips) = self.boxes();
+        let (begins, flips) = (
+            backend.upload((&begins, &shape))?,
+            backend.upload((&flips, &shape))?,
+        );
+        let spec = match &self.work.operation {
+            Operation::Slice { slices } => spec(slices)?,
+            _ => SliceSpec::default(),
+        };
+        Ok(Box::new(move || {
+            let made = match (&self.work.call, &self.work.operation) {
+                (_, Operation::Slice { .. }) => x.slice(&spec)?,
+                (_, Operation::Transpose { axes }) => x.transpose(axes)?,
+                (Call::Crop(options), _) => x.crop(&begins, None, Some(&flips), options)?.0,
+                _ => x.gather_nd(&indices, GatherOptions::default())?.0,
+            };
+            Ok(Box::new(TensorBytes(made)))
+        }))
+    }
+
+    /// The boxes of a crop: the shape of their begins and flips, and these. No boxes for other operations.
+    fn boxes(&self) -> ([usize; 2], Vec<i32>, Vec<bool>) {
+        let (mut begins, mut flips) = (Vec::new(), Vec::new());
+        let [count, columns] = match &self.work.call {
+            Call::Crop(_) => self.tuples(),
+            _ => return ([0, 0], begins, flips),
+        };
+        for tuple in self.indices.chunks(columns) {
+            let (own_begins, own_flips) = tuple.split_at(columns / 2);
+            begins.extend_from_slice(own_begins);
+            flips.extend(own_flips.iter().map(|&flip| flip != 0));
+        }
+        ([count, columns / 2], begins, flips)
     }
 
     /// The shape of the index tuples.

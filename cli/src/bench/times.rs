@@ -16,17 +16,19 @@ pub(crate) enum Quantity {
     Copy,
     Loop,
     HostToHost,
+    Tensors,
     Upload,
     Readback,
 }
 
 impl Quantity {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::First,
         Self::Resident,
         Self::Copy,
         Self::Loop,
         Self::HostToHost,
+        Self::Tensors,
         Self::Upload,
         Self::Readback,
     ];
@@ -38,6 +40,7 @@ impl Quantity {
             Self::Copy => "a plain copy of as many bytes on the device; on the CPU the fastest way",
             Self::Loop => "plain loops that a user would write, on one thread",
             Self::HostToHost => "from host memory to new host memory",
+            Self::Tensors => "from tensors to a new tensor, which keeps the memory of earlier ones",
             Self::Upload => "data and indices from the host to the device",
             Self::Readback => "the result from the device to new host memory",
         }

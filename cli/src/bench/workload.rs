@@ -188,7 +188,7 @@ fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(P
     })
 }
 
-fn spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
+pub(super) fn spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
     let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
     let dims: Vec<String> = slices.iter().map(|dim| dim.map(part).join(":")).collect();
     dims.join(", ").parse()

@@ -208,6 +208,8 @@ fn json_and_the_page_hold_what_was_measured() {
                 );
                 assert!(report["quantities"][quantity].is_string(), "{report}");
             }
+            let is_made = *device == "cpu" && row["workload"] != "U";
+            assert_eq!(row["seconds"]["tensors"].is_object(), is_made, "{row}");
             assert!(row["percent_of_copy"].as_f64() > Some(0.0), "{row}");
             assert_eq!(
                 row["seconds"]["first"]["times"].as_array().map(Vec::len),
