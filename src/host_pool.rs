@@ -4,7 +4,7 @@
 //! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
 //! zeroed, since the next result overwrites all of its bytes.
 
-use crate::{Error, element::zeroed, lock::lock};
+use crate::{Element, Error, cpu::Dest, lock::lock};
 use std::{
     mem,
     sync::{Arc, Mutex},
@@ -18,17 +18,26 @@ const LARGE: usize = 1 << 20;
 pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
 
 impl HostPool {
-    /// Takes `len` bytes with arbitrary values. Fails if the memory cannot be allocated.
+    /// Makes `len` bytes that `fill` writes. Returns them and what `fill` returned. Fails if the memory cannot be
+    /// allocated.
     ///
     /// Reuses the kept buffer if `len` is at least [`LARGE`] and between half of the buffer's capacity and all of it.
-    pub(crate) fn take(&self, len: usize) -> Result<PooledBytes, Error> {
-        let kept = if len < LARGE { None } else { self.kept(len) };
-        let bytes = match kept {
-            Some(bytes) => bytes,
-            None => zeroed(len)?,
+    pub(crate) fn collect<R>(
+        &self,
+        len: usize,
+        fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
+    ) -> Result<(PooledBytes, R), Error> {
+        let pooled = |bytes| PooledBytes {
+            bytes,
+            pool: self.clone(),
         };
-        let pool = self.clone();
-        Ok(PooledBytes { bytes, pool })
+        let kept = if len < LARGE { None } else { self.kept(len) };
+        if let Some(mut kept) = kept.map(pooled) {
+            let outcome = fill(Dest::Old(kept.as_mut()))?;
+            return Ok((kept, outcome));
+        }
+        let (bytes, outcome) = u8::collect(len, fill)?;
+        Ok((pooled(bytes), outcome))
     }
 
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
@@ -72,12 +81,17 @@ impl Drop for PooledBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::{HostPool, LARGE};
+    use super::{Dest, HostPool, LARGE, PooledBytes};
+
+    fn pooled(pool: &HostPool, len: usize) -> PooledBytes {
+        let fill = |dest: Dest<'_>| Ok(dest.all().len());
+        let (bytes, filled) = pool.collect(len, fill).unwrap();
+        assert_eq!((bytes.as_ref().len(), filled), (len, len));
+        bytes
+    }
 
     fn take(pool: &HostPool, len: usize) -> *const u8 {
-        let bytes = pool.take(len).unwrap();
-        assert_eq!(bytes.as_ref().len(), len);
-        bytes.as_ref().as_ptr()
+        pooled(pool, len).as_ref().as_ptr()
     }
 
     #[test]
@@ -89,7 +103,7 @@ mod tests {
         // The buffer still has its whole capacity, which serves the larger results again and no much smaller one.
         assert_eq!(first, take(&pool, 2 * LARGE));
         take(&pool, LARGE);
-        let larger = pool.take(LARGE).unwrap();
+        let larger = pooled(&pool, LARGE);
         assert_eq!(first, larger.as_ref().as_ptr());
         assert!(pool.0.lock().unwrap().is_empty());
     }
@@ -101,7 +115,7 @@ mod tests {
         take(&pool, LARGE - 1);
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
         // A result of less than half the buffer's size gets new memory.
-        let small = pool.take(2 * LARGE - 1).unwrap();
+        let small = pooled(&pool, 2 * LARGE - 1);
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
         take(&pool, 5 * LARGE);
         drop(small);

@@ -177,9 +177,8 @@ impl Tensor {
                 match storage.host_mut() {
                     Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
                     None => {
-                        *storage = (self.backend).host_storage(bytes, |dest| {
-                            self.backend.run_slice(&plan, &source, dest)
-                        })?;
+                        let run = |dest: Dest<'_>| self.backend.run_slice(&plan, &source, dest);
+                        *storage = self.backend.host_storage(bytes, run)?.0;
                     }
                 }
             }
@@ -305,10 +304,7 @@ impl Tensor {
                 gpu.opened().download(source, dest.all())
             }
             _ => {
-                let bytes = self.bytes()?;
-                dest.each(1, |at, dest| {
-                    dest.copy_from_slice(&bytes[at..][..dest.len()]);
-                });
+                dest.copy_from(&self.bytes()?);
                 Ok(())
             }
         }

@@ -3,6 +3,7 @@
 use crate::{
     ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
     backend::Device,
+    cpu::Dest,
     shape::{check_elements, check_length, elements},
     tensor::Storage,
 };
@@ -24,10 +25,13 @@ impl Backend {
         }
         let bytes = T::as_bytes(&memory);
         let storage = match &self.device {
-            Device::Cpu => self.host_storage(bytes.len(), |dest| {
-                dest.copy_from_slice(bytes);
-                Ok(())
-            })?,
+            Device::Cpu => {
+                let copy = |dest: Dest<'_>| {
+                    dest.copy_from(bytes);
+                    Ok(())
+                };
+                self.host_storage(bytes.len(), copy)?.0
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 Storage::Device(gpu.opened().upload(view.shape(), T::DTYPE.size(), bytes)?)
@@ -70,9 +74,10 @@ impl Backend {
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => self.host_storage(plan.result_bytes(), |dest| {
-                self.run_slice(&plan, bytes, dest)
-            })?,
+            Device::Cpu => {
+                let run = |dest: Dest<'_>| self.run_slice(&plan, bytes, dest);
+                self.host_storage(plan.result_bytes(), run)?.0
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.opened().upload_slice(&plan, bytes)?),
         };
@@ -80,15 +85,14 @@ impl Backend {
     }
 
     /// Takes `len` bytes of host memory from the pool, and calls `fill` to write them. `fill` must write all of them,
-    /// since they have arbitrary values.
-    pub(crate) fn host_storage(
+    /// since they have arbitrary values. Returns the memory and what `fill` returned.
+    pub(crate) fn host_storage<R>(
         &self,
         len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
-    ) -> Result<Storage, Error> {
-        let mut bytes = self.host_pool.take(len)?;
-        fill(bytes.as_mut())?;
-        Ok(Storage::Pooled(Arc::new(bytes)))
+        fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
+    ) -> Result<(Storage, R), Error> {
+        let (bytes, outcome) = self.host_pool.collect(len, fill)?;
+        Ok((Storage::Pooled(Arc::new(bytes)), outcome))
     }
 }
 

@@ -65,6 +65,13 @@ impl<'a> Dest<'a> {
         }
     }
 
+    /// Writes these bytes, as many as it has.
+    pub(crate) fn copy_from(self, bytes: &[u8]) {
+        self.each(1, |at, dest| {
+            dest.copy_from_slice(&bytes[at..][..dest.len()]);
+        });
+    }
+
     /// Parts of `size` bytes, of which the last may have fewer.
     pub(super) fn parts(self, size: usize) -> impl Iterator<Item = Self> {
         let mut rest = Some(self);
@@ -88,7 +95,7 @@ impl<'a> Dest<'a> {
 
     /// Calls `write` for memory with values at once, for new memory block by block. The blocks begin at multiples of
     /// `grain` bytes, which `write` gets.
-    pub(crate) fn each(self, grain: usize, mut write: impl FnMut(usize, &mut [u8])) {
+    pub(super) fn each(self, grain: usize, mut write: impl FnMut(usize, &mut [u8])) {
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {

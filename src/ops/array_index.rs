@@ -442,11 +442,11 @@ impl TensorView {
         {
             let (dtype, shape, source) = (made.dtype(), outer.shape()?, made.bytes()?);
             let bytes = shape.iter().product::<usize>() * dtype.size();
-            let fill = |result: &mut [u8]| {
-                outer.run(dtype, &source, result.into(), backend.threads);
+            let fill = |result: Dest<'_>| {
+                outer.run(dtype, &source, result, backend.threads);
                 Ok(())
             };
-            let storage = backend.host_storage(bytes, fill)?;
+            let (storage, ()) = backend.host_storage(bytes, fill)?;
             return Ok(Tensor::new(&backend, dtype, &shape, storage));
         }
         for (plan, tuples) in self.view().index(spec, self.dtype())? {

@@ -6,7 +6,7 @@ use crate::options::OutOfRange;
 use crate::{
     Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report,
     backend::Device,
-    cpu::Threads,
+    cpu::{Dest, Threads},
     ops::{index::IndexType, mask::check_mask},
     plan::Operation,
 };
@@ -41,13 +41,10 @@ impl Tensor {
             }
             return Ok((self.result(plan, Storage::Device(made)), report));
         }
-        let mut dest = self.backend.host_pool.take(plan.result_bytes())?;
         let threads = self.backend.threads;
-        let report = self.run_on_cpu(plan, indices.zip(index), dest.as_mut(), threads)?;
-        Ok((
-            self.result(plan, Storage::Pooled(dest.into())),
-            Pending::done(report),
-        ))
+        let run = |dest: Dest<'_>| self.run_on_cpu(plan, indices.zip(index), dest, threads);
+        let (storage, report) = self.backend.host_storage(plan.result_bytes(), run)?;
+        Ok((self.result(plan, storage), Pending::done(report)))
     }
 
     /// Runs a plan that changes this tensor in place. `source` is the updates of a scatter or the value of an update.
@@ -78,8 +75,8 @@ impl Tensor {
             return Ok(report);
         }
         let threads = self.backend.threads;
-        let report =
-            source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?, threads)?;
+        let dest = self.host_bytes_mut()?.into();
+        let report = source.run_on_cpu(plan, indices.zip(index), dest, threads)?;
         Ok(Pending::done(report))
     }
 
@@ -99,14 +96,15 @@ impl Tensor {
                 (Storage::Device(rows), Storage::Device(words), found)
             }
             Device::Cpu => {
-                let mut rows = backend.host_pool.take(nonzero.plan.result_bytes())?;
-                let found = nonzero.run_cpu(self.storage.host(), rows.as_mut())?;
+                let run = |rows: Dest<'_>| nonzero.run_cpu(self.storage.host(), rows.all());
+                let (rows, found) = backend.host_storage(nonzero.plan.result_bytes(), run)?;
                 let words = found.words();
-                let words = backend.host_storage(size_of_val(&words), |bytes| {
-                    bytes.copy_from_slice(bytemuck::bytes_of(&words));
+                let copy = |dest: Dest<'_>| {
+                    dest.copy_from(bytemuck::bytes_of(&words));
                     Ok(())
-                })?;
-                (Storage::Pooled(rows.into()), words, Pending::done(found))
+                };
+                let (words, ()) = backend.host_storage(size_of_val(&words), copy)?;
+                (rows, words, Pending::done(found))
             }
         };
         let words = Self::new(backend, DType::U32, &[8], words);
@@ -130,11 +128,15 @@ impl Tensor {
             }
             Device::Cpu => {
                 let bytes = shape.iter().product::<usize>() * dtype.size();
-                let mut dest = backend.host_pool.take(bytes)?;
-                for (source, plan) in assembly.pieces() {
-                    sources[source].run_on_cpu(plan, None, dest.as_mut(), backend.threads)?;
-                }
-                Storage::Pooled(dest.into())
+                let fill = |dest: Dest<'_>| {
+                    let dest = dest.all();
+                    assembly.pieces().try_for_each(|(source, plan)| {
+                        let dest = Dest::Old(dest);
+                        let ran = sources[source].run_on_cpu(plan, None, dest, backend.threads);
+                        ran.map(drop)
+                    })
+                };
+                backend.host_storage(bytes, fill)?.0
             }
         };
         Ok(Self::new(backend, dtype, shape, storage))
@@ -163,7 +165,7 @@ impl Tensor {
         &self,
         plan: &Plan,
         indices: Option<(&Self, IndexType)>,
-        dest: &mut [u8],
+        dest: Dest<'_>,
         threads: Threads,
     ) -> Result<Report, Error> {
         let source = self.bytes()?;
@@ -226,11 +228,11 @@ impl Tensor {
     fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
         if self.storage.host_mut().is_none() {
             let bytes = self.storage.host();
-            let copy = |dest: &mut [u8]| {
-                dest.copy_from_slice(bytes);
+            let copy = |dest: Dest<'_>| {
+                dest.copy_from(bytes);
                 Ok(())
             };
-            self.storage = self.backend.host_storage(bytes.len(), copy)?;
+            self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
         }
         Ok(self.storage.host_mut().unwrap_or_default())
     }
