@@ -2,7 +2,7 @@
 
 use crate::{
     DType, Error,
-    cpu::{self, Dest, filled, map_in_large_pages},
+    cpu::{Dest, filled, map_in_large_pages},
 };
 
 /// A Rust type that an array can hold.
@@ -82,12 +82,7 @@ macro_rules! elements {
                 len: usize,
                 fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
             ) -> Result<(Vec<Self>, R), Error> {
-                if cpu::is_without_values(len.saturating_mul(size_of::<Self>())) {
-                    return filled(len, fill);
-                }
-                let mut values: Vec<Self> = zeroed(len)?;
-                let outcome = fill(Dest::Old(bytemuck::cast_slice_mut(&mut values)))?;
-                Ok((values, outcome))
+                filled(Vec::new(), len, fill)
             }
 
             fn fill(

@@ -4,7 +4,11 @@
 //! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
 //! zeroed, since the next result overwrites all of its bytes.
 
-use crate::{Element, Error, cpu::Dest, lock::lock};
+use crate::{
+    Error,
+    cpu::{Dest, filled},
+    lock::lock,
+};
 use std::{
     mem,
     sync::{Arc, Mutex},
@@ -27,17 +31,10 @@ impl HostPool {
         len: usize,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(PooledBytes, R), Error> {
-        let pooled = |bytes| PooledBytes {
-            bytes,
-            pool: self.clone(),
-        };
         let kept = if len < LARGE { None } else { self.kept(len) };
-        if let Some(mut kept) = kept.map(pooled) {
-            let outcome = fill(Dest::Old(kept.as_mut()))?;
-            return Ok((kept, outcome));
-        }
-        let (bytes, outcome) = u8::collect(len, fill)?;
-        Ok((pooled(bytes), outcome))
+        let (bytes, outcome) = filled(kept.unwrap_or_default(), len, fill)?;
+        let pool = self.clone();
+        Ok((PooledBytes { bytes, pool }, outcome))
     }
 
     fn kept(&self, len: usize) -> Option<Vec<u8>> {

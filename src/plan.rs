@@ -248,7 +248,7 @@ impl Plan {
         dest: &mut [u8],
     ) -> Result<Report, Error> {
         let indices = indices.unwrap_or(Indices::I32(&[]));
-        self.run_on_threads(source, indices, dest, Threads::default())
+        self.run_on_threads(source, indices, dest.into(), Threads::default())
     }
 
     /// Fails if the plan is for elements of another type than `T`.

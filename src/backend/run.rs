@@ -90,7 +90,7 @@ impl Backend {
         source: &[u8],
         dest: impl Into<Dest<'d>>,
     ) -> Result<(), Error> {
-        plan.run_on_threads(source, Indices::I32(&[]), dest, self.threads)
+        plan.run_on_threads(source, Indices::I32(&[]), dest.into(), self.threads)
             .map(drop)
     }
 }

@@ -1,10 +1,10 @@
 //! Where a result goes: to memory that has values, or to new memory.
 //!
-//! Rust has no safe way to write bytes that have no values yet. Zeroing all of a new result first would write it twice,
-//! and the second time from memory again if it is larger than a cache. So a part of new memory becomes zeros when a thread
-//! takes it: [`BLOCK`] bytes, which are still in the nearest cache when the thread writes them.
+//! The loops write slices of bytes, and Rust has such slices only of memory whose bytes have values. If all of a new result
+//! became zeros first, it would be written twice, and would have left the cache before the second time. So new memory
+//! becomes zeros [`BLOCK`] bytes at a time, when a thread is about to write them.
 
-use super::memory::Fresh;
+use super::memory::NewMemory;
 #[cfg(any(test, feature = "test-seams"))]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{iter, ops::Range};
@@ -30,7 +30,7 @@ fn for_any_result() -> bool {
 }
 
 /// Whether a result of `bytes` bytes gets memory without values.
-pub(crate) fn is_without_values(bytes: usize) -> bool {
+pub(super) fn is_without_values(bytes: usize) -> bool {
     WITHOUT_VALUES.contains(&bytes) || for_any_result()
 }
 
@@ -40,7 +40,7 @@ pub enum Dest<'a> {
     /// Memory with values.
     Old(&'a mut [u8]),
     /// Memory without values.
-    New(Fresh<'a>),
+    New(NewMemory<'a>),
 }
 
 impl<'a> From<&'a mut [u8]> for Dest<'a> {
@@ -67,7 +67,7 @@ impl<'a> Dest<'a> {
 
     /// Writes these bytes, as many as it has.
     pub(crate) fn copy_from(self, bytes: &[u8]) {
-        self.each(1, |at, dest| {
+        self.each(1, &mut |at, dest| {
             dest.copy_from_slice(&bytes[at..][..dest.len()]);
         });
     }
@@ -95,7 +95,7 @@ impl<'a> Dest<'a> {
 
     /// Calls `write` for memory with values at once, for new memory block by block. The blocks begin at multiples of
     /// `grain` bytes, which `write` gets.
-    pub(super) fn each(self, grain: usize, mut write: impl FnMut(usize, &mut [u8])) {
+    pub(super) fn each(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {
@@ -131,7 +131,7 @@ mod tests {
                     });
                     Ok(())
                 };
-                let (values, ()) = filled::<u8, ()>(bytes, fill).unwrap();
+                let (values, ()) = filled::<u8, ()>(Vec::new(), bytes, fill).unwrap();
                 let expected = (0..bytes).map(|at| u8::try_from(at % 251).unwrap() + 1);
                 assert!(values.into_iter().eq(expected), "{bytes} {grain} {many}");
             }
@@ -147,15 +147,15 @@ mod tests {
             });
             Ok(())
         };
-        drop(filled::<u32, ()>(100, fill));
+        drop(filled::<u32, ()>(Vec::new(), 100, fill));
     }
 
     #[test]
     fn an_error_leaves_no_result() {
         let error = || Error::OutOfHostMemory { bytes: 1 };
-        let failed = filled::<u64, ()>(100, |_| Err(error())).unwrap_err();
+        let failed = filled::<u64, ()>(Vec::new(), 100, |_| Err(error())).unwrap_err();
         assert_eq!(failed.to_string(), error().to_string());
-        let failed = filled::<u64, ()>(usize::MAX, |_| Ok(())).unwrap_err();
+        let failed = filled::<u64, ()>(Vec::new(), usize::MAX, |_| Ok(())).unwrap_err();
         assert!(matches!(failed, Error::OutOfHostMemory { .. }), "{failed}");
     }
 }

@@ -1,8 +1,8 @@
 //! Hints to the processor and to the system about memory, stores that go around its caches, and results in new memory. All
 //! code of this crate that is not safe is in this file.
 
-use super::Dest;
-use crate::Error;
+use super::dest::{Dest, is_without_values};
+use crate::{Error, element::zeroed};
 use std::{
     marker::PhantomData,
     mem::MaybeUninit,
@@ -75,13 +75,13 @@ mod system {
 
 /// New memory for a result, whose bytes have no values yet. [`filled`] makes it.
 #[derive(Debug)]
-pub struct Fresh<'a> {
+pub struct NewMemory<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
     /// How many bytes of the whole result have values.
-    valued: &'a AtomicUsize,
+    with_values: &'a AtomicUsize,
 }
 
-impl<'a> Fresh<'a> {
+impl<'a> NewMemory<'a> {
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -93,7 +93,8 @@ impl<'a> Fresh<'a> {
 
     pub(super) fn zeros(self) -> &'a mut [u8] {
         self.bytes.fill(MaybeUninit::new(0));
-        self.valued.fetch_add(self.bytes.len(), Ordering::Relaxed);
+        self.with_values
+            .fetch_add(self.bytes.len(), Ordering::Relaxed);
         // SAFETY: `fill` has given each byte a value.
         #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
         unsafe {
@@ -102,40 +103,58 @@ impl<'a> Fresh<'a> {
     }
 }
 
-/// Makes `len` values of the bytes that `fill` writes. Returns the values and what `fill` returned.
+/// Fills `values` or, if they are not `len` values, new memory for as many with the bytes that `fill` writes. Returns the
+/// values and what `fill` returned.
 pub(crate) fn filled<T: bytemuck::Pod, R>(
+    mut values: Vec<T>,
     len: usize,
     fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
 ) -> Result<(Vec<T>, R), Error> {
     let bytes = len.saturating_mul(size_of::<T>());
-    let mut values = Vec::<T>::new();
-    let reserved = values.try_reserve_exact(len);
-    reserved.map_err(|_| Error::OutOfHostMemory { bytes })?;
-    let memory = &mut values.spare_capacity_mut()[..len];
-    map_in_large_pages(memory);
-    // SAFETY: the memory of values that need not be valid is bytes that need not be valid.
-    #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
-    let memory = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
-    let valued = AtomicUsize::new(0);
-    let outcome = fill(Dest::New(Fresh {
-        bytes: memory,
-        valued: &valued,
-    }))?;
-    assert_eq!(
-        valued.into_inner(),
-        bytes,
-        "each byte of a result is written"
-    );
-    // SAFETY: `Fresh` is split into disjoint parts and counts a part once, when all of its bytes get values. So all `len`
-    // values have them, and any bytes are a value of a `Pod` type.
-    #[expect(
-        unsafe_code,
-        reason = "zeroing a whole result first takes up to half of the time"
-    )]
-    unsafe {
-        values.set_len(len);
+    if values.len() != len {
+        values = match is_without_values(bytes) {
+            true => reserved(len)?,
+            false => zeroed(len)?,
+        };
+    }
+    let with_values = AtomicUsize::new(0);
+    let dest = match values.len() == len {
+        true => Dest::Old(bytemuck::cast_slice_mut(&mut values)),
+        false => {
+            let memory = &mut values.spare_capacity_mut()[..len];
+            map_in_large_pages(memory);
+            // SAFETY: the memory of values that need not be valid is bytes that need not be valid.
+            #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
+            let bytes = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
+            Dest::New(NewMemory {
+                bytes,
+                with_values: &with_values,
+            })
+        }
+    };
+    let outcome = fill(dest)?;
+    if values.len() != len {
+        let filled = with_values.into_inner();
+        assert_eq!(filled, bytes, "each byte of a result is written");
+        // SAFETY: `NewMemory` is split into disjoint parts and counts a part once, when all of its bytes get values. So all
+        // `len` values have them, and any bytes are a value of a `Pod` type.
+        #[expect(
+            unsafe_code,
+            reason = "zeroing a whole result first takes up to half of the time"
+        )]
+        unsafe {
+            values.set_len(len);
+        }
     }
     Ok((values, outcome))
+}
+
+fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let bytes = len.saturating_mul(size_of::<T>());
+    let reserved = values.try_reserve_exact(len);
+    reserved.map_err(|_| Error::OutOfHostMemory { bytes })?;
+    Ok(values)
 }
 
 /// Writes cache lines of the bytes that are borrowed for `'d`. [`streaming`] makes it.

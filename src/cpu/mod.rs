@@ -54,9 +54,9 @@ mod strided_store;
 mod threads;
 mod transpose;
 
+pub(crate) use dest::Dest;
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
-pub(crate) use dest::{Dest, is_without_values};
 pub use indices::{IndexElement, Indices};
 pub(crate) use memory::{filled, map_in_large_pages};
 pub(crate) use threads::Threads;
@@ -97,21 +97,20 @@ impl Plan {
         self.check_source(source)?;
         if let Some(walk) = self.walk() {
             debug_assert!((first | dest.len()).is_multiple_of(walk.unit));
-            slice::LoopNest::of(walk).run(source, first, dest, Threads::default());
+            slice::LoopNest::of(walk).run(source, first, dest.into(), Threads::default());
         }
         Ok(())
     }
 
     /// Runs the plan as [`Plan::run_cpu_bytes`] does, on a bounded number of threads. For a plan without indices,
     /// `indices` is empty.
-    pub(crate) fn run_on_threads<'d>(
+    pub(crate) fn run_on_threads(
         &self,
         source: &[u8],
         indices: Indices<'_>,
-        dest: impl Into<Dest<'d>>,
+        dest: Dest<'_>,
         threads: Threads,
     ) -> Result<Report, Error> {
-        let dest = dest.into();
         self.check_source(source)?;
         check_length(
             "dest",
@@ -187,7 +186,7 @@ impl Plan {
             (Effect::Update, _) => {
                 let dest = dest.all();
                 match walk.part_of(dest) {
-                    Some(part) => slice::LoopNest::of(walk).run(source, 0, part, threads),
+                    Some(part) => slice::LoopNest::of(walk).run(source, 0, part.into(), threads),
                     None => place::run::<false>(walk, source, dest, threads),
                 }
             }

@@ -117,14 +117,7 @@ impl<'a> LoopNest<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`, with several threads if the work is large
     /// enough.
-    pub(super) fn run<'d>(
-        &self,
-        source: &[u8],
-        first: usize,
-        dest: impl Into<Dest<'d>>,
-        threads: Threads,
-    ) {
-        let mut dest = dest.into();
+    pub(super) fn run(&self, source: &[u8], first: usize, mut dest: Dest<'_>, threads: Threads) {
         let threads = self.threads(dest.len(), threads);
         if let Some(tiles) = &self.tiles {
             // A part of a tile takes as long as the tile.

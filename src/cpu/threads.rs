@@ -117,14 +117,23 @@ pub(super) fn spread<'d>(
     threads: usize,
     write: impl Fn(usize, &mut [u8]) + Sync,
 ) {
-    let dest = dest.into();
+    // Otherwise each loop would be compiled four times.
+    spread_by(dest.into(), grain, threads, &write);
+}
+
+fn spread_by(
+    dest: Dest<'_>,
+    grain: usize,
+    threads: usize,
+    write: &(dyn Fn(usize, &mut [u8]) + Sync),
+) {
     if threads == 1 {
-        return dest.each(grain, write);
+        return dest.each(grain, &mut |at, dest| write(at, dest));
     }
     let part = part(dest.len(), threads).div_ceil(grain) * grain;
     let parts = dest.parts(part).enumerate();
     share(parts, threads, |(i, dest)| {
-        dest.each(grain, |at, dest| write(i * part + at, dest));
+        dest.each(grain, &mut |at, dest| write(i * part + at, dest));
     });
 }
 

@@ -5,7 +5,7 @@
 //! two of them overlap, so they may be written in any order.
 
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Plan, View, error::AssemblyError,
+    Array, Backend, DType, Element, Error, Indices, Plan, View, cpu::Dest, error::AssemblyError,
     plan::Operation,
 };
 #[cfg(feature = "gpu")]
@@ -190,7 +190,8 @@ impl Backend {
             }
             for (source, plan) in assembly.pieces() {
                 let source = T::as_bytes(sources[source]);
-                plan.run_on_threads(source, Indices::I32(&[]), &mut *result, self.threads)?;
+                let result = Dest::Old(result);
+                plan.run_on_threads(source, Indices::I32(&[]), result, self.threads)?;
             }
             Ok(())
         });

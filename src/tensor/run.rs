@@ -1,8 +1,6 @@
 //! Runs plans on tensors.
 
-use super::{Storage, Tensor};
-#[cfg(feature = "gpu")]
-use crate::options::OutOfRange;
+use super::Tensor;
 use crate::{
     Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report,
     backend::Device,
@@ -10,6 +8,8 @@ use crate::{
     ops::{index::IndexType, mask::check_mask},
     plan::Operation,
 };
+#[cfg(feature = "gpu")]
+use crate::{options::OutOfRange, tensor::Storage};
 use std::borrow::Cow;
 
 impl Tensor {
