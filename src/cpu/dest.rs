@@ -147,13 +147,13 @@ mod tests {
             });
             Ok(())
         };
-        drop(filled::<u32, ()>(Vec::new(), 100, fill));
+        drop(filled::<u32, ()>(Vec::new(), BLOCK, fill));
     }
 
     #[test]
     fn an_error_leaves_no_result() {
         let error = || Error::OutOfHostMemory { bytes: 1 };
-        let failed = filled::<u64, ()>(Vec::new(), 100, |_| Err(error())).unwrap_err();
+        let failed = filled::<u64, ()>(Vec::new(), BLOCK, |_| Err(error())).unwrap_err();
         assert_eq!(failed.to_string(), error().to_string());
         let failed = filled::<u64, ()>(Vec::new(), usize::MAX, |_| Ok(())).unwrap_err();
         assert!(matches!(failed, Error::OutOfHostMemory { .. }), "{failed}");
