@@ -128,7 +128,7 @@ impl Backend {
     }
 
     /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that tests cut even small results
-    /// into parts. In the whole process, new memory then gets its values in the smallest blocks.
+    /// into parts. From then on, new memory of the whole process becomes zeros in the smallest blocks.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]

@@ -18,7 +18,7 @@ const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
 /// Xeon of model 207; 4.0 if all becomes zeros first, 2.0 in memory that has values).
 const BLOCK: usize = 16 << 10;
 
-/// Whether even a small result gets new memory without values, in blocks as small as they can be.
+/// Whether even a small result gets memory without values, which becomes zeros in the smallest blocks. Tests set it.
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) static FOR_ANY_RESULT: AtomicBool = AtomicBool::new(false);
 

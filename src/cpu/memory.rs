@@ -136,8 +136,8 @@ pub(crate) fn filled<T: bytemuck::Pod, R>(
     if values.len() != len {
         let filled = with_values.into_inner();
         assert_eq!(filled, bytes, "each byte of a result is written");
-        // SAFETY: `NewMemory` is split into disjoint parts and counts a part once, when all of its bytes get values. So all
-        // `len` values have them, and any bytes are a value of a `Pod` type.
+        // SAFETY: parts of `NewMemory` are disjoint, and each adds its length to the count once, when all of its bytes have
+        // values. The count is that of all bytes, so all have values, and any bytes are a value of a `Pod` type.
         #[expect(
             unsafe_code,
             reason = "zeroing a whole result first takes up to half of the time"

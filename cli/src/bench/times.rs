@@ -40,7 +40,7 @@ impl Quantity {
             Self::Copy => "a plain copy of as many bytes on the device; on the CPU the fastest way",
             Self::Loop => "plain loops that a user would write, on one thread",
             Self::HostToHost => "from host memory to new host memory",
-            Self::Tensors => "from tensors to a new tensor, which keeps the memory of earlier ones",
+            Self::Tensors => "from tensors to a new tensor, in the memory of an earlier one",
             Self::Upload => "data and indices from the host to the device",
             Self::Readback => "the result from the device to new host memory",
         }
