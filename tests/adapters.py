@@ -19,17 +19,17 @@ PAGE = ROOT / "docs/TESTING.md"
 BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
-def sources(mode):
-    """A hash of the sources, the suites and the mode."""
-    trees = subprocess.check_output(["git", "rev-parse", "HEAD:src", "HEAD:shaders"], cwd=ROOT, text=True)
-    return hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
+def kept(name, mode):
+    """The file that keeps the rows of an adapter, so that a long run can be done in parts.
 
-
-def kept(name, key):
-    """The file that keeps the rows of an adapter for these sources, so that a long run can be done in parts."""
+    Its name has a hash of the suites, the mode and the sources that the adapter runs. Compilers read the shaders alone,
+    whose texts `src/gpu` puts together.
+    """
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{name}-{key}.json"
+    read = ["HEAD:src/gpu" if name == "compilers" else "HEAD:src", "HEAD:shaders"]
+    trees = subprocess.check_output(["git", "rev-parse", *read], cwd=ROOT, text=True)
+    return folder / f"{name}-{hashlib.sha256(f'{trees}{signature()}{mode}'.encode()).hexdigest()[:12]}.json"
 
 
 class NotRun(Exception):
@@ -300,7 +300,7 @@ def main():
     if unknown:
         sys.exit(f"WGSLICE_TEST_ADAPTERS: no {', '.join(sorted(unknown))}; there are {', '.join(ADAPTERS)}")
     mode = " --full" if options.full else ""
-    key, absent = sources(mode), 0
+    absent = 0
     for name in chosen or ADAPTERS:
         rows = Rows(options)
         try:
@@ -309,15 +309,15 @@ def main():
             print(f"\n== {name}: not run, {reason}")
             rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
             absent += 1
-        kept(name, key).write_text(json.dumps([rows.rows, rows.notes]))
+        kept(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
 
     rows = Rows(options)
-    missing = [name for name in ADAPTERS if not kept(name, key).exists()]
+    missing = [name for name in ADAPTERS if not kept(name, mode).exists()]
     for name in ADAPTERS:
         if name in missing:
             rows.rows.append((name, ["not run yet"] + ["–"] * (len(SUITES) - 1)))
         else:
-            more, notes = json.loads(kept(name, key).read_text())
+            more, notes = json.loads(kept(name, mode).read_text())
             rows.rows += more
             rows.notes += notes
     for title, job in ELSEWHERE.items():
