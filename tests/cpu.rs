@@ -259,6 +259,7 @@ fn transposed_arrays_that_are_written_in_parts() {
         (&[17, 11_013, 2], &[2, 1, 0]),
         (&[5, 33, 69, 37], &[0, 2, 1, 3]),
         (&[5, 33, 69, 37], &[3, 1, 0, 2]),
+        (&[3, 501, 9, 37], &[0, 2, 1, 3]),
     ] {
         let view = View::new(shape).unwrap();
         check_view(&view.transpose(order).unwrap());

@@ -10,10 +10,12 @@
 //!
 //! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
 //! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. Pieces of 1,
-//! 2, 4, 8 or 16 bytes go through `square.rs`. Rows of all other pieces, and of those that lie a few bytes apart, such as
-//! the channels of pixels, are moved lane by lane.
+//! 2, 4, 8 or 16 bytes go through `square.rs`. Other pieces are moved in the order of the source where there are few lanes,
+//! such as the heads of attention. Rows of all others, and of pieces that lie a few bytes apart, such as the channels of
+//! pixels, are moved lane by lane.
 
 use super::{
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     kernel::Kernel,
     memory::{self, LINE, Lines, STREAMED},
     odometer::Odometer,
@@ -90,9 +92,41 @@ impl MoveTile for Rows {
     }
 }
 
+/// Moves pieces in the order in which they lie along the near axis, so that the source is read as one stream.
+struct Across;
+
+impl MoveTile for Across {
+    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, _: &mut Lines<'d>) {
+        with_copy_kernel(tile.tiles.piece, tile);
+    }
+}
+
+impl CopyTask for Tile<'_, '_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let mut at = self.at;
+        for _ in 0..self.count {
+            let mut from = at;
+            for lane in &mut *self.lanes {
+                let (piece, rest) = mem::take(lane).split_at_mut(kernel.bytes());
+                let copied = kernel.copy(self.source, from, piece);
+                copied.expect("a plan's pieces lie within its source");
+                *lane = rest;
+                from = from.wrapping_add_signed(self.tiles.near.stride);
+            }
+            at = at.wrapping_add_signed(self.tiles.row.stride);
+        }
+    }
+}
+
+/// The largest number of lanes that are written at once in the order of the source: about as many as the cache lines that
+/// processors fill at once.
+const FEW_LANES: usize = 16;
+
 /// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
 /// their pieces are moved, gains nothing then.
 const LONG_PIECE: usize = 4 * LINE;
+/// Reading the source as one stream gains nothing either if each piece is a stream: a piece of more bytes than this.
+const LONG_ACROSS: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct Band<'d> {
@@ -114,14 +148,21 @@ impl<'a> Tiles<'a> {
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
         let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
         let (at, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
-        (row.size * piece >= VECTOR && piece < LONG_PIECE).then_some(Self {
+        let tiles = Self {
             unit,
             piece,
             outer: &dims[..at],
             near: Axis::of(unit, near),
             between: &dims[at + 1..],
             row,
-        })
+        };
+        let is_short = piece < LONG_PIECE || tiles.has_few_lanes();
+        (row.size * piece >= VECTOR && is_short).then_some(tiles)
+    }
+
+    /// Whether [`Across`] moves the pieces, unless they are those of squares.
+    fn has_few_lanes(&self) -> bool {
+        self.piece <= LONG_ACROSS && self.near.size <= FEW_LANES
     }
 
     /// The largest number of bytes that a tile reads along the near axis, unless a single piece is longer: several cache
@@ -136,7 +177,10 @@ impl<'a> Tiles<'a> {
 
     /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
     pub(super) fn columns(&self) -> usize {
-        (self.width() / self.piece).clamp(1, self.near.size)
+        match self.has_few_lanes() {
+            true => self.near.size,
+            false => (self.width() / self.piece).clamp(1, self.near.size),
+        }
     }
 
     /// The size of the whole result in bytes.
@@ -274,15 +318,13 @@ impl<'a> Tiles<'a> {
         }
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
-        let Some(shuffles) = (*SHUFFLES).filter(|_| is_far) else {
-            return self.lanes(source, band, Rows(kernel));
-        };
-        match self.piece {
-            1 => self.lanes(source, band, Squares::<1, 16, 64, 256>::new(shuffles)),
-            2 => self.lanes(source, band, Squares::<2, 8, 32, 128>::new(shuffles)),
-            4 => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(shuffles)),
-            8 => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(shuffles)),
-            16 => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(shuffles)),
+        match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
+            (1, Some(it)) => self.lanes(source, band, Squares::<1, 16, 64, 256>::new(it)),
+            (2, Some(it)) => self.lanes(source, band, Squares::<2, 8, 32, 128>::new(it)),
+            (4, Some(it)) => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(it)),
+            (8, Some(it)) => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(it)),
+            (16, Some(it)) => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(it)),
+            _ if is_far && self.has_few_lanes() => self.lanes(source, band, Across),
             _ => self.lanes(source, band, Rows(kernel)),
         }
     }
