@@ -141,8 +141,8 @@ struct Band<'d> {
 impl<'a> Tiles<'a> {
     /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`, whose stride is in
     /// bytes. There is a row at each position of `dims`, in units of `unit` bytes. `None` if tiles do not help, because
-    /// no dimension of a stride other than 0 has its pieces nearer to each other in the source than `row` has, or
-    /// because a row is shorter than a vector.
+    /// no dimension of a stride other than 0 has its pieces nearer to each other in the source than `row` has, because
+    /// pieces are long, or because a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
