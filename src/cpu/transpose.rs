@@ -10,8 +10,8 @@
 //!
 //! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
 //! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. Pieces of 1,
-//! 2, 4, 8 or 16 bytes go through `square.rs`. Other pieces are moved in the order of the source where there are few lanes,
-//! such as the heads of attention. Rows of all others, and of pieces that lie a few bytes apart, such as the channels of
+//! 2, 4, 8 or 16 bytes go through `square.rs`. If there are few lanes, such as the heads of attention, other pieces are
+//! moved in the order of the source. Rows of all others, and of pieces that lie a few bytes apart, such as the channels of
 //! pixels, are moved lane by lane.
 
 use super::{
@@ -118,14 +118,14 @@ impl CopyTask for Tile<'_, '_> {
     }
 }
 
-/// The largest number of lanes that are written at once in the order of the source: about as many as the cache lines that
-/// processors fill at once.
+/// The largest number of lanes for which [`Across`] is used. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
+/// 200 bytes it was 0.88 and 0.85 times as fast as [`Rows`] (AMD EPYC of family 25).
 const FEW_LANES: usize = 16;
 
 /// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
 /// their pieces are moved, gains nothing then.
 const LONG_PIECE: usize = 4 * LINE;
-/// Reading the source as one stream gains nothing either if each piece is a stream: a piece of more bytes than this.
+/// The size in bytes of the longest piece for which [`Across`] is used. Longer ones take as long in either order.
 const LONG_ACROSS: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
@@ -156,12 +156,12 @@ impl<'a> Tiles<'a> {
             between: &dims[at + 1..],
             row,
         };
-        let is_short = piece < LONG_PIECE || tiles.has_few_lanes();
+        let is_short = piece < LONG_PIECE || tiles.goes_across();
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Whether [`Across`] moves the pieces, unless they are those of squares.
-    fn has_few_lanes(&self) -> bool {
+    /// Whether [`Across`] moves the pieces, if they are not transposed in registers.
+    fn goes_across(&self) -> bool {
         self.piece <= LONG_ACROSS && self.near.size <= FEW_LANES
     }
 
@@ -177,7 +177,7 @@ impl<'a> Tiles<'a> {
 
     /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
     pub(super) fn columns(&self) -> usize {
-        match self.has_few_lanes() {
+        match self.goes_across() {
             true => self.near.size,
             false => (self.width() / self.piece).clamp(1, self.near.size),
         }
@@ -324,7 +324,7 @@ impl<'a> Tiles<'a> {
             (4, Some(it)) => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(it)),
             (8, Some(it)) => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(it)),
             (16, Some(it)) => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(it)),
-            _ if is_far && self.has_few_lanes() => self.lanes(source, band, Across),
+            _ if is_far && self.goes_across() => self.lanes(source, band, Across),
             _ => self.lanes(source, band, Rows(kernel)),
         }
     }
