@@ -86,11 +86,16 @@ impl Storage {
 }
 
 impl Tensor {
-    pub(crate) fn new(backend: &Backend, dtype: DType, shape: &[usize], storage: Storage) -> Self {
+    pub(crate) fn new(
+        backend: &Backend,
+        dtype: DType,
+        shape: impl Into<Vec<usize>>,
+        storage: Storage,
+    ) -> Self {
         Self {
             backend: backend.clone(),
             dtype,
-            shape: shape.to_vec(),
+            shape: shape.into(),
             storage,
         }
     }
@@ -116,8 +121,7 @@ impl Tensor {
     ///
     /// [`Error::Argument`], or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        let plan = Plan::slice(&self.shape, spec, self.dtype)?;
-        Ok(self.make(&plan, None)?.0)
+        self.selected(spec.view(&self.shape)?)
     }
 
     /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of

@@ -447,7 +447,7 @@ impl TensorView {
                 Ok(())
             };
             let (storage, ()) = backend.host_storage(bytes, fill)?;
-            return Ok(Tensor::new(&backend, dtype, &shape, storage));
+            return Ok(Tensor::new(&backend, dtype, shape, storage));
         }
         for (plan, tuples) in self.view().index(spec, self.dtype())? {
             let upload = |needed: &[usize]| match narrow(&tuples) {

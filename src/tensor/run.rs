@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::{
-    Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report,
+    Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report, View,
     backend::Device,
     cpu::{Dest, Threads},
     ops::{index::IndexType, mask::check_mask},
@@ -13,6 +13,26 @@ use crate::{options::OutOfRange, tensor::Storage};
 use std::borrow::Cow;
 
 impl Tensor {
+    /// The elements that a view of this tensor selects. The result shares this tensor's memory if the view is the whole
+    /// tensor in its order.
+    pub(crate) fn selected(&self, view: View) -> Result<Self, Error> {
+        let plan = Plan::of_view(view, self.dtype);
+        if !self.backend.is_cpu() {
+            return Ok(self.make(&plan, None)?.0);
+        }
+        let storage = match plan.is_identity() {
+            true => self.storage.clone(),
+            false => {
+                let select = |dest: Dest<'_>| {
+                    plan.select(self.storage.host(), dest, self.backend.threads);
+                    Ok(())
+                };
+                self.backend.host_storage(plan.result_bytes(), select)?.0
+            }
+        };
+        Ok(Self::new(&self.backend, self.dtype, plan.shape, storage))
+    }
+
     /// Runs a plan with this tensor as its source. The result is a new tensor, which shares this tensor's memory if the
     /// plan selects the whole tensor in its order. `indices` are those of a gather, a crop or a scatter.
     pub(crate) fn make(
@@ -107,7 +127,7 @@ impl Tensor {
                 (rows, words, Pending::done(found))
             }
         };
-        let words = Self::new(backend, DType::U32, &[8], words);
+        let words = Self::new(backend, DType::U32, [8], words);
         let rows = Self::new(backend, nonzero.dtype(), shape, rows);
         Ok((rows, Count { found, words }))
     }

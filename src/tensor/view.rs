@@ -87,7 +87,7 @@ impl TensorView {
     ///
     /// An error of the device.
     pub fn to_tensor(&self) -> Result<Tensor, Error> {
-        Ok(self.tensor.make(&self.view.plan(self.dtype()), None)?.0)
+        self.tensor.selected(self.view.clone())
     }
 
     /// Runs `plan`, a gather from the selection, with these indices.
