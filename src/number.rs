@@ -99,13 +99,12 @@ pub(crate) fn bf16_of_f32(single: f32) -> u16 {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "half"))]
 mod tests {
     use super::*;
 
     /// Checks that a conversion to 16 bits gives what the crate `half` gives: the same bits or, for a NaN, a NaN of the
     /// same sign.
-    #[cfg(feature = "half")]
     fn compare(single: u32) {
         let number = f32::from_bits(single);
         let same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
@@ -125,7 +124,6 @@ mod tests {
 
     /// All 16-bit values convert to the same `f32` values as in `half`. `f32` values convert to the same 16-bit values:
     /// those with every upper half, combined with lower halves next to where rounding changes.
-    #[cfg(feature = "half")]
     #[test]
     fn conversions_agree_with_the_crate_half() {
         for bits in 0..=u16::MAX {
@@ -147,7 +145,6 @@ mod tests {
     }
 
     /// All 2^32 values of `f32` convert to the same 16-bit values as in `half`.
-    #[cfg(feature = "half")]
     #[test]
     #[ignore = "two minutes without optimisation; bash tests/run-large runs it with"]
     fn all_conversions_agree_with_the_crate_half() {
