@@ -61,7 +61,8 @@ impl Engine {
             Ok::<_, Error>(Some((offset, read)))
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
-        let memory = self.memory_aside(size)?;
+        let doing = "allocating memory for a source in the buffer of dest";
+        let memory = self.grown_twofold(&self.scratch.aside, size, doing)?;
         let of_memory = |(offset, read)| Place {
             memory: memory.clone(),
             offset,

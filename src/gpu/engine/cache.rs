@@ -56,7 +56,8 @@ impl Cache {
         }
         let work = Arc::new(make()?);
         if work.exists() && (keeps || work.is_small()) {
-            lock(&self.0).keep(hash, Entry::Work(Arc::clone(&work)));
+            let entry = Entry::Work(Arc::clone(&work));
+            lock(&self.0).young.insert(hash, entry);
         }
         Ok(work)
     }
@@ -100,17 +101,16 @@ impl Cache {
             }
         }
         let groups = make()?;
-        match found {
-            None => recent.keep(hash, Entry::Seen),
-            Some(entry) => {
-                let buffers = buffers().map(|(buffer, offset)| (buffer.clone(), offset));
-                *entry = Entry::Groups {
-                    work: Arc::clone(work),
-                    buffers: buffers.collect(),
-                    groups: Arc::clone(&groups),
-                };
-            }
-        }
+        let owned = |(buffer, offset): (&wgpu::Buffer, u64)| (buffer.clone(), offset);
+        let entry = match found {
+            None => Entry::Seen,
+            Some(_) => Entry::Groups {
+                work: Arc::clone(work),
+                buffers: buffers().map(owned).collect(),
+                groups: Arc::clone(&groups),
+            },
+        };
+        recent.young.insert(hash, entry);
         Ok(groups)
     }
 
@@ -149,10 +149,7 @@ impl Cache {
 impl Entry {
     /// Whether the entry is a work that is held elsewhere too, by a prepared plan or by bind groups.
     fn is_held(&self) -> bool {
-        match self {
-            Self::Work(work) => Arc::strong_count(work) > 1,
-            Self::Seen | Self::Groups { .. } => false,
-        }
+        matches!(self, Self::Work(work) if Arc::strong_count(work) > 1)
     }
 }
 
@@ -183,11 +180,6 @@ impl Recent {
             hash_map::Entry::Occupied(found) => Some(found.into_mut()),
             hash_map::Entry::Vacant(place) => Some(place.insert(self.old.remove(&hash)?)),
         }
-    }
-
-    /// Stores an entry under this hash, in place of any other.
-    fn keep(&mut self, hash: u64, entry: Entry) {
-        self.young.insert(hash, entry);
     }
 }
 

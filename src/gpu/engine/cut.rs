@@ -155,7 +155,7 @@ impl Cutter<'_> {
                 dispatch.program = dispatch.program.with(&[("MASKED", 1)]);
             }
         }
-        (dispatch.counts, dispatch.first_tuple) = (walk.counts, walk.tuple);
+        dispatch.first_tuple = walk.tuple;
         Ok(dispatch)
     }
 

@@ -78,8 +78,7 @@ pub(crate) struct Dispatch {
     pub(crate) height: u32,
     /// What the bindings of the buffers' group hold.
     pub(crate) bound: Vec<Bound>,
-    /// Whether the report of the dispatch is read, and the number of the first tuple that it reports.
-    pub(crate) counts: bool,
+    /// The number of the first tuple that it reports, if it [reports](Self::reports).
     pub(crate) first_tuple: usize,
 }
 
@@ -101,9 +100,13 @@ impl Dispatch {
             },
             height,
             bound,
-            counts: false,
             first_tuple: 0,
         })
+    }
+
+    /// Whether the dispatch counts tuples that are out of range.
+    pub(crate) fn reports(&self) -> bool {
+        self.uniforms.flags & flags::REPORTS != 0
     }
 
     /// Whether the dispatch changes nothing if the report says that a tuple is out of range.

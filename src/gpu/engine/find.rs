@@ -56,11 +56,10 @@ struct Searcher<'a> {
     find: Find,
 }
 
-/// Elements of the mask that a dispatch takes, the place of their first chunk among those of all, and their number.
+/// Elements of the mask that a dispatch takes, and the numbers of their chunks among those of all.
 struct Part {
     elements: Range<usize>,
-    chunk: usize,
-    chunks: usize,
+    chunks: Range<usize>,
 }
 
 impl Searcher<'_> {
@@ -75,24 +74,18 @@ impl Searcher<'_> {
         let elements: usize = self.mask.iter().product();
         // No part goes beyond a row of the long dimension.
         let row: usize = self.mask[self.long_dim()..].iter().product();
-        let mut parts = Vec::new();
-        for begin in (0..elements).step_by(row.max(1)) {
-            let row = begin..begin + row;
-            parts.extend(self.cut(SOURCE, row)?);
-        }
+        let mut parts: Vec<Part> = Vec::new();
         let mut chunks = 0;
-        let parts: Vec<Part> = parts
-            .into_iter()
-            .map(|elements| {
-                let part = Part {
-                    chunk: chunks,
-                    chunks: self.chunks(&elements),
+        for begin in (0..elements).step_by(row.max(1)) {
+            for elements in self.cut(SOURCE, begin..begin + row)? {
+                let first = chunks;
+                chunks += self.chunks(&elements);
+                parts.push(Part {
                     elements,
-                };
-                chunks += part.chunks;
-                part
-            })
-            .collect();
+                    chunks: first..chunks,
+                });
+            }
+        }
         let scans = self.cut(SCRATCH, 0..chunks)?;
         let rows = match self.row_bytes() {
             0 => 0,
@@ -113,7 +106,7 @@ impl Searcher<'_> {
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
         let pass = Pass {
-            cleared: 0..0,
+            cleared: 0,
             dispatches: all.ok_or_else(|| self.reach.too_small(4))?,
         };
         Ok((vec![pass], chunks.max(1) as u64 * 4))
@@ -196,14 +189,13 @@ impl Searcher<'_> {
     /// The numbers of a dispatch that takes these elements.
     fn words_of(&self, part: &Part) -> Option<(Bound, Bound, Uniforms)> {
         let (mask, begin) = self.bind(SOURCE, &part.elements)?;
-        let chunks = part.chunk..part.chunk + part.chunks;
-        let (chunks, first) = self.bind(SCRATCH, &chunks)?;
+        let (chunks, first) = self.bind(SCRATCH, &part.chunks)?;
         let words = Uniforms {
             from_base: count(begin / 4),
             head: count(begin % 4),
             rows: count(part.elements.len()),
             first_row: count(first / 4),
-            segments: count(part.chunks),
+            segments: count(part.chunks.len()),
             ..Uniforms::default()
         };
         Some((mask, chunks, words))
@@ -212,7 +204,7 @@ impl Searcher<'_> {
     fn counting(&self, part: &Part) -> Option<Dispatch> {
         let (mask, chunks, words) = self.words_of(part)?;
         let bound = vec![mask, chunks];
-        self.dispatch(Kernel::MaskCount, &[], words, part.chunks, bound)
+        self.dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
     }
 
     fn scanning(&self, chunks: &Range<usize>) -> Option<Dispatch> {
@@ -251,28 +243,18 @@ impl Searcher<'_> {
         };
         let (bound, words) = self.words_of_rows(rows, words)?;
         let groups = rows.len().div_ceil(self.chunk());
-        let fills = [("FILLS", 1)];
-        self.dispatch(
-            Kernel::MaskRows,
-            &fills,
-            words,
-            groups,
-            vec![number, number, bound],
-        )
+        let bound = vec![number, number, bound];
+        self.dispatch(Kernel::MaskRows, &[("FILLS", 1)], words, groups, bound)
     }
 
     fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<Dispatch> {
         let (mask, chunks, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
         let first = coordinates(part.elements.start, self.mask);
-        let long_dim = self.long_dim();
         for (d, digit) in first.into_iter().enumerate() {
+            let is_long = d == self.long_dim();
             words.dims[d] = DimWords {
-                size: if d == long_dim {
-                    0
-                } else {
-                    count(self.mask[d])
-                },
+                size: if is_long { 0 } else { count(self.mask[d]) },
                 from_stride: count(digit),
                 to_stride: high(digit)?,
                 tuple_stride: 0,
@@ -280,13 +262,8 @@ impl Searcher<'_> {
         }
         words.dims_used = count(self.mask.len());
         let dims = [("DIMS", self.mask.len())];
-        self.dispatch(
-            Kernel::MaskRows,
-            &dims,
-            words,
-            part.chunks,
-            vec![mask, chunks, bound],
-        )
+        let bound = vec![mask, chunks, bound];
+        self.dispatch(Kernel::MaskRows, &dims, words, part.chunks.len(), bound)
     }
 
     fn dispatch(

@@ -26,6 +26,14 @@ fn crop(sizes: &[usize]) -> CropOptions {
     }
 }
 
+fn boxes(count: usize, box_indices: bool, flips: bool) -> Boxes {
+    Boxes {
+        count,
+        box_indices,
+        flips,
+    }
+}
+
 fn combining(combine: Combine) -> ScatterOptions {
     ScatterOptions {
         combine: Some(combine),
@@ -66,11 +74,7 @@ fn moves(dtype: DType) -> Vec<Plan> {
     }
     let options = crop(&[4, 4]);
     for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
-        let boxes = Boxes {
-            count: 4,
-            box_indices: width == 8,
-            flips: true,
-        };
+        let boxes = boxes(4, width == 8, true);
         let shape = [4, 6, width, channels];
         plans.push(Plan::crop(&shape, boxes, &options, dtype));
     }
@@ -143,11 +147,7 @@ fn pastes() -> Vec<Plan> {
                     circular,
                     unique,
                 };
-                let boxes = Boxes {
-                    count: if unique { 7 } else { count },
-                    box_indices: !unique,
-                    flips: true,
-                };
+                let boxes = boxes(if unique { 7 } else { count }, !unique, true);
                 let x = [7, 8, 9, channels];
                 plans.push(Plan::paste(&x, boxes, &options, dtype).unwrap());
             }
@@ -289,48 +289,37 @@ fn a_single_row_keeps_all_lanes_busy() {
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
-/// All boxes of a crop are one dispatch, whatever their begins, flips and items.
-#[test]
-fn a_crop_is_one_dispatch() {
-    let boxes = Boxes {
-        count: 256,
-        box_indices: true,
-        flips: true,
-    };
-    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
-    let explained = strict(KINDS[0]).explain(&plan);
-    let expected = "1 dispatch of the copy_words kernel";
-    assert!(explained.contains(expected), "{explained}");
-}
-
-/// A result that goes to a view with gaps takes no more dispatches than one of its own.
-#[test]
-fn a_result_in_a_view_is_one_dispatch() {
-    let dest = View::new(&[40, 9])
-        .unwrap()
-        .slice(&"::2, 1:7".parse().unwrap())
-        .unwrap();
-    let boxes = Boxes {
-        count: 20,
-        ..Boxes::default()
-    };
-    for dtype in [DType::U8, DType::F16, DType::F32] {
-        for plan in [
-            Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
-            Plan::crop(&[20, 11], boxes, &crop(&[6]), dtype).unwrap(),
-        ] {
-            let explained = strict(KINDS[0]).explain(&plan.into_view(&dest).unwrap());
-            assert!(explained.contains(": 1 dispatch of"), "{explained}");
-        }
-    }
-}
-
 /// The kernels of a plan's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
     let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
     let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
     names.collect()
+}
+
+/// All boxes of a crop are one dispatch, whatever their begins, flips and items.
+#[test]
+fn a_crop_is_one_dispatch() {
+    let boxes = boxes(256, true, true);
+    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
+    assert_eq!(kernels(&strict(KINDS[0]), plan), ["copy_words"]);
+}
+
+/// A result that goes to a view with gaps takes no more dispatches than one of its own.
+#[test]
+fn a_result_in_a_view_is_one_dispatch() {
+    let gpu = strict(KINDS[0]);
+    let dest = View::new(&[40, 9]).unwrap();
+    let dest = dest.slice(&"::2, 1:7".parse().unwrap()).unwrap();
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        for plan in [
+            Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
+            Plan::crop(&[20, 11], boxes(20, false, false), &crop(&[6]), dtype).unwrap(),
+        ] {
+            let explained = gpu.explain(&plan.into_view(&dest).unwrap());
+            assert!(explained.contains(": 1 dispatch of"), "{explained}");
+        }
+    }
 }
 
 /// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
@@ -343,11 +332,7 @@ fn a_paste_takes_few_dispatches() {
             ..options.crop
         };
         let options = PasteOptions { crop, ..options };
-        let boxes = Boxes {
-            count: 64,
-            box_indices,
-            flips: false,
-        };
+        let boxes = boxes(64, box_indices, false);
         let plan = Plan::paste(&[64, 4096, 128], boxes, &options, DType::F16);
         kernels(&gpu, plan.unwrap())
     };

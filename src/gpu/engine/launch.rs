@@ -333,6 +333,11 @@ impl Site<'_> {
         let is_steady = table
             .as_ref()
             .is_none_or(|table| rows.is_steady(table, begins(table)));
+        let edges = if is_short {
+            SHORT
+        } else {
+            usize::from(!is_whole)
+        };
         let number = |dtype: DType| CONVERTED.iter().position(|&of| of == dtype);
         let constants = [
             ("FROM", number(*from)?),
@@ -341,14 +346,7 @@ impl Site<'_> {
             ("TO_BYTES", to.size()),
             ("TABLES", usize::from(table.is_some())),
             ("STEADY", usize::from(is_steady)),
-            (
-                "EDGES",
-                if is_short {
-                    SHORT
-                } else {
-                    usize::from(!is_whole)
-                },
-            ),
+            ("EDGES", edges),
         ];
         let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
         // The source stands for tables where there are none.
@@ -492,7 +490,7 @@ pub(super) struct RunWalk {
 impl RunWalk {
     /// Takes the innermost dimension out of a walk, if all of its units share a tuple and go forward in the destination;
     /// otherwise a row has a single unit.
-    pub(super) fn of(mut walk: Walk) -> Self {
+    pub(super) fn of(walk: Walk) -> Self {
         let last = walk.dims.len() - 1;
         let cropped = walk.along(last);
         // The units of a cropped run are compared with all positions in 32 bits, not with a window of them.
@@ -514,20 +512,17 @@ impl RunWalk {
         // Units that tuples place one by one in the destination are rows.
         let is_placed = cropped.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last].tuple == 0 && walk.dims[last].to >= 0;
-        match is_run && is_near && !is_placed {
-            true => Self {
-                run: walk.dims.pop().unwrap_or(single),
-                cropped,
-                head: 0,
-                walk,
-            },
-            false => Self {
-                run: single,
-                cropped: None,
-                head: 0,
-                walk,
-            },
+        let mut rows = Self {
+            walk,
+            run: single,
+            cropped: None,
+            head: 0,
+        };
+        if is_run && is_near && !is_placed {
+            rows.run = rows.walk.dims.remove(last);
+            rows.cropped = cropped;
         }
+        rows
     }
 
     /// The same for a walk in bytes, in elements of `element` bytes: the run is contiguous bytes, if they are more than

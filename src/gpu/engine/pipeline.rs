@@ -28,7 +28,7 @@ use wgpu::BufferBindingType;
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
-    device: wgpu::Device,
+    device: OpenDevice,
     /// How the uniforms reach the shaders.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
@@ -42,12 +42,13 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     /// Returns a collection that has no pipelines yet. It will compile them through `cache`, if there is one.
     pub(crate) fn new(
-        OpenDevice { wgpu, queue, .. }: &OpenDevice,
+        device: &OpenDevice,
         space: UniformSpace,
         cache: Option<wgpu::PipelineCache>,
     ) -> Self {
+        let OpenDevice { wgpu, queue, .. } = device;
         Self {
-            device: wgpu.clone(),
+            device: device.clone(),
             space,
             cache,
             made: Mutex::default(),
@@ -71,29 +72,29 @@ impl Pipelines {
             pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             pipeline
         };
-        match scoped(&self.device, make) {
-            (pipeline, None) => Ok(made().entry(program).or_insert(pipeline).clone()),
-            (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory {
-                doing: "compiling a shader",
-            }),
-            (_, Some(error)) => Err(Error::Pipeline {
+        let doing = "compiling a shader";
+        let (pipeline, error) = scoped(&self.device.wgpu, make);
+        let Some(error) = error else {
+            return Ok(made().entry(program).or_insert(pipeline).clone());
+        };
+        self.device.check_alive(doing)?;
+        Err(match error {
+            wgpu::Error::OutOfMemory { .. } => Error::OutOfDeviceMemory { doing },
+            error => Error::Pipeline {
                 shader: program.to_string(),
                 source: error.into(),
-            }),
-        }
+            },
+        })
     }
 
     /// Returns the slot for dispatches whose report nobody reads. It belongs to a strip of its own, which is never
     /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
-    pub(in crate::gpu) fn unread(
-        &self,
-        queue: &wgpu::Queue,
-        layout: impl FnOnce() -> wgpu::BindGroupLayout,
-    ) -> Slot {
+    pub(in crate::gpu) fn unread(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         if let Some(slot) = self.unread.get() {
             return slot.clone();
         }
-        let slot = Slots::new(&self.device, queue, REPORT_BYTES).lend(layout);
+        let OpenDevice { wgpu, queue, .. } = &self.device;
+        let slot = Slots::new(wgpu, queue, REPORT_BYTES).lend(layout);
         match slot.exists() {
             true => self.unread.get_or_init(|| slot).clone(),
             false => slot,
@@ -109,11 +110,8 @@ impl Pipelines {
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
     /// [`Tuning::of`](crate::gpu::device::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
     /// at least 4 KiB.
-    pub(in crate::gpu) fn allows(
-        &self,
-        program: &Program,
-        limits: &wgpu::Limits,
-    ) -> Result<(), Error> {
+    pub(in crate::gpu) fn allows(&self, program: &Program) -> Result<(), Error> {
+        let limits = &self.device.shared.limits;
         let in_storage = u32::from(self.space == UniformSpace::Storage);
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
         let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
@@ -142,22 +140,16 @@ impl Pipelines {
     }
 
     fn make(&self, program: &Program) -> wgpu::ComputePipeline {
-        let device = &self.device;
+        let device = &self.device.wgpu;
         let label = program.to_string();
         let label = Some(label.as_str());
-        let storage = |&changed: &bool| {
-            (
-                BufferBindingType::Storage {
-                    read_only: !changed,
-                },
-                false,
-            )
-        };
-        let buffers: Vec<_> = program.kernel.changes().iter().map(storage).collect();
-        let report = (BufferBindingType::Storage { read_only: false }, true);
+        let storage = |read_only| BufferBindingType::Storage { read_only };
+        let changes = program.kernel.changes().iter();
+        let buffers: Vec<_> = changes.map(|&changes| (storage(!changes), false)).collect();
+        let report = (storage(false), true);
         let walk = match self.space {
             UniformSpace::Uniform => BufferBindingType::Uniform,
-            UniformSpace::Storage => BufferBindingType::Storage { read_only: true },
+            UniformSpace::Storage => storage(true),
         };
         let [buffers, report, walk] = [&buffers[..], &[report], &[(walk, true)]]
             .map(|buffers| group_layout(device, label, buffers));

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     Error, Found, Pending, Plan, Report,
-    plan::{Effect, Find, Scatter},
+    plan::{Effect, Find},
     walk::Walk,
 };
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor};
 
 const RECORDING: &str = "recording";
@@ -67,11 +67,15 @@ enum How {
     Dispatches(Grouped),
 }
 
-/// Dispatches with their bind groups.
+/// The passes of a work with the bind groups of its dispatches.
 #[derive(Debug)]
 struct Grouped {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
+    /// What the steps of a scatter or of a search leave for later steps.
+    scratch: Option<wgpu::Buffer>,
+    /// What clears this memory before each pass that wants it cleared, if only dispatches may be recorded.
+    zeros: Vec<Grouped>,
 }
 
 impl Engine {
@@ -92,12 +96,6 @@ impl Engine {
         let source = self.moved(&of_source, source, may_copy, &mut copies)?;
         let moved = indices.map(|indices| self.moved(&of_indices, indices, may_copy, &mut copies));
         let moved = moved.transpose()?;
-        if let (Effect::Scatter(scatter), Some((moved, indices))) =
-            (plan.effect(), moved.zip(indices))
-        {
-            let arguments = [source, dest, moved];
-            return self.record_scatter(target, plan, &scatter, arguments, &indices, copies);
-        }
         let arguments = [source, dest, moved.unwrap_or(source)];
         let arguments = &arguments[..2 + usize::from(moved.is_some())];
         let commands = self.commands(plan, arguments, may_copy)?;
@@ -110,16 +108,16 @@ impl Engine {
             return Ok(Pending::done(report?));
         };
         let plan = match &commands.how {
-            How::Dispatches(bound) => Arc::clone(&bound.work.plan),
+            How::Dispatches(grouped) if plan.walk().is_some() => Arc::clone(&grouped.work.plan),
             _ => Arc::new(plan.clone()),
         };
         // The report reads a tuple from `indices`: the same tuples, but not in scratch memory.
         Ok(report::pending(&self.device, &plan, counts, &indices))
     }
 
-    /// Decides on the commands of a plan that is no scatter, for the source, the result and, if the plan has index tuples,
-    /// these: buffer copies if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder
-    /// as it was.
+    /// Decides on the commands of a plan for the source, the result and, if the plan has index tuples, these: buffer
+    /// copies and clears if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder as
+    /// it was.
     pub(in crate::gpu) fn commands<'a>(
         &self,
         plan: &Plan,
@@ -129,11 +127,23 @@ impl Engine {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
         let how = match (plan.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
-                if plan.result_bytes() == 0 || plan.is_in_place() && plan.walk().is_none() {
+                let (moves, bytes) = (plan.walk().is_some(), plan.result_bytes());
+                let is_nothing = match plan.effect() {
+                    Effect::Scatter(scatter) => {
+                        tuples.check_tuples(&source, &dest)?;
+                        if scatter.fresh && !moves && bytes > 0 {
+                            return self.commands(&Plan::zeros(bytes), &[source, dest], copies);
+                        }
+                        !moves
+                    }
+                    _ => bytes == 0 || plan.is_in_place() && !moves,
+                };
+                if is_nothing {
                     How::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    How::Dispatches(self.grouped(plan, arguments)?)
+                    check_combination(plan, &source, &dest)?;
+                    How::Dispatches(self.grouped(plan, arguments, !copies)?)
                 }
             }
             (Some(_), None) => {
@@ -158,7 +168,7 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        How::Dispatches(self.grouped(plan, arguments)?)
+                        How::Dispatches(self.grouped(plan, arguments, false)?)
                     }
                 }
             }
@@ -186,91 +196,13 @@ impl Engine {
         match (how, &mut *target) {
             (How::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
             (How::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
-            (How::Dispatches(bound), _) => {
-                target.in_pass(operation, |pass| self.launch(pass, bound, counts));
-            }
+            (How::Dispatches(grouped), _) => self.launch(target, operation, grouped, counts),
             _ => {}
         }
     }
 
-    /// Records a scatter. Each row of the updates goes to the slice of the destination that the row's index tuple
-    /// selects. This takes several steps, on which `steps` decides. A step leaves in scratch memory what later steps
-    /// read. The memory belongs to the engine and serves every recording, since wgpu runs submissions in order. In an
-    /// open pass, dispatches clear it.
-    ///
-    /// In the last step, no two invocations write the same bytes, unless by atomics whose order makes no difference. So
-    /// results depend on scheduling only if the options let rows be combined in any order.
-    fn record_scatter(
-        &self,
-        mut target: Target<'_, '_>,
-        plan: &Plan,
-        scatter: &Scatter,
-        [updates, dest, tuples]: [Argument<'_>; 3],
-        indices: &Argument<'_>,
-        copies: Vec<Commands<'_>>,
-    ) -> Result<Pending<Report>, Error> {
-        tuples.check_tuples(&updates, &dest)?;
-        let mut counts = Counts::default();
-        if plan.walk().is_none() {
-            if scatter.fresh && plan.result_bytes() > 0 {
-                let zeros = Plan::zeros(plan.result_bytes());
-                self.record(target, &zeros, updates, None, dest)?;
-            }
-            let plan = Arc::new(plan.clone());
-            return Ok(report::pending(&self.device, &plan, counts, indices));
-        }
-        if let Some(rule) = Rule::of(plan, scatter)? {
-            updates.check_multiple(rule.number, "combined")?;
-            dest.check_multiple(rule.number, "combined")?;
-        }
-        let work = self.work_of(plan, &[updates, dest, tuples])?;
-        // The memory is allocated before anything is recorded, so that a failed allocation leaves the encoder
-        // untouched.
-        let scratch = self.scratch(work.scratch)?;
-        let memory = Argument {
-            callers: work.scratch == 0,
-            ..Argument::own("scratch", scratch.slice(..), 0)
-        };
-        let arguments = [updates, dest, tuples, memory];
-        debug_assert_eq!(arguments.len(), SCRATCH + 1);
-        let groups = self.groups(&work, &arguments)?;
-        let cleared = work.passes.iter().map(|Pass { cleared, .. }| {
-            let bytes = cleared.end - cleared.start;
-            match (&target, usize::try_from(bytes)) {
-                (Target::Pass(_), Ok(count)) if count > 0 => {
-                    let part = scratch.slice(cleared.clone());
-                    let part = Argument::own("scratch", part, count);
-                    self.grouped(&Plan::zeros(count), &[updates, part])
-                        .map(Some)
-                }
-                _ => Ok(None),
-            }
-        });
-        let cleared: Vec<Option<Grouped>> = cleared.collect::<Result<_, Error>>()?;
-        for copy in &copies {
-            self.put(&mut target, copy, &mut counts);
-        }
-        let mut groups = groups.iter();
-        for (pass, zeros) in work.passes.iter().zip(cleared) {
-            if let (Target::Encoder(encoder), Range { start, end }) = (&mut target, &pass.cleared)
-                && start < end
-            {
-                encoder.clear_buffer(&scratch, *start, Some(end - start));
-            }
-            target.in_pass(plan.name(), |open| {
-                if let Some(zeros) = &zeros {
-                    self.launch(open, zeros, &mut Counts::default());
-                }
-                for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
-                    self.dispatch(open, ready, group, &mut counts);
-                }
-            });
-        }
-        Ok(report::pending(&self.device, &work.plan, counts, indices))
-    }
-
     /// Records a search for the true elements of a mask. `arguments` are the mask, the rows of positions, and the words
-    /// that hold their number. The memory of counts belongs to the engine, as that of scatters does.
+    /// that hold their number.
     pub(in crate::gpu) fn record_find(
         &self,
         mut target: Target<'_, '_>,
@@ -286,22 +218,45 @@ impl Engine {
         for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
             one.check_apart(other)?;
         }
-        let work = self.work_of(plan, &[mask, rows, count])?;
-        let scratch = self.scratch(work.scratch)?;
-        let memory = Argument::own("scratch", scratch.slice(..), 0);
-        let groups = self.groups(&work, &[mask, rows, count, memory])?;
-        let bound = Grouped { work, groups };
-        target.in_pass(plan.name(), |pass| {
-            self.launch(pass, &bound, &mut Counts::default());
-        });
+        let grouped = self.grouped(plan, &[mask, rows, count], false)?;
+        self.launch(&mut target, plan.name(), &grouped, &mut Counts::default());
         Ok(report::found(&self.device, capacity, &count))
     }
 
-    /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments.
-    fn grouped(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Grouped, Error> {
+    /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments and of the memory between
+    /// the steps of a scatter or a search. That belongs to the engine and serves every recording, since wgpu runs
+    /// submissions in order. It is cleared by dispatches if they are all that an open pass takes, `in_pass`.
+    fn grouped(
+        &self,
+        plan: &Plan,
+        arguments: &[Argument<'_>],
+        in_pass: bool,
+    ) -> Result<Grouped, Error> {
         let work = self.work_of(plan, arguments)?;
-        let groups = self.groups(&work, arguments)?;
-        Ok(Grouped { work, groups })
+        if work.scratch == 0 {
+            return Ok(Grouped {
+                groups: self.groups(&work, arguments)?,
+                work,
+                scratch: None,
+                zeros: Vec::new(),
+            });
+        }
+        debug_assert_eq!(arguments.len(), SCRATCH);
+        let scratch = self.scratch(work.scratch)?;
+        let memory = Argument::own("scratch", scratch.slice(..), 0);
+        let groups = self.groups(&work, &[arguments, &[memory]].concat())?;
+        let cleared = work.passes.iter().map(|pass| pass.cleared);
+        let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
+        let zeros = cleared.map(|bytes| {
+            let part = Argument::own("scratch", scratch.slice(..bytes as u64), bytes);
+            self.grouped(&Plan::zeros(bytes), &[arguments[SOURCE], part], in_pass)
+        });
+        Ok(Grouped {
+            zeros: zeros.collect::<Result<_, _>>()?,
+            groups,
+            work,
+            scratch: Some(scratch),
+        })
     }
 
     /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
@@ -319,11 +274,35 @@ impl Engine {
         self.work(plan, places, false)
     }
 
-    /// Records all dispatches of a work into `pass`. Not for scatters, which clear scratch memory between passes. The
-    /// slots of reports are added to `counts`.
-    fn launch(&self, pass: &mut ComputePass<'_>, bound: &Grouped, counts: &mut Counts) {
-        for (ready, group) in bound.work.dispatches().zip(bound.groups.iter()) {
-            self.dispatch(pass, ready, group, counts);
+    /// Records all passes of a work. The slots of reports are added to `counts`.
+    ///
+    /// In the last step of a scatter, no two invocations write the same bytes, unless by atomics whose order makes no
+    /// difference. So results depend on scheduling only if the options let rows be combined in any order.
+    fn launch(
+        &self,
+        target: &mut Target<'_, '_>,
+        operation: &str,
+        grouped: &Grouped,
+        counts: &mut Counts,
+    ) {
+        let (mut groups, mut zeros) = (grouped.groups.iter(), grouped.zeros.iter());
+        for Pass {
+            cleared,
+            dispatches,
+        } in &grouped.work.passes
+        {
+            let clears = grouped.scratch.as_ref().filter(|_| *cleared > 0);
+            if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, clears) {
+                encoder.clear_buffer(scratch, 0, Some(*cleared as u64));
+            }
+            target.in_pass(operation, |open| {
+                if let Some(zeros) = clears.and_then(|_| zeros.next()) {
+                    self.launch(&mut Target::Pass(open), operation, zeros, counts);
+                }
+                for (ready, group) in dispatches.iter().zip(&mut groups) {
+                    self.dispatch(open, ready, group, counts);
+                }
+            });
         }
     }
 
@@ -403,9 +382,9 @@ impl Engine {
         pass.set_bind_group(BUFFERS_GROUP, group, &[]);
         uniforms.bind(pass, UNIFORMS_GROUP);
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
-        let report = match dispatch.counts || dispatch.is_strict() {
+        let report = match dispatch.reports() || dispatch.is_strict() {
             true => counts.slot(dispatch, || self.pipelines.reports.lend(layout)),
-            false => self.pipelines.unread(&self.device.queue, layout),
+            false => self.pipelines.unread(layout),
         };
         report.bind(pass, REPORT_GROUP);
         hold(pass, [uniforms.clone(), report]);
@@ -424,4 +403,19 @@ pub(in crate::gpu) fn check_conversion(
     }
     source.check_multiple(plan.source_dtype().size(), "converted")?;
     dest.check_multiple(4, "converted")
+}
+
+/// Fails if the shaders cannot combine elements as a scatter does, or if its arguments do not begin at such an element.
+fn check_combination(
+    plan: &Plan,
+    updates: &Argument<'_>,
+    dest: &Argument<'_>,
+) -> Result<(), Error> {
+    if let Effect::Scatter(scatter) = plan.effect()
+        && let Some(rule) = Rule::of(plan, &scatter)?
+    {
+        updates.check_multiple(rule.number, "combined")?;
+        dest.check_multiple(rule.number, "combined")?;
+    }
+    Ok(())
 }

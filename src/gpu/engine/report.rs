@@ -1,7 +1,7 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
 use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
-use crate::{Error, Found, Pending, Plan, Report, report::Missing};
+use crate::{Error, Found, Pending, Plan, Report, gpu::DeviceBytes, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
@@ -10,15 +10,9 @@ use wgpu::BufferUsages;
 /// as 0.
 pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
-/// The slots in which the dispatches of a recording count invalid tuples.
+/// The slots in which the dispatches of a recording count invalid tuples, each with the number of its dispatch's first tuple.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Counts {
-    /// The slot of the first dispatch whose report is read, with the number of that dispatch's first tuple.
-    first: Option<(Slot, usize)>,
-    /// The slots of further dispatches, each with the number of the dispatch's first tuple. They are separate from the
-    /// first, so that a single dispatch allocates no list.
-    others: Vec<(Slot, usize)>,
-}
+pub(in crate::gpu) struct Counts(Vec<(Slot, usize)>);
 
 impl Counts {
     /// Lends a slot for the report of a dispatch whose report is read. If a single tuple out of range forbids all
@@ -28,55 +22,67 @@ impl Counts {
         dispatch: &Dispatch,
         lend: impl FnOnce() -> Slot,
     ) -> Slot {
-        if let Some((slot, _)) = self.first.as_ref().filter(|_| dispatch.is_strict()) {
+        if let Some((slot, _)) = self.0.first().filter(|_| dispatch.is_strict()) {
             return slot.clone();
         }
         let slot = lend();
-        let counted = (slot.clone(), dispatch.first_tuple);
-        match &self.first {
-            None => self.first = Some(counted),
-            Some(_) => self.others.push(counted),
-        }
+        self.0.push((slot.clone(), dispatch.first_tuple));
         slot
     }
 }
 
-/// The pending report of a recorded gather or scatter. If the indices are a tensor, it holds the tensor until the
-/// report is read, so that nobody changes the tensor in place.
+/// The words of an argument when the device is done. If the argument is a tensor, it is held until then, so that nobody
+/// changes it in place.
+struct Later {
+    device: OpenDevice,
+    buffers: Vec<wgpu::Buffer>,
+    parts: Parts,
+    _tensor: Option<DeviceBytes>,
+}
+
+impl Later {
+    fn of(device: &OpenDevice, argument: &Argument<'_>) -> Self {
+        Self {
+            device: device.clone(),
+            buffers: argument.buffers.to_vec(),
+            parts: argument.parts,
+            _tensor: argument.tensor.cloned(),
+        }
+    }
+
+    /// Whether the words can be read back.
+    fn is_readable(&self) -> bool {
+        let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
+        self.buffers.iter().all(readable)
+    }
+
+    /// Reads the words from byte `at` on.
+    async fn read(&self, at: u64, words: &mut [u32]) -> Result<(), Error> {
+        let bytes = size_of_val(words) as u64;
+        let pieces = self.parts.slices(&self.buffers, at, bytes);
+        self.device.read_words(pieces, words).await
+    }
+}
+
+/// The pending report of a recorded gather or scatter.
 pub(in crate::gpu) fn pending(
     device: &OpenDevice,
     plan: &Arc<Plan>,
     counts: Counts,
     indices: &Argument<'_>,
 ) -> Pending<Report> {
-    let parts = indices.parts;
-    // The report reads the first invalid tuple from the buffers of the indices: the buffers of the tensor that it
-    // holds, or the one buffer that the caller passed.
-    let tensor = indices.tensor.cloned();
-    let passed = indices
-        .buffers
-        .first()
-        .filter(|_| tensor.is_none())
-        .cloned();
-    let (reading, plan) = (device.clone(), Arc::clone(plan));
-    Pending::later(device, move || async move {
-        let reports = counts.first.into_iter().chain(counts.others).collect();
-        let buffers = match &tensor {
-            Some(tensor) => tensor.buffers(),
-            None => passed.as_slice(),
-        };
-        read(reading, plan, reports, (buffers, parts)).await
-    })
+    let (tuples, plan) = (Later::of(device, indices), Arc::clone(plan));
+    Pending::later(device, move || read(plan, counts.0, tuples))
 }
 
 /// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
-/// first invalid tuple, if there is one, from the index tuples in `buffers`.
+/// first invalid tuple, if there is one.
 async fn read(
-    device: OpenDevice,
     plan: Arc<Plan>,
     reports: Vec<(Slot, usize)>,
-    (buffers, parts): (&[wgpu::Buffer], Parts),
+    tuples: Later,
 ) -> Result<Report, Error> {
+    let device = &tuples.device;
     let mut missing = Missing::default();
     let most = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
@@ -90,43 +96,34 @@ async fn read(
             });
         }
     }
-    let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-    let Some(tuple) = missing.first.filter(|_| buffers.iter().all(readable)) else {
+    let Some(tuple) = missing.first.filter(|_| tuples.is_readable()) else {
         return plan.report(missing, |_| Vec::new());
     };
     let index = plan.index_type();
     let mut words = vec![0u32; plan.depth() * index.words() as usize];
-    let bytes = words.len() as u64 * 4;
-    let pieces = parts.slices(buffers, tuple as u64 * bytes, bytes);
-    device.read_words(pieces, &mut words).await?;
+    let at = (tuple * size_of_val(&words[..])) as u64;
+    tuples.read(at, &mut words).await?;
     plan.report(missing, |_| index.read(&words))
 }
 
-/// The pending number of true elements that a recorded search leaves in `count`. If that is a tensor, it is held until the
-/// number is read, so that nobody changes it in place.
+/// The pending number of true elements that a recorded search leaves in `count`.
 pub(in crate::gpu) fn found(
     device: &OpenDevice,
     capacity: usize,
     count: &Argument<'_>,
 ) -> Pending<Found> {
-    let (parts, tensor) = (count.parts, count.tensor.cloned());
-    let (reading, buffers) = (device.clone(), count.buffers.to_vec());
-    let readable = buffers
-        .iter()
-        .all(|buffer| buffer.usage().contains(BufferUsages::COPY_SRC));
+    let number = Later::of(device, count);
     let unreadable = count.problem(
         "lacks the usage COPY_SRC, without which the number is not read back: create it with \
          BufferUsages::COPY_SRC"
             .into(),
     );
     Pending::later(device, move || async move {
-        if !readable {
+        if !number.is_readable() {
             return Err(unreadable);
         }
-        let mut words = [0u32; 2];
-        let pieces = parts.slices(&buffers, 16, 8);
-        reading.read_words(pieces, &mut words).await?;
-        drop(tensor);
+        let mut words = [0; 2];
+        number.read(16, &mut words).await?;
         let count = u64::from(words[1]) << 32 | u64::from(words[0]);
         Ok(Found {
             count: usize::try_from(count).unwrap_or(usize::MAX),

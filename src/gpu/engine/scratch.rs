@@ -15,7 +15,7 @@ use wgpu::BufferUsages;
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Scratch {
     pub(in crate::gpu) steps: Kept,
-    aside: Kept,
+    pub(super) aside: Kept,
     /// Several only if a copy needed more than the device's `max_buffer_size`.
     pub(in crate::gpu) texels: Kept,
 }
@@ -59,20 +59,12 @@ impl Engine {
     /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
     /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        self.grown_twofold(
-            &self.scratch.steps,
-            needed,
-            "allocating memory between steps",
-        )
+        let doing = "allocating memory between steps";
+        self.grown_twofold(&self.scratch.steps, needed, doing)
     }
 
-    /// The same for arguments that lie in the buffer of the destination.
-    pub(super) fn memory_aside(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
-        let doing = "allocating memory for a source in the buffer of dest";
-        self.grown_twofold(&self.scratch.aside, needed, doing)
-    }
-
-    fn grown_twofold(
+    /// The same, of any kind.
+    pub(super) fn grown_twofold(
         &self,
         kept: &Kept,
         needed: u64,

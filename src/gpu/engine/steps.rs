@@ -26,7 +26,7 @@ use super::{
     dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE},
     launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
-    rule::Rule,
+    rule::{Rule, SIGNED},
     uniforms::{Uniforms, check_positions, count, flags},
     work::Pass,
 };
@@ -46,9 +46,6 @@ const FEW: usize = 8;
 
 /// The bytes of scratch memory that are bound where none are used.
 const LEAST: u64 = 4;
-
-/// The value of `NUMBERS` in `combine.wgsl` for numbers of less than a word.
-const PARTS: usize = 4;
 
 /// The most linked lists that the rows of one slice are divided among.
 const MOST_LISTS: usize = 64;
@@ -179,9 +176,9 @@ pub(super) fn steps(
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
-        Some(rule) if rule.is_atomic() && pitch <= MOST_ATOMIC => Way::Atomic,
+        Some(rule) if rule.is_atomic && pitch <= MOST_ATOMIC => Way::Atomic,
         Some(rule) => Way::Lists {
-            ordered: rule.depends_on_order() && !options.any_order,
+            ordered: rule.depends_on_order && !options.any_order,
         },
     };
     let scatterer = Scatterer {
@@ -195,7 +192,7 @@ pub(super) fn steps(
             first_index: 0,
         },
         scatter: *scatter,
-        rule: rule.unwrap_or(Rule::NONE),
+        rule: rule.unwrap_or_default(),
         way,
         unit: walk.unit,
         pitch,
@@ -217,7 +214,7 @@ pub(super) fn steps(
         steps.scratch = LEAST;
     }
     if is_empty {
-        steps.push(0..0, Vec::new());
+        steps.push(0, Vec::new());
         return Ok((steps.passes, steps.scratch));
     }
     if scatter.fresh && scatterer.is_direct() {
@@ -232,7 +229,7 @@ pub(super) fn steps(
             if scatterer.is_strict() {
                 moves.iter_mut().for_each(forbidding);
             }
-            steps.push(0..0, moves);
+            steps.push(0, moves);
         }
         _ => scatterer.blocks(&block, &mut steps)?,
     }
@@ -241,7 +238,6 @@ pub(super) fn steps(
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
 fn forbidding(dispatch: &mut Dispatch) {
-    dispatch.counts = false;
     dispatch.uniforms.flags &= !flags::REPORTS;
     dispatch.uniforms.flags |= flags::STRICT;
 }
@@ -273,7 +269,7 @@ fn numbered(walk: &Walk, of_rows: usize, slices: Slices) -> [Walk; 2] {
 }
 
 impl Steps {
-    fn push(&mut self, cleared: Range<u64>, dispatches: Vec<Dispatch>) {
+    fn push(&mut self, cleared: usize, dispatches: Vec<Dispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
         self.passes.push(Pass {
@@ -484,9 +480,9 @@ impl Scatterer<'_> {
         let cleared = match first_row {
             0 if heads > 0 => {
                 steps.numbers = Some((numbers, rows.start));
-                0..heads as u64 * 4
+                heads * 4
             }
-            _ => 0..0,
+            _ => 0,
         };
         steps.scratch = steps.scratch.max(scratch);
         steps.push(cleared, dispatches);
@@ -563,7 +559,7 @@ impl Scatterer<'_> {
 
 /// The dispatch with a report that is read, and whose first tuple has this number.
 fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
-    (dispatch.counts, dispatch.first_tuple) = (true, first_tuple);
+    dispatch.first_tuple = first_tuple;
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
 }
@@ -721,29 +717,25 @@ impl Site<'_> {
             segment: count(segment),
             ..self.uniforms
         };
-        let [combine, numbers] = match number {
-            4.. => rule.of_words(),
-            _ => [0, PARTS],
-        };
         let parts = [
             ("ELEMENT", number.min(2)),
-            ("RULE", rule.of_parts()),
+            ("RULE", rule.parts),
             ("BY_ROWS", usize::from(self.by_rows)),
             ("FRESH", usize::from(self.fresh)),
             ("UNIQUE", usize::from(way == Way::Unique)),
         ];
-        let combine = ("COMBINE", combine);
+        let combine = ("COMBINE", rule.combine);
         let loops = ("LOOPS", usize::from(reach.tuning.loops));
         let program = match way {
             Way::Atomic => self
-                .program(Kernel::Atomic, Prelude::Integer(rule.is_signed()))
+                .program(Kernel::Atomic, Prelude::Integer(rule.numbers == SIGNED))
                 .with(&[combine]),
             _ if wide < 4 => self
                 .program(Kernel::CombineParts, Prelude::None)
                 .with(&parts),
             _ => self
                 .program(Kernel::Combine, Prelude::Words(wide))
-                .with(&[combine, ("NUMBERS", numbers), loops])
+                .with(&[combine, ("NUMBERS", rule.numbers), loops])
                 .with(&parts),
         };
         let first = match self.scatterer.is_direct() {

@@ -12,7 +12,7 @@ use super::{
     steps::steps,
 };
 use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
@@ -40,8 +40,8 @@ pub(in crate::gpu) struct Work {
 /// Dispatches in one compute pass.
 #[derive(Debug)]
 pub(super) struct Pass<D> {
-    /// The bytes of scratch memory that are cleared before the pass; empty for none.
-    pub(super) cleared: Range<u64>,
+    /// The bytes at the beginning of scratch memory that are cleared before the pass.
+    pub(super) cleared: usize,
     pub(super) dispatches: Vec<D>,
 }
 
@@ -89,13 +89,9 @@ impl Engine {
             let checked = super::bounds::check(&self.reach, plan, &places, scratch, &passes);
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
-        let limits = &self.device.shared.limits;
         let ready = |dispatch: Dispatch| {
-            self.pipelines.allows(&dispatch.program, limits)?;
-            let pipeline = self.pipelines.get(dispatch.program).map_err(|error| {
-                let lost = self.device.check_alive("compiling a shader");
-                lost.err().unwrap_or(error)
-            })?;
+            self.pipelines.allows(&dispatch.program)?;
+            let pipeline = self.pipelines.get(dispatch.program)?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             let uniforms = self.pipelines.uniforms.lend(layout);
             uniforms.write(&self.device.queue, bytemuck::bytes_of(&dispatch.uniforms));
@@ -122,10 +118,10 @@ impl Engine {
         let doing = "allocating the numbers of a dispatch";
         match work.exists() {
             true => Ok(work),
-            false => Err(match self.device.check_alive(doing) {
-                Err(lost) => lost,
-                Ok(()) => Error::OutOfDeviceMemory { doing },
-            }),
+            false => {
+                self.device.check_alive(doing)?;
+                Err(Error::OutOfDeviceMemory { doing })
+            }
         }
     }
 
@@ -167,8 +163,7 @@ impl Engine {
     pub(in crate::gpu) fn supports(&self, plan: &Plan, places: &Places) -> Result<(), Error> {
         let (passes, _) = self.cut(plan, places)?;
         let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        let limits = &self.device.shared.limits;
-        dispatches.try_for_each(|dispatch| self.pipelines.allows(&dispatch.program, limits))
+        dispatches.try_for_each(|dispatch| self.pipelines.allows(&dispatch.program))
     }
 
     /// Cuts a plan that is not empty into passes of dispatches, and returns the bytes of scratch memory that they need.
@@ -214,7 +209,7 @@ impl Engine {
             cutter.cut(walk, &mut dispatches)?;
         }
         let pass = Pass {
-            cleared: 0..0,
+            cleared: 0,
             dispatches,
         };
         Ok((vec![pass], 0))
