@@ -132,18 +132,14 @@ impl<'a> Argument<'a> {
 
     /// Checks that this argument and `other` share no buffer.
     pub(in crate::gpu) fn check_apart(&self, other: &Self) -> Result<(), Error> {
-        if self
-            .buffers
-            .iter()
-            .any(|buffer| other.buffers.contains(buffer))
-        {
-            let problem = format!(
-                "is also {}, and wgpu lets no buffer be read and written at once: pass a buffer of its own",
-                other.name
-            );
-            return Err(self.problem(problem));
+        let mut buffers = self.buffers.iter();
+        if !buffers.any(|buffer| other.buffers.contains(buffer)) {
+            return Ok(());
         }
-        Ok(())
+        Err(self.problem(format!(
+            "is also {}, and wgpu lets no buffer be read and written at once: pass a buffer of its own",
+            other.name
+        )))
     }
 
     /// Checks that this argument begins at a multiple of 4 bytes.

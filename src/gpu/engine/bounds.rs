@@ -32,7 +32,7 @@ use super::{
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
-    work::Pass,
+    work::Cut,
 };
 use crate::{Plan, plan::Effect};
 use std::ops::Range;
@@ -161,15 +161,9 @@ pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, 
 }
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
-pub(super) fn check(
-    reach: &Reach,
-    plan: &Plan,
-    places: &Places,
-    scratch: u64,
-    passes: &[Pass<Dispatch>],
-) -> Result<(), Refusal> {
-    let memory = memory(plan, places, scratch);
-    for dispatch in passes.iter().flat_map(|pass| &pass.dispatches) {
+pub(super) fn check(reach: &Reach, plan: &Plan, places: &Places, cut: &Cut) -> Result<(), Refusal> {
+    let memory = memory(plan, places, cut.scratch);
+    for dispatch in cut.dispatches() {
         one(reach, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
     }

@@ -70,14 +70,14 @@ fn every_fault_is_refused() {
     let reach = &gpu.engine.reach;
     let mut tried = [0; FAULTS.len()];
     for plan in plans() {
-        let (passes, scratch) = gpu.engine.cut(&plan, &places).unwrap();
-        check(reach, &plan, &places, scratch, &passes).unwrap();
-        let memory = memory(&plan, &places, scratch);
+        let cut = gpu.engine.cut(&plan, &places).unwrap();
+        check(reach, &plan, &places, &cut).unwrap();
+        let memory = memory(&plan, &places, cut.scratch);
         let refuse = |what: &str, broken: &Dispatch| {
             let refused = one(reach, &memory, broken).is_err();
             assert!(refused, "{what}: {plan}\n{broken:#?}");
         };
-        for dispatch in passes.iter().flat_map(|pass| &pass.dispatches) {
+        for dispatch in cut.dispatches() {
             let mut broken = dispatch.clone();
             let last = &mut broken.bound.last_mut().unwrap().span.bytes;
             if *last > 4 {

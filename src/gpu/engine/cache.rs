@@ -10,7 +10,7 @@ use super::{argument::Argument, dispatch::Places, work::Work};
 use crate::{Error, Plan, lock::lock};
 use std::{
     collections::{HashMap, hash_map},
-    hash::{BuildHasherDefault, Hash, Hasher},
+    hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
     mem,
     sync::{Arc, Mutex},
 };
@@ -45,9 +45,7 @@ impl Cache {
         keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,
     ) -> Result<Arc<Work>, Error> {
-        let mut hasher = WordHasher::default();
-        (plan, places).hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = BuildHasherDefault::<WordHasher>::default().hash_one((plan, places));
         if let Some(Entry::Work(work)) = lock(&self.0).find(hash)
             && work.places == places
             && *work.plan == *plan
@@ -91,12 +89,8 @@ impl Cache {
             groups,
         }) = &found
         {
-            let same = |(one, (buffer, offset)): (&(wgpu::Buffer, u64), (&wgpu::Buffer, u64))| {
-                one.0 == *buffer && one.1 == offset
-            };
-            let all_same =
-                bound.len() == buffers().count() && bound.iter().zip(buffers()).all(same);
-            if Arc::ptr_eq(of, work) && all_same {
+            let bound = bound.iter().map(|(buffer, offset)| (buffer, *offset));
+            if Arc::ptr_eq(of, work) && bound.eq(buffers()) {
                 return Ok(Arc::clone(groups));
             }
         }
@@ -197,10 +191,6 @@ impl Hasher for WordHasher {
         for &byte in rest {
             self.write_u64(byte.into());
         }
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.write_u64(byte.into());
     }
 
     fn write_u32(&mut self, word: u32) {

@@ -9,19 +9,20 @@
 
 use super::{
     caps::{Reach, VECTOR, within},
-    dispatch::{Bound, DEST, Dispatch, Places, SOURCE},
+    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SOURCE},
     launch::Site,
     uniforms::{
         MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, Uniforms, check_positions, count, flags,
     },
 };
 use crate::{
-    DType, Error,
+    DType, Error, Plan,
     layout::middle,
     ops::{
         convert::Converted,
         index::{IndexType, Policy},
     },
+    plan::Effect,
     walk::{Begin, Coordinate, Side, Walk},
 };
 use std::ops::Range;
@@ -36,6 +37,21 @@ pub(crate) struct Tuples {
     pub(crate) keeps: bool,
     /// The number that stands for position 0, in numbers of one word.
     pub(crate) first_index: u32,
+}
+
+impl Tuples {
+    /// The tuples of a plan that has some.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let tuples = plan.tuples()?;
+        let scatters = matches!(plan.effect(), Effect::Scatter(_));
+        Some(Self {
+            argument: INDICES,
+            index: tuples.index,
+            policy: tuples.policy,
+            keeps: scatters || tuples.index == IndexType::Mask,
+            first_index: 0,
+        })
+    }
 }
 
 /// Cuts walks for the device of `reach`, whose arguments lie at `places`.

@@ -6,20 +6,18 @@ use super::{
     dispatch::{Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
-    work::Pass,
+    work::Cut,
 };
 use crate::{Plan, plan::Effect, text::counted};
 
 impl Engine {
     /// The text of [`Gpu::explain`](crate::Gpu::explain) without the plan's description.
     pub(in crate::gpu) fn how(&self, plan: &Plan) -> String {
-        let recorded = self.recorded(plan);
-        match plan.is_identity() {
-            true => {
-                format!("{recorded}; of tensors nothing is moved, since the result is the source")
-            }
-            false => recorded,
-        }
+        let moved = match plan.is_identity() {
+            true => "; of tensors nothing is moved, since the result is the source",
+            false => "",
+        };
+        self.recorded(plan) + moved
     }
 
     fn recorded(&self, plan: &Plan) -> String {
@@ -37,18 +35,15 @@ impl Engine {
             }
             Route::Dispatches => {}
         }
-        let (passes, scratch) = match self.cut(plan, &Places::at_begin(true)) {
+        let cut = match self.cut(plan, &Places::at_begin(true)) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        if let Effect::Find(_) = plan.effect() {
-            return searched(&passes, scratch);
-        }
-        let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
         let described = match plan.effect() {
+            Effect::Find(_) => return searched(&cut),
             // The last dispatch of a block applies its rows.
-            Effect::Scatter(_) => passes.iter().find_map(|block| block.dispatches.last()),
-            _ => dispatches.next(),
+            Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
+            _ => cut.dispatches().next(),
         };
         let Some(described) = described else {
             return "nothing is recorded".into();
@@ -56,31 +51,28 @@ impl Engine {
         let kernel = described.program.kernel.name();
         let (grid, tile) = (grid(described), tile(described));
         let Effect::Scatter(_) = plan.effect() else {
-            let count = counted(dispatches.count() + 1, "dispatch", "dispatches");
+            let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
         };
-        let blocks = counted(passes.len(), "block", "blocks");
+        let blocks = counted(cut.passes.len(), "block", "blocks");
         let how = match described.bound[0].argument {
             INDICES => "each row goes straight to its place".to_owned(),
-            _ => format!("{scratch} bytes between the steps"),
+            _ => format!("{} bytes between the steps", cut.scratch),
         };
         format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}")
     }
 }
 
 /// The dispatches of a search, which are of several kernels.
-fn searched(passes: &[Pass<Dispatch>], scratch: u64) -> String {
-    let dispatches = || passes.iter().flat_map(|pass| &pass.dispatches);
+fn searched(cut: &Cut) -> String {
     let of = |kernel: Kernel| {
-        let count = dispatches().filter(|dispatch| dispatch.program.kernel == kernel);
+        let count = cut.dispatches().filter(|of| of.program.kernel == kernel);
         format!("{} of the {} kernel", count.count(), kernel.name())
     };
     let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(of);
-    let count = counted(dispatches().count(), "dispatch", "dispatches");
-    format!(
-        "{count}, {}; {scratch} bytes between them",
-        kernels.join(", ")
-    )
+    let (count, kernels) = (cut.dispatches().count(), kernels.join(", "));
+    let count = counted(count, "dispatch", "dispatches");
+    format!("{count}, {kernels}; {} bytes between them", cut.scratch)
 }
 
 fn grid(dispatch: &Dispatch) -> String {

@@ -15,7 +15,7 @@ use super::{
     dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE, fold},
     program::{Kernel, Prelude, Program},
     uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, check_positions, count, high},
-    work::{MOST_DISPATCHES, Pass},
+    work::{Cut, MOST_DISPATCHES},
 };
 use crate::{Error, layout::middle, plan::Find, shape::coordinates};
 use std::ops::Range;
@@ -31,20 +31,20 @@ pub(super) const OF_INVOCATION: usize = 16;
 /// in total, and each time takes at most 12 of them.
 const MOST_ROUNDS: usize = 1 << 12;
 
-/// Decides the steps of a search in a mask of shape `mask`. Returns them, and the bytes of scratch memory that they need.
+/// Decides the steps of a search in a mask of shape `mask`.
 pub(super) fn find(
     reach: &Reach,
     places: &Places,
     mask: &[usize],
-    find: &Find,
-) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
-    Searcher {
+    find: Find,
+) -> Result<Cut, Error> {
+    let searcher = Searcher {
         reach,
         places,
         mask,
-        find: *find,
-    }
-    .pass()
+        find,
+    };
+    searcher.pass()
 }
 
 /// What all dispatches of a search have in common.
@@ -63,7 +63,7 @@ struct Part {
 }
 
 impl Searcher<'_> {
-    fn pass(&self) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    fn pass(&self) -> Result<Cut, Error> {
         within(
             "the number of dimensions of a mask",
             "a shader's limit",
@@ -105,11 +105,8 @@ impl Searcher<'_> {
         let writing = pairs.map(|(rows, part)| self.writing(rows, part));
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
-        let pass = Pass {
-            cleared: 0,
-            dispatches: all.ok_or_else(|| self.reach.too_small(4))?,
-        };
-        Ok((vec![pass], chunks.max(1) as u64 * 4))
+        let all = all.ok_or_else(|| self.reach.too_small(4))?;
+        Ok(Cut::one(all, chunks.max(1) as u64 * 4))
     }
 
     /// The range of an argument, or parts of it of which a dispatch can take each.

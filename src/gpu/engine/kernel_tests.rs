@@ -215,13 +215,9 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
             return [&dest, bytemuck::cast_slice(&words)].concat();
         };
         let source = gpu.opened().upload(&[source.len()], 1, &source).unwrap();
-        let shape = &plan.source;
-        let dtype = if index.bytes() == 8 {
-            DType::I64
-        } else {
-            DType::U32
-        };
-        let nonzero = Nonzero::new(shape, Some(capacity), dtype).unwrap();
+        let is_long = index.bytes() == 8;
+        let dtype = if is_long { DType::I64 } else { DType::U32 };
+        let nonzero = Nonzero::new(&plan.source, Some(capacity), dtype).unwrap();
         let (rows, words, found) = gpu.find(&nonzero, &source).unwrap();
         let mut number = [0; COUNT_BYTES];
         gpu.opened().download(&rows, &mut dest).unwrap();
@@ -291,9 +287,10 @@ fn a_single_row_keeps_all_lanes_busy() {
 
 /// The kernels of a plan's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
-    let (passes, _) = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
-    let dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-    let names = dispatches.map(|dispatch| dispatch.program.kernel.name());
+    let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+    let names = cut
+        .dispatches()
+        .map(|dispatch| dispatch.program.kernel.name());
     names.collect()
 }
 

@@ -136,7 +136,7 @@ impl Pipelines {
     #[cfg(test)]
     pub(in crate::gpu) fn compiled(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
-        made.keys().copied().collect()
+        made.keys().cloned().collect()
     }
 
     fn make(&self, program: &Program) -> wgpu::ComputePipeline {
@@ -158,10 +158,8 @@ impl Pipelines {
             bind_group_layouts: &[Some(&buffers), Some(&report), Some(&walk)],
             immediate_size: 0,
         });
-        let constants = program
-            .constants()
-            .map(|(name, value)| (name, value.into()));
-        let constants: Vec<(&str, f64)> = constants.collect();
+        let constants = program.constants.iter();
+        let constants: Vec<(&str, f64)> = constants.map(|&(name, of)| (name, of.into())).collect();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,
             source: wgpu::ShaderSource::Wgsl(program.text(self.space).into()),

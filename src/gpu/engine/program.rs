@@ -172,18 +172,15 @@ fn word_type(bytes: usize) -> &'static str {
     }
 }
 
-/// The most constants of a program.
-const MOST_CONSTANTS: usize = 15;
-
 /// What is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
     pub(crate) kernel: Kernel,
     pub(crate) prelude: Prelude,
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
-    /// The values of override constants, by name; places without a name are free.
-    constants: [(&'static str, u32); MOST_CONSTANTS],
+    /// The values of override constants, by name.
+    pub(super) constants: Vec<(&'static str, u32)>,
 }
 
 impl Program {
@@ -193,31 +190,22 @@ impl Program {
             kernel,
             prelude,
             workgroup,
-            constants: [("", 0); MOST_CONSTANTS],
+            constants: Vec::new(),
         }
     }
 
     /// The program with further constants.
     pub(crate) fn with(mut self, constants: &[(&'static str, usize)]) -> Self {
-        let used = self.constants().count();
-        let free = self.constants[used..].iter_mut();
-        debug_assert!(free.len() >= constants.len(), "{constants:?}");
-        for (place, &(name, value)) in free.zip(constants) {
-            *place = (name, u32::try_from(value).unwrap_or(u32::MAX));
-        }
+        let value = |value| u32::try_from(value).unwrap_or(u32::MAX);
+        let constants = constants.iter().map(|&(name, of)| (name, value(of)));
+        self.constants.extend(constants);
         self
-    }
-
-    pub(crate) fn constants(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        let constants = self.constants.into_iter();
-        constants.take_while(|(name, _)| !name.is_empty())
     }
 
     /// The value of a constant.
     pub(crate) fn constant(&self, name: &str) -> Option<u32> {
-        self.constants()
-            .find(|found| found.0 == name)
-            .map(|found| found.1)
+        let mut constants = self.constants.iter();
+        constants.find(|of| of.0 == name).map(|of| of.1)
     }
 
     /// The shader's text for a device that reads the walk from `space`. The size of workgroups is a constant in it,
@@ -254,9 +242,8 @@ impl fmt::Display for Program {
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
             Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
-        let constants = self
-            .constants()
-            .map(|(name, value)| format!("{name} {value}"));
+        let constants = self.constants.iter();
+        let constants = constants.map(|(name, value)| format!("{name} {value}"));
         let workgroup = format!("workgroups of {}", self.workgroup);
         let details = unit.into_iter().chain([workgroup]).chain(constants);
         let details: Vec<_> = details.collect();

@@ -13,7 +13,7 @@ use super::{
     rule::Rule,
     scoped,
     slots::hold,
-    work::{Pass, Ready, Work},
+    work::{Ready, Work},
 };
 use crate::{
     Error, Found, Pending, Plan, Report,
@@ -107,6 +107,7 @@ impl Engine {
             let report = plan.report(Default::default(), |_| Vec::new());
             return Ok(Pending::done(report?));
         };
+        // Where no row moves, the plan that was recorded is one of zeros.
         let plan = match &commands.how {
             How::Dispatches(grouped) if plan.walk().is_some() => Arc::clone(&grouped.work.plan),
             _ => Arc::new(plan.clone()),
@@ -142,7 +143,10 @@ impl Engine {
                     How::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    check_combination(plan, &source, &dest)?;
+                    if let Some(rule) = Rule::of(plan)? {
+                        source.check_multiple(rule.number, "combined")?;
+                        dest.check_multiple(rule.number, "combined")?;
+                    }
                     How::Dispatches(self.grouped(plan, arguments, !copies)?)
                 }
             }
@@ -286,20 +290,16 @@ impl Engine {
         counts: &mut Counts,
     ) {
         let (mut groups, mut zeros) = (grouped.groups.iter(), grouped.zeros.iter());
-        for Pass {
-            cleared,
-            dispatches,
-        } in &grouped.work.passes
-        {
-            let clears = grouped.scratch.as_ref().filter(|_| *cleared > 0);
+        for pass in &grouped.work.passes {
+            let clears = grouped.scratch.as_ref().filter(|_| pass.cleared > 0);
             if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, clears) {
-                encoder.clear_buffer(scratch, 0, Some(*cleared as u64));
+                encoder.clear_buffer(scratch, 0, Some(pass.cleared as u64));
             }
             target.in_pass(operation, |open| {
                 if let Some(zeros) = clears.and_then(|_| zeros.next()) {
                     self.launch(&mut Target::Pass(open), operation, zeros, counts);
                 }
-                for (ready, group) in dispatches.iter().zip(&mut groups) {
+                for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
                     self.dispatch(open, ready, group, counts);
                 }
             });
@@ -313,26 +313,18 @@ impl Engine {
         work: &Arc<Work>,
         arguments: &[Argument<'_>],
     ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
-        let group = |Ready {
-                         dispatch, pipeline, ..
-                     }: &Ready| {
-            let bind = |bound: &Bound| {
-                let (buffer, offset) = match (bound.argument, &work.tables) {
-                    (TABLES, Some(tables)) => (tables, 0),
-                    (number, _) => {
-                        let argument = &arguments[number];
-                        let offset = self.reach.aligned(argument.parts.offset);
-                        (
-                            &argument.buffers[bound.span.part],
-                            bound.span.offset + offset,
-                        )
-                    }
-                };
-                (buffer, offset, bound.span.bytes)
+        let group = |ready: &Ready| {
+            let bind = |&Bound { argument, span }: &Bound| match &work.tables {
+                Some(tables) if argument == TABLES => (tables, 0, span.bytes),
+                _ => {
+                    let Argument { buffers, parts, .. } = arguments[argument];
+                    let begin = self.reach.aligned(parts.offset);
+                    (&buffers[span.part], begin + span.offset, span.bytes)
+                }
             };
-            let label = format!("wgslice {}", dispatch.program.kernel.name());
-            let layout = pipeline.get_bind_group_layout(BUFFERS_GROUP);
-            let ranges = dispatch.bound.iter().map(bind);
+            let label = format!("wgslice {}", ready.dispatch.program.kernel.name());
+            let layout = ready.pipeline.get_bind_group_layout(BUFFERS_GROUP);
+            let ranges = ready.dispatch.bound.iter().map(bind);
             bind_group(&self.device.wgpu, Some(&label), &layout, ranges)
         };
         let make = || {
@@ -403,19 +395,4 @@ pub(in crate::gpu) fn check_conversion(
     }
     source.check_multiple(plan.source_dtype().size(), "converted")?;
     dest.check_multiple(4, "converted")
-}
-
-/// Fails if the shaders cannot combine elements as a scatter does, or if its arguments do not begin at such an element.
-fn check_combination(
-    plan: &Plan,
-    updates: &Argument<'_>,
-    dest: &Argument<'_>,
-) -> Result<(), Error> {
-    if let Effect::Scatter(scatter) = plan.effect()
-        && let Some(rule) = Rule::of(plan, &scatter)?
-    {
-        updates.check_multiple(rule.number, "combined")?;
-        dest.check_multiple(rule.number, "combined")?;
-    }
-    Ok(())
 }

@@ -31,7 +31,7 @@ fn texts() -> Vec<Text> {
         SPACES.map(|space| {
             let source = program.text(space);
             Text {
-                program,
+                program: program.clone(),
                 space,
                 settings: settings(program.kernel, &source, space),
                 source,

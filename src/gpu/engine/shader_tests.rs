@@ -36,7 +36,7 @@ fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)
             let info = Validator::new(ValidationFlags::all(), Capabilities::default())
                 .validate(&module)
                 .unwrap_or_else(|error| panic!("{program}: {error:?}"));
-            (program, space, module, info)
+            (program.clone(), space, module, info)
         })
     })
 }

@@ -21,14 +21,13 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    caps::Reach,
     cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
-    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE},
+    dispatch::{Bound, DEST, Dispatch, SCRATCH, SOURCE},
     launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     uniforms::{Uniforms, check_positions, count, flags},
-    work::Pass,
+    work::{Cut, Pass},
 };
 use crate::{
     Error, Plan,
@@ -69,11 +68,9 @@ enum Way {
 #[derive(Debug, Default)]
 struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
-    passes: Vec<Pass<Dispatch>>,
+    cut: Cut,
     /// What the next pass does before.
     first: Vec<Dispatch>,
-    /// The bytes of scratch memory that suffice for every pass.
-    scratch: u64,
     /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
@@ -135,17 +132,20 @@ impl Slices {
     }
 }
 
-/// Decides the steps of a scatter that has rows, which belong to boxes in a paste. `rule` says how numbers are combined;
-/// `None` if rows replace slices. Returns a pass for each block, whose last dispatch changes the destination, and the bytes
-/// of scratch memory that suffice for every pass.
+/// Decides the steps of a scatter that has rows, which belong to boxes in a paste: a pass for each block, whose last
+/// dispatch changes the destination.
 pub(super) fn steps(
-    reach: &Reach,
-    places: &Places,
+    cutter: Cutter<'_>,
     plan: &Plan,
     walk: &Walk,
-    scatter: &Scatter,
-    rule: Option<Rule>,
-) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    scatter: Scatter,
+) -> Result<Cut, Error> {
+    let Some(tuples) = cutter.tuples else {
+        // Without tuples there are no rows.
+        return Ok(Cut::default());
+    };
+    // `None` if rows replace slices.
+    let rule = Rule::of(plan)?;
     let boxes = plan.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
@@ -182,16 +182,9 @@ pub(super) fn steps(
         },
     };
     let scatterer = Scatterer {
-        reach,
-        places,
-        tuples: Tuples {
-            argument: INDICES,
-            index: plan.index_type(),
-            policy: options.policy,
-            keeps: true,
-            first_index: 0,
-        },
-        scatter: *scatter,
+        cutter,
+        tuples,
+        scatter,
         rule: rule.unwrap_or_default(),
         way,
         unit: walk.unit,
@@ -211,21 +204,24 @@ pub(super) fn steps(
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.units(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
-        steps.scratch = LEAST;
+        steps.cut.scratch = LEAST;
     }
     if is_empty {
         steps.push(0, Vec::new());
-        return Ok((steps.passes, steps.scratch));
+        return Ok(steps.cut);
     }
     if scatter.fresh && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
-        scatterer.cutter(None, 4).cut(&zeros, &mut steps.first)?;
+        let cutter = Cutter {
+            source_bytes: 4,
+            ..cutter
+        };
+        cutter.cut(&zeros, &mut steps.first)?;
     }
     match (way, rule) {
         (Way::Unique, None) => {
             let mut moves = Vec::new();
-            let cutter = scatterer.cutter(Some(scatterer.tuples), 0);
-            cutter.cut(walk, &mut moves)?;
+            scatterer.cutter.cut(walk, &mut moves)?;
             if scatterer.is_strict() {
                 moves.iter_mut().for_each(forbidding);
             }
@@ -233,7 +229,7 @@ pub(super) fn steps(
         }
         _ => scatterer.blocks(&block, &mut steps)?,
     }
-    Ok((steps.passes, steps.scratch))
+    Ok(steps.cut)
 }
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
@@ -272,7 +268,7 @@ impl Steps {
     fn push(&mut self, cleared: usize, dispatches: Vec<Dispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
-        self.passes.push(Pass {
+        self.cut.passes.push(Pass {
             cleared,
             dispatches: all,
         });
@@ -334,8 +330,7 @@ impl Block {
 
 /// What all blocks of a scatter have in common.
 struct Scatterer<'a> {
-    reach: &'a Reach,
-    places: &'a Places,
+    cutter: Cutter<'a>,
     tuples: Tuples,
     scatter: Scatter,
     /// How numbers are combined, if they are.
@@ -360,18 +355,8 @@ impl Scatterer<'_> {
         matches!(self.way, Way::Atomic | Way::Unique)
     }
 
-    fn cutter(&self, tuples: Option<Tuples>, source_bytes: usize) -> Cutter<'_> {
-        Cutter {
-            reach: self.reach,
-            places: self.places,
-            tuples,
-            source_bytes,
-            conversion: None,
-        }
-    }
-
     fn too_small(&self) -> Error {
-        self.reach.too_small(self.unit)
+        self.cutter.reach.too_small(self.unit)
     }
 
     /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
@@ -420,7 +405,7 @@ impl Scatterer<'_> {
             Way::Update | Way::Lists { .. } => 3 * rows.len(),
         };
         let scratch = (heads + links) as u64 * 4;
-        if scratch > self.reach.binding || scratch / 4 > self.reach.units {
+        if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
             return Err(if links > heads {
                 Stop::Rows
             } else {
@@ -484,7 +469,7 @@ impl Scatterer<'_> {
             }
             _ => 0,
         };
-        steps.scratch = steps.scratch.max(scratch);
+        steps.cut.scratch = steps.cut.scratch.max(scratch);
         steps.push(cleared, dispatches);
         Ok(())
     }
@@ -503,12 +488,12 @@ impl Scatterer<'_> {
 
     /// The rows of a workgroup of `link.wgsl`.
     fn chunk(&self) -> usize {
-        4 * self.reach.tuning.workgroup as usize
+        4 * self.cutter.reach.tuning.workgroup as usize
     }
 
     /// The units of a slice that an invocation combines.
     fn segment(&self) -> usize {
-        if self.reach.tuning.loops { 4 } else { 1 }
+        if self.cutter.reach.tuning.loops { 4 } else { 1 }
     }
 
     /// The most rows that are linked together. All may go to one slice, and an invocation follows their links for each of
@@ -517,7 +502,7 @@ impl Scatterer<'_> {
     /// On a GPU it waits half a microsecond for each link, so half a second for a million rows. A driver might mistake a
     /// longer wait for a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total.
     fn most_rows(&self) -> usize {
-        match self.reach.tuning.loops {
+        match self.cutter.reach.tuning.loops {
             true => (1 << 15) / self.segment(),
             false => 1 << 20,
         }
@@ -530,7 +515,7 @@ impl Scatterer<'_> {
         walk.merge();
         // `reporting` says which dispatch counts.
         walk.counts = false;
-        let (indices, begin) = self.cutter(None, 0).bind_tuples(&walk, self.tuples)?;
+        let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
@@ -546,7 +531,7 @@ impl Scatterer<'_> {
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
-                &self.reach.tuning,
+                &self.cutter.reach.tuning,
                 is_plain(&rows.walk, self.tuples),
             ),
             indices,
@@ -581,7 +566,11 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
-        let program = Program::new(kernel, prelude, self.scatterer.reach.tuning.workgroup);
+        let program = Program::new(
+            kernel,
+            prelude,
+            self.scatterer.cutter.reach.tuning.workgroup,
+        );
         match kernel {
             Kernel::Order => program,
             Kernel::Combine | Kernel::CombineParts if self.scatterer.way != Way::Unique => program,
@@ -598,12 +587,12 @@ impl Site<'_> {
             _ => (self.workgroup(), vec![self.indices, self.scratch]),
         };
         let program = self.program(kernel, Prelude::None).with(constants);
-        let (reach, groups) = (self.scatterer.reach, rows.div_ceil(together));
+        let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
         Dispatch::new(reach, program, self.uniforms, groups, bound)
     }
 
     fn workgroup(&self) -> usize {
-        self.scatterer.reach.tuning.workgroup as usize
+        self.scatterer.cutter.reach.tuning.workgroup as usize
     }
 
     /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
@@ -638,31 +627,31 @@ impl Site<'_> {
                 walk
             }
         };
+        let of_slices = self.uniforms.first_row + 1;
         let tuples = Tuples {
             argument: SCRATCH,
             index: IndexType::U32,
             policy: Policy::default(),
             keeps: !self.fresh,
-            first_index: if self.by_rows {
-                0
-            } else {
-                self.uniforms.first_row + 1
-            },
+            first_index: if self.by_rows { 0 } else { of_slices },
         };
-        self.scatterer.cutter(Some(tuples), 0).cut(&walk, out)
+        let cutter = Cutter {
+            tuples: Some(tuples),
+            ..self.scatterer.cutter
+        };
+        cutter.cut(&walk, out)
     }
 
     /// The dispatch that combines rows with slices.
     fn combine(&self) -> Result<Dispatch, Stop> {
         let Scatterer {
-            reach,
-            places,
             rule,
             way,
             unit,
             pitch,
             ..
         } = *self.scatterer;
+        let Cutter { reach, places, .. } = self.scatterer.cutter;
         let Block { slices, run, .. } = self.block;
         let (rows, number) = (self.block.numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {

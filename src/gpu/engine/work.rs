@@ -4,14 +4,13 @@ use super::{
     Engine,
     caps::within,
     cut::{Cutter, Tuples},
-    dispatch::{Dispatch, INDICES, Places},
+    dispatch::{Dispatch, Places},
     find::find,
     program::UNIFORMS_GROUP,
-    rule::Rule,
     slots::Slot,
     steps::steps,
 };
-use crate::{Error, Plan, ops::index::IndexType, plan::Effect, walk::Walk};
+use crate::{Error, Plan, plan::Effect, walk::Walk};
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -35,6 +34,32 @@ pub(in crate::gpu) struct Work {
     pub(super) scratch: u64,
     /// The tables of a plan that converts.
     pub(super) tables: Option<wgpu::Buffer>,
+}
+
+/// What a plan is cut into.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    pub(super) passes: Vec<Pass<Dispatch>>,
+    /// The bytes of scratch memory that the passes share.
+    pub(super) scratch: u64,
+}
+
+impl Cut {
+    /// A single pass, which clears nothing.
+    pub(super) fn one(dispatches: Vec<Dispatch>, scratch: u64) -> Self {
+        let pass = Pass {
+            cleared: 0,
+            dispatches,
+        };
+        Self {
+            passes: vec![pass],
+            scratch,
+        }
+    }
+
+    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
+        self.passes.iter().flat_map(|pass| &pass.dispatches)
+    }
 }
 
 /// Dispatches in one compute pass.
@@ -83,15 +108,15 @@ impl Engine {
     }
 
     fn new_work(&self, plan: &Plan, places: Places) -> Result<Work, Error> {
-        let (passes, scratch) = self.cut(plan, &places)?;
+        let cut = self.cut(plan, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check(&self.reach, plan, &places, scratch, &passes);
+            let checked = super::bounds::check(&self.reach, plan, &places, &cut);
             assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
         }
         let ready = |dispatch: Dispatch| {
             self.pipelines.allows(&dispatch.program)?;
-            let pipeline = self.pipelines.get(dispatch.program)?;
+            let pipeline = self.pipelines.get(dispatch.program.clone())?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             let uniforms = self.pipelines.uniforms.lend(layout);
             uniforms.write(&self.device.queue, bytemuck::bytes_of(&dispatch.uniforms));
@@ -101,7 +126,7 @@ impl Engine {
                 uniforms,
             })
         };
-        let passes = passes.into_iter().map(|pass| {
+        let passes = cut.passes.into_iter().map(|pass| {
             let dispatches = pass.dispatches.into_iter().map(ready);
             Ok(Pass {
                 cleared: pass.cleared,
@@ -112,7 +137,7 @@ impl Engine {
             passes: passes.collect::<Result<_, Error>>()?,
             plan: Arc::new(plan.clone()),
             places,
-            scratch,
+            scratch: cut.scratch,
             tables: self.tables(plan)?,
         };
         let doing = "allocating the numbers of a dispatch";
@@ -161,57 +186,39 @@ impl Engine {
 
     /// Fails if the device cannot run a plan whose arguments lie at `places`.
     pub(in crate::gpu) fn supports(&self, plan: &Plan, places: &Places) -> Result<(), Error> {
-        let (passes, _) = self.cut(plan, places)?;
-        let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
-        dispatches.try_for_each(|dispatch| self.pipelines.allows(&dispatch.program))
+        let cut = self.cut(plan, places)?;
+        let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
+        programs.try_for_each(|program| self.pipelines.allows(program))
     }
 
-    /// Cuts a plan that is not empty into passes of dispatches, and returns the bytes of scratch memory that they need.
-    pub(super) fn cut(
-        &self,
-        plan: &Plan,
-        places: &Places,
-    ) -> Result<(Vec<Pass<Dispatch>>, u64), Error> {
+    /// Cuts a plan that is not empty into passes of dispatches.
+    pub(super) fn cut(&self, plan: &Plan, places: &Places) -> Result<Cut, Error> {
         if let Effect::Find(how) = plan.effect() {
-            return find(&self.reach, places, &plan.source, &how);
+            return find(&self.reach, places, &plan.source, how);
         }
         self.check_dispatches(plan)?;
+        let cutter = Cutter {
+            reach: &self.reach,
+            places,
+            tuples: Tuples::of(plan),
+            source_bytes: plan.source_bytes(),
+            conversion: plan.conversion.as_ref().map(|of| (of, plan.dtype())),
+        };
         let zeros = || Walk::zeros(1, plan.result_bytes());
         // What is written before the walk, and instead of it.
         let (before, instead) = match (plan.walk(), plan.effect()) {
-            (Some(walk), Effect::Scatter(scatter)) => {
-                let rule = Rule::of(plan, &scatter)?;
-                return steps(&self.reach, places, plan, walk, &scatter, rule);
-            }
-            (Some(_), Effect::Make | Effect::Update) => (None, None),
+            (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, plan, walk, scatter),
             (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
                 Some(filled) => (None, Some(filled)),
                 None => (Some(zeros()), None),
             },
-            (Some(_), Effect::Find(_)) => (None, None),
+            (Some(_), _) => (None, None),
             (None, _) => (None, Some(zeros())),
-        };
-        let cutter = Cutter {
-            reach: &self.reach,
-            places,
-            tuples: plan.tuples().map(|tuples| Tuples {
-                argument: INDICES,
-                index: tuples.index,
-                policy: tuples.policy,
-                keeps: tuples.index == IndexType::Mask,
-                first_index: 0,
-            }),
-            source_bytes: plan.source_bytes(),
-            conversion: plan.conversion.as_ref().map(|of| (of, plan.dtype())),
         };
         let mut dispatches = Vec::with_capacity(1);
         for walk in before.iter().chain(instead.as_ref().or(plan.walk())) {
             cutter.cut(walk, &mut dispatches)?;
         }
-        let pass = Pass {
-            cleared: 0,
-            dispatches,
-        };
-        Ok((vec![pass], 0))
+        Ok(Cut::one(dispatches, 0))
     }
 }
