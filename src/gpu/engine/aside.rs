@@ -80,18 +80,14 @@ impl Engine {
         may_copy: bool,
         copies: &mut Vec<Commands<'a>>,
     ) -> Result<Argument<'a>, Error> {
-        let Some(Place {
-            memory,
-            offset,
-            read,
-        }) = place
-        else {
+        let Some(place) = place else {
             return Ok(argument);
         };
+        let (read, memory) = (&place.read, &place.memory);
         let moved = Argument {
             buffers: slice::from_ref(memory),
             parts: Parts {
-                offset: *offset,
+                offset: place.offset,
                 ..Parts::ONE
             },
             callers: false,

@@ -215,24 +215,18 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
         walk.coordinates.len() as u64,
         MOST_COORDINATES as u64,
     )?;
-    for &Coordinate {
-        size,
-        stride,
-        along,
-        begin,
-        ..
-    } in &walk.coordinates
-    {
+    for coordinate in &walk.coordinates {
+        let Coordinate { begin, along, .. } = *coordinate;
         // Boxes extend by signed numbers of 32 bits, and circular ones take remainders of them. Positions that are all the
         // same place, as in a broadcast, are not taken by several dispatches.
         let reach = along.map_or(0, |along| along.reach().unsigned_abs());
         let most = match (begin, along) {
             (Begin::At(_), _) => MOST_SIGNED,
             (_, Some(_)) if circular => MOST_SIGNED,
-            _ if stride == 0 => u32::MAX.into(),
+            _ if coordinate.stride == 0 => u32::MAX.into(),
             _ => MOST_POSITIONS,
         };
-        check_positions(size, most)?;
+        check_positions(coordinate.size, most)?;
         check_positions(reach, MOST_SIGNED)?;
     }
     Ok(())

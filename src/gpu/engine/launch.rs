@@ -495,14 +495,9 @@ impl RunWalk {
         let cropped = walk.along(last);
         // The units of a cropped run are compared with all positions in 32 bits, not with a window of them.
         let is_near = cropped.is_none_or(|c| {
-            let Coordinate {
-                size,
-                along,
-                window,
-                ..
-            } = &walk.coordinates[c];
-            let reach = along.as_ref().map_or(0, Along::reach);
-            *size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED && window.count == *size
+            let Coordinate { size, window, .. } = walk.coordinates[c];
+            let reach = walk.coordinates[c].along.as_ref().map_or(0, Along::reach);
+            size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED && window.count == size
         });
         let single = Dim {
             from: 0,
@@ -622,10 +617,8 @@ impl RunWalk {
     fn near(&self, distance: isize, sector: isize) -> Option<usize> {
         let walk = &self.walk;
         let is_near = |&d: &usize| {
-            let Dim {
-                size, from, tuple, ..
-            } = walk.dims[d];
-            from.abs() == distance && size >= 4 && tuple == 0 && !walk.is_cropped(d)
+            let dim = &walk.dims[d];
+            dim.from.abs() == distance && dim.size >= 4 && dim.tuple == 0 && !walk.is_cropped(d)
         };
         let apart = self.cropped.is_none() && self.run.from.abs() >= sector;
         (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
@@ -647,9 +640,7 @@ impl RunWalk {
 
     /// The words of the walk. `None` if it has too many dimensions or rows.
     pub(super) fn uniforms(&self) -> Option<Uniforms> {
-        let Self {
-            walk, run, head, ..
-        } = self;
+        let (walk, run) = (&self.walk, &self.run);
         if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
             return None;
         }
@@ -660,7 +651,7 @@ impl RunWalk {
             run_from: wrap(run.from),
             run_to: wrap(run.to),
             rows: u32::try_from(walk.units()).ok()?,
-            head: u32::try_from(*head).ok()?,
+            head: u32::try_from(self.head).ok()?,
             dims_used: u32::try_from(walk.dims.len()).ok()?,
             coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
             ..Uniforms::default()

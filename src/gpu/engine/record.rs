@@ -189,18 +189,16 @@ impl Engine {
     pub(in crate::gpu) fn put(
         &self,
         target: &mut Target<'_, '_>,
-        Commands {
-            operation,
-            how,
-            source,
-            dest,
-        }: &Commands<'_>,
+        commands: &Commands<'_>,
         counts: &mut Counts,
     ) {
-        match (how, &mut *target) {
+        let Commands { source, dest, .. } = commands;
+        match (&commands.how, &mut *target) {
             (How::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
             (How::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
-            (How::Dispatches(grouped), _) => self.launch(target, operation, grouped, counts),
+            (How::Dispatches(grouped), _) => {
+                self.launch(target, commands.operation, grouped, counts);
+            }
             _ => {}
         }
     }

@@ -63,7 +63,7 @@ impl Engine {
         self.grown_twofold(&self.scratch.steps, needed, doing)
     }
 
-    /// The same, of any kind.
+    /// The same for memory of either kind that a single buffer holds. `doing` names it in errors.
     pub(super) fn grown_twofold(
         &self,
         kept: &Kept,

@@ -306,15 +306,11 @@ impl Block {
         let dims = &self.rows.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
         let middle = middle(dims[d].size)?;
-        let half = |rows, moves| Self {
-            rows,
-            moves,
-            slices: self.slices.clone(),
-            run: self.run.clone(),
-        };
-        let [first, second] = self.rows.split(d, middle);
-        let [first_moves, second_moves] = self.moves.split(d, middle);
-        Some([half(first, first_moves), half(second, second_moves)])
+        let mut halves = [self.clone(), self.clone()];
+        let [first, second] = &mut halves;
+        [first.rows, second.rows] = self.rows.split(d, middle);
+        [first.moves, second.moves] = self.moves.split(d, middle);
+        Some(halves)
     }
 
     /// The block with each half of the slices or, if `of` says so, of the run.
@@ -406,11 +402,8 @@ impl Scatterer<'_> {
         };
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
-            return Err(if links > heads {
-                Stop::Rows
-            } else {
-                Stop::Slices
-            });
+            let are_rows = links > heads;
+            return Err(if are_rows { Stop::Rows } else { Stop::Slices });
         }
         let numbers = Numbers {
             slices: block.slices.clone(),
@@ -644,13 +637,8 @@ impl Site<'_> {
 
     /// The dispatch that combines rows with slices.
     fn combine(&self) -> Result<Dispatch, Stop> {
-        let Scatterer {
-            rule,
-            way,
-            unit,
-            pitch,
-            ..
-        } = *self.scatterer;
+        let Scatterer { rule, way, .. } = *self.scatterer;
+        let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
         let Block { slices, run, .. } = self.block;
         let (rows, number) = (self.block.numbers(), rule.number);
