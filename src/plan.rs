@@ -7,6 +7,7 @@
 use crate::{
     DType, Element, Error, Indices, Report,
     cpu::Threads,
+    error,
     ops::{
         convert::Converted,
         index::{IndexType, Policy},
@@ -255,15 +256,13 @@ impl Plan {
     pub(crate) fn check_dtype<T: Element>(&self) -> Result<(), Error> {
         match T::DTYPE == self.dtype && T::DTYPE == self.source_dtype() {
             true => Ok(()),
-            false => Err(crate::error::ValueError::DTypeMismatch {
-                argument: "source",
-                found: T::DTYPE,
-                needed: match T::DTYPE == self.dtype {
+            false => {
+                let needed = match T::DTYPE == self.dtype {
                     true => self.source_dtype(),
                     false => self.dtype,
-                },
+                };
+                Err(error::value::dtype_mismatch("source", T::DTYPE, needed))
             }
-            .into()),
         }
     }
 }

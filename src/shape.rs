@@ -95,6 +95,12 @@ pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item =
     1 << all_bits.trailing_zeros()
 }
 
+/// The dimension that `axis` names among `rank` dimensions. A negative axis counts from the end. `None` if there is no such
+/// dimension.
+pub(crate) fn axis(axis: isize, rank: usize) -> Option<usize> {
+    from_end(axis, rank).filter(|&axis| axis < rank)
+}
+
 /// `number`, or `rank + number` if `number` is negative. `None` if this sum is still negative. The caller checks that
 /// the result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {

@@ -12,8 +12,8 @@ mod view;
 pub use view::TensorView;
 
 use crate::{
-    Array, Backend, DType, Element, Error, Plan, SliceSpec, cpu::Dest, host_pool::PooledBytes,
-    shape::check_elements, text::Shape,
+    Array, Backend, DType, Element, Error, Plan, SliceSpec, cpu::Dest, error,
+    host_pool::PooledBytes, shape::check_elements, text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -158,13 +158,12 @@ impl Tensor {
         self.check_same_device("dest", dest)?;
         let plan = Plan::slice(&self.shape, spec, self.dtype)?;
         if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
-            return Err(crate::error::ValueError::DestMismatch {
-                shape: dest.shape.clone(),
-                dtype: dest.dtype,
-                needed_shape: plan.shape,
-                needed_dtype: self.dtype,
-            }
-            .into());
+            return Err(error::value::dest_mismatch(
+                &dest.shape,
+                dest.dtype,
+                &plan.shape,
+                self.dtype,
+            ));
         }
         match (&self.backend.device, &self.storage, &mut dest.storage) {
             #[cfg(feature = "gpu")]
@@ -294,11 +293,7 @@ impl Tensor {
         if T::DTYPE == self.dtype {
             return Ok(());
         }
-        Err(crate::error::ValueError::DType {
-            found: self.dtype,
-            asked: T::DTYPE,
-        }
-        .into())
+        Err(error::value::dtype(self.dtype, T::DTYPE))
     }
 
     pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {

@@ -1,76 +1,52 @@
 //! Errors of index expressions with arrays.
 
+use super::{Error, argument};
 use crate::text::Shape;
 
-/// Arrays that cannot index an array of this shape.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum IndexError {
-    /// A number of values that is not the product of their shape.
-    #[error(
+/// A number of values that is not the product of their shape.
+pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
+    argument!(
+        "values",
         "entry {item} has {found} values, which do not fill its shape {}",
         Shape(shape)
-    )]
-    Values {
-        /// The number of the entry, from 0.
-        item: usize,
-        /// The number of its values.
-        found: usize,
-        /// Its shape.
-        shape: Vec<usize>,
-    },
-    /// A position outside of its dimension.
-    #[error(
+    )
+}
+
+/// A position outside of its dimension.
+pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> Error {
+    argument!(
+        "position",
         "entry {item} has position {position}, but dimension {axis} has size {size}: positions are {} to {}",
-        -(*size as i64),
-        *size as i64 - 1
-    )]
-    Position {
-        /// The number of the entry.
-        item: usize,
-        /// The position.
-        position: i64,
-        /// The dimension.
-        axis: usize,
-        /// Its size.
-        size: usize,
-    },
-    /// A mask of other sizes than those of the dimensions that it selects from.
-    #[error(
+        -(size as i64),
+        size as i64 - 1
+    )
+}
+
+/// A mask of other sizes than those of the dimensions that it selects from.
+pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
+    argument!(
+        "mask_shape",
         "entry {item} is a mask of shape {}, but the dimensions from {axis} on have sizes {}: they must be equal",
         Shape(mask),
         Shape(sizes)
-    )]
-    MaskShape {
-        /// The number of the entry.
-        item: usize,
-        /// The shape of the mask.
-        mask: Vec<usize>,
-        /// The first dimension.
-        axis: usize,
-        /// The sizes of the dimensions.
-        sizes: Vec<usize>,
-    },
-    /// Arrays that cannot be broadcast against each other.
-    #[error(
+    )
+}
+
+/// Arrays that cannot be broadcast against each other.
+pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
+    argument!(
+        "array_shapes",
         "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of those before: \
          counted from the last, sizes must be equal or 1; an outer expression takes all combinations",
         Shape(found),
         Shape(before)
-    )]
-    ArrayShapes {
-        /// The number of the entry.
-        item: usize,
-        /// Its shape.
-        found: Vec<usize>,
-        /// The shape of the entries before it.
-        before: Vec<usize>,
-    },
-    /// An array of an outer expression that does not have one dimension.
-    #[error("entry {item} has {rank} dimensions: in an outer expression an array has one")]
-    OuterRank {
-        /// The number of the entry.
-        item: usize,
-        /// The number of dimensions.
-        rank: usize,
-    },
+    )
+}
+
+/// An array of an outer expression that does not have one dimension.
+pub(crate) fn outer_rank(item: usize, rank: usize) -> Error {
+    argument!(
+        "outer_rank",
+        "entry {item} has {rank} dimensions: in an outer expression an array has one"
+    )
 }

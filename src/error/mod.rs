@@ -2,39 +2,29 @@
 //! error has these.
 
 use any::Error;
+use argument::argument;
 
 pub(crate) mod any;
 mod argument;
-mod assembly;
+pub(crate) mod assembly;
 mod axes;
 mod cause;
-mod convert;
-mod crop;
-mod gather;
-mod index;
+pub(crate) mod convert;
+pub(crate) mod crop;
+pub(crate) mod gather;
+pub(crate) mod index;
 mod invalid_index;
-mod mask;
+pub(crate) mod mask;
 mod parse;
-mod scatter;
-mod spec;
-mod texture;
-mod value;
-mod view;
-mod xla;
+pub(crate) mod scatter;
+pub(crate) mod spec;
+#[cfg(feature = "gpu")]
+pub(crate) mod texture;
+pub(crate) mod value;
+pub(crate) mod view;
+pub(crate) mod xla;
 
 pub use argument::ArgumentError;
-pub(crate) use assembly::AssemblyError;
 pub use cause::Cause;
-pub(crate) use convert::ConvertError;
-pub(crate) use crop::CropError;
-pub(crate) use gather::GatherError;
-pub(crate) use index::IndexError;
 pub use invalid_index::InvalidIndex;
-pub(crate) use mask::MaskError;
 pub use parse::ParseError;
-pub(crate) use scatter::ScatterError;
-pub(crate) use spec::SpecError;
-pub(crate) use texture::TextureError;
-pub(crate) use value::ValueError;
-pub(crate) use view::ViewError;
-pub(crate) use xla::XlaError;

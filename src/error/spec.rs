@@ -1,165 +1,135 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice has a variant here. If several errors apply, the one that TensorFlow
-//! raises is returned.
+//! Each error that TensorFlow raises for a slice has a function here. If several errors apply, the one that TensorFlow
+//! raises is returned. Dimensions are those of the input, counted from 0.
 
-use super::axes::Axes;
+use super::{Error, argument, axes::Axes};
 use crate::text::Shape;
 
-/// A slice that contradicts itself or does not fit the shape, or a `dy` that does not have the shape of the slice.
-///
-/// Dimensions are those of the input, counted from 0.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SpecError {
-    /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
-    #[error(
+/// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
+pub(crate) fn vectors(begin: usize, end: usize, strides: usize) -> Error {
+    argument!(
+        "spec_vectors",
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
          they must be equal and at most 31"
-    )]
-    Vectors {
-        /// The length of `begin`.
-        begin: usize,
-        /// The length of `end`.
-        end: usize,
-        /// The length of `strides`.
-        strides: usize,
-    },
-    /// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
-    #[error(
+    )
+}
+
+/// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
+pub(crate) fn lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> Error {
+    argument!(
+        "onnx_lengths",
         "starts, ends, axes and steps have lengths {starts}, {ends}, {axes} and {steps}: \
          they must be equal"
-    )]
-    Lengths {
-        /// The length of `starts`.
-        starts: usize,
-        /// The length of `ends`.
-        ends: usize,
-        /// The length of `axes`.
-        axes: usize,
-        /// The length of `steps`.
-        steps: usize,
-    },
-    /// An axis that the input does not have.
-    #[error("axis is {axis}, but the input {}", Axes(*rank))]
-    Axis {
-        /// The given axis.
-        axis: i64,
-        /// The number of dimensions of the input.
-        rank: usize,
-    },
-    /// A dimension that ONNX's `axes` name twice.
-    #[error(
+    )
+}
+
+/// An axis that the input does not have.
+pub(crate) fn axis(axis: i64, rank: usize) -> Error {
+    argument!("axis", "axis is {axis}, but the input {}", Axes(rank))
+}
+
+/// A dimension that ONNX's `axes` name twice.
+pub(crate) fn axis_twice(dimension: usize) -> Error {
+    argument!(
+        "axis_twice",
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
-    )]
-    AxisTwice {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-    },
-    /// A mask that does not fit a signed 32-bit integer.
-    #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
-    Mask {
-        /// The name of the mask.
-        mask: &'static str,
-        /// The value of the mask.
-        value: i64,
-    },
-    /// More than one ellipsis.
-    #[error("the slice has more than one ellipsis: at most one can stand for the dimensions left")]
-    MultipleEllipses,
-    /// An index or a range for a scalar, which has no dimension.
-    #[error("the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit")]
-    ScalarInput,
-    /// More indices and ranges than dimensions.
-    #[error("the slice indexes {specs} dimensions, but the input has only {rank}: drop some")]
-    TooManySpecs {
-        /// The number of dimensions that the slice indexes.
-        specs: usize,
-        /// The number of dimensions of the input.
-        rank: usize,
-    },
-    /// A stride of 0.
-    #[error("strides[{dimension}] is 0: a stride must be non-zero")]
-    StrideZero {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-    },
-    /// A single index with a negative stride.
-    #[error(
+    )
+}
+
+/// A mask that does not fit a signed 32-bit integer.
+pub(crate) fn mask(mask: &str, value: i64) -> Error {
+    argument!(
+        "mask",
+        "{mask} is {value}: a mask must fit a signed 32-bit integer"
+    )
+}
+
+/// More than one ellipsis.
+pub(crate) fn multiple_ellipses() -> Error {
+    argument!(
+        "multiple_ellipses",
+        "the slice has more than one ellipsis: at most one can stand for the dimensions left"
+    )
+}
+
+/// An index or a range for a scalar, which has no dimension.
+pub(crate) fn scalar_input() -> Error {
+    argument!(
+        "scalar_input",
+        "the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit"
+    )
+}
+
+/// More indices and ranges than dimensions.
+pub(crate) fn too_many_specs(specs: usize, rank: usize) -> Error {
+    argument!(
+        "too_many_specs",
+        "the slice indexes {specs} dimensions, but the input has only {rank}: drop some"
+    )
+}
+
+/// A stride of 0.
+pub(crate) fn stride_zero(dimension: usize) -> Error {
+    argument!(
+        "stride_zero",
+        "strides[{dimension}] is 0: a stride must be non-zero"
+    )
+}
+
+/// A single index with a negative stride.
+pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
+    argument!(
+        "shrink_stride",
         "the stride of the single index on dimension {dimension} is {stride}: \
          it must be positive (1 will do)"
-    )]
-    ShrinkStride {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-        /// The given stride, which is negative.
-        stride: i64,
-    },
-    /// A single index outside its dimension.
-    #[error(
+    )
+}
+
+/// A single index outside its dimension.
+pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> Error {
+    argument!(
+        "shrink_out_of_range",
         "slice index {index} of dimension {dimension} is out of bounds: \
          the dimension has {size} elements, so it must be in [-{size}, {size})"
-    )]
-    ShrinkOutOfRange {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-        /// The given index.
-        index: i64,
-        /// The size of the dimension.
-        size: usize,
-    },
-    /// `dy`, the input of the gradient, does not have the shape of the slice.
-    #[error(
+    )
+}
+
+/// `dy`, the input of the gradient, does not have the shape of the slice.
+pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
+    argument!(
+        "dy_shape",
         "dy has shape {}, but the slice has shape {}: they must be equal, nothing is broadcast",
         Shape(found),
         Shape(needed)
-    )]
-    DyShape {
-        /// The shape of `dy`.
-        found: Vec<usize>,
-        /// The shape of the slice.
-        needed: Vec<usize>,
-    },
-    /// `begin` or `size` of a block without exactly one entry for each dimension.
-    #[error(
+    )
+}
+
+/// `begin` or `size` of a block without exactly one entry for each dimension.
+pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
+    argument!(
+        "slice_vectors",
         "begin and size have lengths {begin} and {size}, but the input has {rank} dimensions: \
          each must have an entry for each dimension"
-    )]
-    SliceVectors {
-        /// The length of `begin`.
-        begin: usize,
-        /// The length of `size`.
-        size: usize,
-        /// The number of dimensions of the input.
-        rank: usize,
-    },
-    /// A block whose `begin` is negative or above the size of the dimension. Also, for a dimension of size 0, a block
-    /// whose `size` is neither 0 nor -1.
-    #[error(
+    )
+}
+
+/// A block whose `begin` is negative or above the size of the dimension. Also, for a dimension of size 0, a block
+/// whose `size` is neither 0 nor -1.
+pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
+    argument!(
+        "slice_begin",
         "begin[{dimension}] is {begin}: the dimension has {count} elements, so it must be in \
          [0, {count}], and a dimension without elements has only the block of size 0"
-    )]
-    SliceBegin {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-        /// The first position of the block.
-        begin: i64,
-        /// The size of the dimension.
-        count: usize,
-    },
-    /// A block that ends outside its dimension, or whose size is negative and not -1. A block is given by `begin` and
-    /// `size`, as in `tf.slice`.
-    #[error(
+    )
+}
+
+/// A block that ends outside its dimension, or whose size is negative and not -1. A block is given by `begin` and
+/// `size`, as in `tf.slice`.
+pub(crate) fn slice_size(dimension: usize, begin: i64, size: i64, count: usize) -> Error {
+    argument!(
+        "slice_size",
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
          must be at most what is left, or -1 for all of that"
-    )]
-    SliceSize {
-        /// Which dimension of the input, counted from 0.
-        dimension: usize,
-        /// The first position of the block.
-        begin: i64,
-        /// The size of the block.
-        size: i64,
-        /// The size of the dimension.
-        count: usize,
-    },
+    )
 }

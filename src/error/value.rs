@@ -1,71 +1,62 @@
 //! Errors of arguments of any operation.
 
-use crate::text::Shape;
+use super::{Error, argument};
+use crate::{DType, text::Shape};
 
-/// An argument of another type, shape or device than needed, or an option that the operation does not have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ValueError {
-    /// A tensor that is read as an element type other than its own.
-    #[error("the tensor holds {found} and was asked for as {asked}: read it as its own dtype")]
-    DType {
-        /// The element type of the tensor.
-        found: crate::DType,
-        /// The requested element type.
-        asked: crate::DType,
-    },
-    /// An index tensor whose element type is not `i32`, `i64` or `u32`.
-    #[error("{argument} are {found}, but must be i32, i64 or u32: convert them first")]
-    IndexDType {
-        /// The name of the argument: `"indices"`, or `"begins"` of a crop.
-        argument: &'static str,
-        /// The element type of the index tensor.
-        found: crate::DType,
-    },
-    /// An argument whose elements go into an array of another element type.
-    #[error(
+/// A tensor that is read as an element type other than its own.
+pub(crate) fn dtype(found: DType, asked: DType) -> Error {
+    argument!(
+        "dtype",
+        "the tensor holds {found} and was asked for as {asked}: read it as its own dtype"
+    )
+}
+
+/// An index tensor whose element type is not `i32`, `i64` or `u32`.
+pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
+    argument!(
+        "index_dtype",
+        "{argument} are {found}, but must be i32, i64 or u32: convert them first"
+    )
+}
+
+/// An argument whose elements go into an array of another element type.
+pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Error {
+    argument!(
+        "dtype_mismatch",
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
-    )]
-    DTypeMismatch {
-        /// The name of the argument.
-        argument: &'static str,
-        /// The element type of the argument.
-        found: crate::DType,
-        /// The element type of the array.
-        needed: crate::DType,
-    },
-    /// An option that the operation does not have: it must keep its default.
-    #[error("{operation} has no {option}: leave it as in the default options")]
-    UnusedOption {
-        /// The name of the operation.
-        operation: &'static str,
-        /// The name of the option.
-        option: &'static str,
-    },
-    /// Two tensors on different devices.
-    #[error(
+    )
+}
+
+/// An option that the operation does not have: it must keep its default.
+pub(crate) fn unused_option(operation: &str, option: &str) -> Error {
+    argument!(
+        "unused_option",
+        "{operation} has no {option}: leave it as in the default options"
+    )
+}
+
+/// Two tensors on different devices.
+pub(crate) fn device_mismatch(argument: &str) -> Error {
+    argument!(
+        "device_mismatch",
         "{argument} lives on another device than the tensor that it is used with: \
          upload it to the same backend"
-    )]
-    DeviceMismatch {
-        /// The name of the argument.
-        argument: &'static str,
-    },
-    /// A destination tensor whose shape or element type is not that of the result.
-    #[error(
+    )
+}
+
+/// A destination tensor whose shape or element type is not that of the result.
+pub(crate) fn dest_mismatch(
+    shape: &[usize],
+    dtype: DType,
+    needed_shape: &[usize],
+    needed_dtype: DType,
+) -> Error {
+    argument!(
+        "dest_mismatch",
         "dest is {dtype} {}, but the result is {needed_dtype} {}: \
          pass a tensor of that shape and type, or let Tensor::slice make one",
         Shape(shape),
         Shape(needed_shape)
-    )]
-    DestMismatch {
-        /// The shape of the tensor.
-        shape: Vec<usize>,
-        /// The element type of the tensor.
-        dtype: crate::DType,
-        /// The shape of the result.
-        needed_shape: Vec<usize>,
-        /// The element type of the result.
-        needed_dtype: crate::DType,
-    },
+    )
 }

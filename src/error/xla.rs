@@ -1,12 +1,9 @@
 //! Errors of XLA's general gather and scatter.
 
-/// Dimension numbers that contradict each other or do not fit the arrays: a constraint of StableHLO is broken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{argument} is {found:?}, but {rule}")]
-pub(crate) struct XlaError {
-    /// The name of the argument, as StableHLO has it.
-    pub(crate) argument: &'static str,
-    pub(crate) found: Vec<usize>,
-    /// What the argument must be.
-    pub(crate) rule: String,
+use super::{Error, argument};
+
+/// Dimension numbers that contradict each other or do not fit the arrays: a constraint of StableHLO is broken. `name` is
+/// the argument's in StableHLO, and `rule` says what it must be.
+pub(crate) fn dimension_numbers(name: &str, found: &[usize], rule: &str) -> Error {
+    argument!("dimension_numbers", "{name} is {found:?}, but {rule}")
 }

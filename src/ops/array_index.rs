@@ -20,7 +20,7 @@ use crate::{
     backend::{Device, Inputs},
     cpu::{Dest, Threads, outer},
     element::zeroed,
-    error::IndexError,
+    error,
     plan::{IndexTensor, Operation},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
@@ -106,13 +106,11 @@ impl View {
                 }
                 IndexItem::Slice(slice) => items.push(*slice),
                 IndexItem::Positions { values, shape } => {
-                    check_values(item, values.len(), shape)?;
-                    check_outer(item, shape, spec)?;
+                    check_array(item, values.len(), shape, spec.is_outer())?;
                     items.push(SliceItem::FULL);
                 }
                 IndexItem::Mask { values, shape } => {
-                    check_values(item, values.len(), shape)?;
-                    check_outer(item, shape, spec)?;
+                    check_array(item, values.len(), shape, spec.is_outer())?;
                     items.extend(shape.iter().map(|_| SliceItem::FULL));
                 }
             }
@@ -127,19 +125,20 @@ impl View {
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
             let before = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
-            let mut met = |entry: Entry| {
+            let mut met = |dim, positions, shape| {
                 first.get_or_insert(before);
                 apart |= left;
-                entries.push(entry);
+                entries.push(Entry {
+                    item,
+                    dim,
+                    positions,
+                    shape,
+                });
             };
             match entry {
                 IndexItem::Slice(SliceItem::Index { index, .. }) if singles => {
-                    met(Entry {
-                        item,
-                        dim: Some([dim, at]),
-                        positions: vec![position(item, *index, dim, self.shape[dim])?],
-                        shape: Vec::new(),
-                    });
+                    let from_begin = position(item, *index, dim, self.shape[dim])?;
+                    met(Some([dim, at]), vec![from_begin], Vec::new());
                     (dim, at) = (dim + 1, at + 1);
                 }
                 IndexItem::Slice(slice) => {
@@ -152,44 +151,23 @@ impl View {
                     }
                 }
                 IndexItem::Positions { values, shape } => {
-                    met(Entry {
-                        item,
-                        dim: Some([dim, at]),
-                        positions: values.clone(),
-                        shape: shape.clone(),
-                    });
+                    met(Some([dim, at]), values.clone(), shape.clone());
                     (dim, at) = (dim + 1, at + 1);
                 }
                 IndexItem::Mask { values, shape } => {
                     let sizes = &self.shape[dim..dim + shape.len()];
                     if shape != sizes {
-                        let (mask, sizes) = (shape.clone(), sizes.to_vec());
-                        return Err(IndexError::MaskShape {
-                            item,
-                            mask,
-                            axis: dim,
-                            sizes,
-                        }
-                        .into());
+                        return Err(error::index::mask_shape(item, shape, dim, sizes));
                     }
                     let count = values.iter().filter(|&&truth| truth).count();
                     let ones = || (0..values.len()).filter(|&number| values[number]);
                     let strides = shape::strides(shape);
                     for (d, (&size, stride)) in shape.iter().zip(strides).enumerate() {
-                        met(Entry {
-                            item,
-                            dim: Some([dim + d, at + d]),
-                            positions: ones().map(|n| (n / stride % size) as i64).collect(),
-                            shape: vec![count],
-                        });
+                        let positions = ones().map(|n| (n / stride % size) as i64).collect();
+                        met(Some([dim + d, at + d]), positions, vec![count]);
                     }
                     if shape.is_empty() {
-                        met(Entry {
-                            item,
-                            dim: None,
-                            positions: vec![0; count],
-                            shape: vec![count],
-                        });
+                        met(None, vec![0; count], vec![count]);
                     }
                     (dim, at) = (dim + shape.len(), at + shape.len());
                 }
@@ -210,20 +188,15 @@ impl Selection {
         let mut sizes = Vec::new();
         for entry in &self.entries {
             let (item, found) = (entry.item, &entry.shape);
-            sizes = shape::broadcast(&sizes, found).ok_or_else(|| IndexError::ArrayShapes {
-                item,
-                found: found.clone(),
-                before: sizes.clone(),
-            })?;
+            sizes = shape::broadcast(&sizes, found)
+                .ok_or_else(|| error::index::array_shapes(item, found, &sizes))?;
         }
         let count = shape::elements(&sizes)?;
-        let columns: Vec<_> = self.entries.iter().filter(|e| e.dim.is_some()).collect();
+        let columns = self.entries.iter().filter_map(|e| Some((e, e.dim?)));
+        let columns: Vec<_> = columns.collect();
         let mut tuples = zeroed(count.saturating_mul(columns.len()))?;
         let mut coordinates = Vec::new();
-        for (column, entry) in columns.iter().enumerate() {
-            let Some([axis, at]) = entry.dim else {
-                continue;
-            };
+        for (column, &(entry, [axis, at])) in columns.iter().enumerate() {
             let size = self.view.shape[at];
             let mut positions = zeroed(count)?;
             let broadcast = View::whole(&entry.shape).broadcast_to(&sizes)?;
@@ -235,11 +208,7 @@ impl Selection {
             }
             coordinates.extend(indexed(&self.view, at..at + 1, column));
         }
-        let is_indexed = |at: &usize| {
-            columns
-                .iter()
-                .any(|e| e.dim.is_some_and(|dim| dim[1] == *at))
-        };
+        let is_indexed = |at: &usize| columns.iter().any(|(_, [_, indexed])| indexed == at);
         let dims: Vec<_> = (0..self.view.shape.len())
             .filter(|at| !is_indexed(at))
             .flat_map(|at| kept(&self.view, at..at + 1))
@@ -267,27 +236,24 @@ impl Selection {
     }
 
     /// All combinations of the arrays' positions.
-    fn outer(mut self) -> Result<Outer, Error> {
-        for entry in &mut self.entries {
+    fn outer(self) -> Result<Outer, Error> {
+        let Self { view, entries, .. } = self;
+        let mut lists = Vec::new();
+        for mut entry in entries {
+            // Arrays of an outer expression have one dimension, so each indexes one.
             let Some([axis, at]) = entry.dim else {
                 continue;
             };
-            let size = self.view.shape[at];
             for value in &mut entry.positions {
-                *value = position(entry.item, *value, axis, size)?;
+                *value = position(entry.item, *value, axis, view.shape[at])?;
             }
+            lists.push((at, entry.positions));
         }
         // The share of a dimension that an array keeps, as a fraction of 2^32.
-        let share = |entry: &Entry| {
-            let size = entry.dim.map_or(1, |dim| self.view.shape[dim[1]]);
-            ((entry.positions.len() as u128) << 32) / (size.max(1) as u128)
-        };
-        self.entries.sort_by_key(share);
-        let listed = |entry: Entry| Some((entry.dim?[1], entry.positions));
-        Ok(Outer {
-            view: self.view,
-            lists: self.entries.into_iter().filter_map(listed).collect(),
-        })
+        lists.sort_by_key(|(at, positions)| {
+            ((positions.len() as u128) << 32) / (view.shape[*at].max(1) as u128)
+        });
+        Ok(Outer { view, lists })
     }
 }
 
@@ -326,17 +292,12 @@ impl Outer {
 }
 
 /// Counts a position from the beginning of a dimension.
-fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64, IndexError> {
+fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64, Error> {
     // Sizes of a shape are far below 2^63.
     let from_begin = position.saturating_add(if position < 0 { size as i64 } else { 0 });
     match (0..size as i64).contains(&from_begin) {
         true => Ok(from_begin),
-        false => Err(IndexError::Position {
-            item,
-            position,
-            axis,
-            size,
-        }),
+        false => Err(error::index::position(item, position, axis, size)),
     }
 }
 
@@ -346,18 +307,13 @@ fn narrow(tuples: &[i64]) -> Option<Vec<i32>> {
     numbers.collect()
 }
 
-fn check_values(item: usize, found: usize, shape: &[usize]) -> Result<(), Error> {
-    if shape::elements(shape)? == found {
-        return Ok(());
+/// Fails if an array does not have as many values as its shape says or, in an outer expression, not one dimension.
+fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Result<(), Error> {
+    if shape::elements(shape)? != values {
+        return Err(error::index::values(item, values, shape));
     }
-    let shape = shape.to_vec();
-    Err(IndexError::Values { item, found, shape }.into())
-}
-
-fn check_outer(item: usize, shape: &[usize], spec: &IndexSpec) -> Result<(), IndexError> {
-    let rank = shape.len();
-    match spec.is_outer() && rank != 1 {
-        true => Err(IndexError::OuterRank { item, rank }),
+    match outer && shape.len() != 1 {
+        true => Err(error::index::outer_rank(item, shape.len())),
         false => Ok(()),
     }
 }

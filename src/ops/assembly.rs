@@ -5,8 +5,7 @@
 //! two of them overlap, so they may be written in any order.
 
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Plan, View, cpu::Dest, error::AssemblyError,
-    plan::Operation,
+    Array, Backend, DType, Element, Error, Indices, Plan, View, cpu::Dest, error, plan::Operation,
 };
 #[cfg(feature = "gpu")]
 use crate::{Tensor, backend::Device};
@@ -83,13 +82,12 @@ impl Assembly {
     }
 
     /// Adds a piece of source 0 for each combination of runs, of which each dimension has some.
-    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) -> Result<(), AssemblyError> {
+    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) -> Result<(), Error> {
         let pieces = runs
             .iter()
             .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
         if pieces > MOST_PIECES {
-            let most = MOST_PIECES;
-            return Err(AssemblyError::Pieces { pieces, most });
+            return Err(error::assembly::pieces(pieces, MOST_PIECES));
         }
         let mut pieces = vec![(x.clone(), View::whole(&self.shape))];
         for (axis, runs) in runs.iter().enumerate() {
@@ -144,8 +142,7 @@ impl Assembly {
     pub fn run_cpu<T: Element>(&self, sources: &[&[T]], dest: &mut [T]) -> Result<(), Error> {
         for (source, plan) in self.pieces() {
             let Some(values) = sources.get(source) else {
-                let (found, needed) = (sources.len(), source + 1);
-                return Err(AssemblyError::Sources { found, needed }.into());
+                return Err(error::assembly::sources(sources.len(), source + 1));
             };
             plan.run_cpu(values, None, dest)?;
         }

@@ -7,8 +7,8 @@
 //! ```
 
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View,
-    error::AssemblyError, plan::Operation, shape,
+    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
+    plan::Operation, shape,
 };
 
 impl Assembly {
@@ -19,7 +19,7 @@ impl Assembly {
     ///
     /// [`Error::Argument`] (`no_arrays`, `axis`, `array_shape`, in this order); [`Error::ShapeTooLarge`].
     pub fn concat(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
-        let first = arrays.first().ok_or(AssemblyError::NoArrays)?;
+        let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
         let axis = check_axis(axis, first.shape.len())?;
         check_shapes(arrays, Some(axis))?;
         let mut size = 0usize;
@@ -58,7 +58,7 @@ impl Assembly {
     ///
     /// [`Error::Argument`] (`no_arrays`, `axis`, `array_shape`, in this order); [`Error::ShapeTooLarge`].
     pub fn stack(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
-        let first = arrays.first().ok_or(AssemblyError::NoArrays)?;
+        let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
         let axis = check_axis(axis, first.shape.len() + 1)?;
         check_shapes(arrays, None)?;
         let mut shape = first.shape.clone();
@@ -97,8 +97,7 @@ impl View {
             .iter()
             .try_fold(0usize, |sum, &size| sum.checked_add(size));
         if total != Some(size) {
-            let sizes = sizes.to_vec();
-            return Err(AssemblyError::SplitSizes { sizes, axis, size }.into());
+            return Err(error::assembly::split_sizes(sizes, axis, size));
         }
         let mut begin = 0;
         let part = |&count: &usize| {
@@ -261,7 +260,10 @@ fn assemble(
     views: &[&TensorView],
     assembly: impl FnOnce(&[View], DType) -> Result<Assembly, Error>,
 ) -> Result<Tensor, Error> {
-    let first = views.first().ok_or(AssemblyError::NoArrays)?.tensor();
+    let first = views
+        .first()
+        .ok_or_else(error::assembly::no_arrays)?
+        .tensor();
     let tensors: Vec<&Tensor> = views.iter().map(|view| view.tensor()).collect();
     for other in &tensors {
         first.check_goes_with("arrays", other)?;
@@ -271,25 +273,19 @@ fn assemble(
 }
 
 /// The dimension that `axis` names in an array of this rank.
-pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, AssemblyError> {
-    let found = shape::from_end(axis, rank).filter(|&found| found < rank);
-    found.ok_or(AssemblyError::Axis { axis, rank })
+pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
+    shape::axis(axis, rank).ok_or_else(|| error::assembly::axis(axis, rank))
 }
 
 /// Fails unless all arrays have the shape of the first, but for dimension `axis`.
-fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), AssemblyError> {
+fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
     let first = &arrays[0].shape;
     for (number, array) in arrays.iter().enumerate() {
         let found = &array.shape;
         let mut dims = found.iter().zip(first).enumerate();
         let fits = dims.all(|(d, (size, first))| size == first || Some(d) == axis);
         if found.len() != first.len() || !fits {
-            return Err(AssemblyError::ArrayShape {
-                number,
-                found: found.clone(),
-                first: first.clone(),
-                axis,
-            });
+            return Err(error::assembly::array_shape(number, found, first, axis));
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::View;
 use crate::{
     Array, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     backend::Inputs,
-    error::{ConvertError, ValueError},
+    error,
     number::{CONVERTED, bits_of, f32_of},
     plan::Effect,
     shape,
@@ -175,7 +175,7 @@ impl Conversion {
     ) -> Result<Self, Error> {
         check_types(from, to)?;
         if from.size() > 1 {
-            return Err(ConvertError::Scale { found: from }.into());
+            return Err(error::convert::scale(from));
         }
         let entries = entries(from, to, positions, function);
         Ok(Self {
@@ -205,7 +205,7 @@ impl Conversion {
             How::Plain => 0,
             How::Scaled { axis, .. } | How::Table { axis, .. } => axis,
         };
-        let axis = shape::from_end(axis, array.shape.len()).unwrap_or(0);
+        let axis = shape::axis(axis, array.shape.len()).unwrap_or(0);
         Ok(match converted.and_then(|of| of.table) {
             None => self.clone(),
             Some(Table { entries, .. }) => Self {
@@ -249,10 +249,10 @@ fn entries(
     Entries::new(words.collect())
 }
 
-fn check_types(from: DType, to: DType) -> Result<(), ConvertError> {
+fn check_types(from: DType, to: DType) -> Result<(), Error> {
     for (argument, found) in [("the source", from), ("the result", to)] {
         if !CONVERTED.contains(&found) {
-            return Err(ConvertError::DType { argument, found });
+            return Err(error::convert::dtype(argument, found));
         }
     }
     Ok(())
@@ -289,7 +289,7 @@ impl Plan {
                 Some(_) => "a plan that converts already",
                 None => self.name(),
             };
-            return Err(ConvertError::Operation { operation }.into());
+            return Err(error::convert::operation(operation));
         }
         check_types(from, to)?;
         let table = match &conversion.how {
@@ -301,7 +301,7 @@ impl Plan {
                 entries: entries(from, to, 1, |_, x| x),
             }),
             How::Scaled { .. } if from.size() > 1 => {
-                return Err(ConvertError::Scale { found: from }.into());
+                return Err(error::convert::scale(from));
             }
             How::Scaled { axis, scale, bias } => {
                 let longest = scale.len().max(bias.len());
@@ -321,7 +321,7 @@ impl Plan {
             } => {
                 let (found, needed) = (from, *needed);
                 if found != needed {
-                    return Err(ConvertError::Source { found, needed }.into());
+                    return Err(error::convert::source(found, needed));
                 }
                 let positions = entries.len() / ENTRIES;
                 Some(Table {
@@ -356,20 +356,16 @@ impl Plan {
         &self,
         axis: isize,
         lists: [(&'static str, usize); N],
-    ) -> Result<usize, ConvertError> {
+    ) -> Result<usize, Error> {
         let (shape, rank) = (&self.source, self.source.len());
-        let Some(d) = shape::from_end(axis, rank).filter(|&d| d < rank) else {
-            return Err(ConvertError::Axis { axis, rank });
+        let Some(d) = shape::axis(axis, rank) else {
+            return Err(error::convert::axis(axis, rank));
         };
         for (argument, found) in lists {
             if found != 1 && (found != shape[d] || found == 0) {
-                return Err(ConvertError::Positions {
-                    argument,
-                    found,
-                    axis,
-                    shape: shape.clone(),
-                    needed: shape[d],
-                });
+                return Err(error::convert::positions(
+                    argument, found, axis, shape, shape[d],
+                ));
             }
         }
         Ok(shape[d + 1..].iter().product())
@@ -387,12 +383,7 @@ impl Plan {
             ("the result", result, self.dtype),
         ] {
             if found != needed {
-                return Err(ValueError::DTypeMismatch {
-                    argument,
-                    found,
-                    needed,
-                }
-                .into());
+                return Err(error::value::dtype_mismatch(argument, found, needed));
             }
         }
         Ok(())
@@ -474,10 +465,7 @@ impl Plan {
     fn check_makes(&self) -> Result<(), Error> {
         match self.effect {
             Effect::Make => Ok(()),
-            _ => {
-                let operation = self.name();
-                Err(ConvertError::Operation { operation }.into())
-            }
+            _ => Err(error::convert::operation(self.name())),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report,
     SliceSpec, Tensor, TensorView, View,
     backend::Inputs,
-    error::CropError,
+    error,
     plan::{IndexTensor, Operation},
     shape, slice,
     walk::{Along, Coordinate, Dim},
@@ -162,7 +162,7 @@ impl Boxes {
         let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
         let tuples = match (box_indices, flips) {
             (None, None) => Cow::Borrowed(begins),
-            _ => Cow::Owned(join(begins, box_indices, flips)?),
+            _ => Cow::Owned(join(boxes, begins, box_indices, flips)?),
         };
         Ok((boxes, tuples))
     }
@@ -318,28 +318,20 @@ impl TensorView {
     }
 }
 
-/// Writes the index tuples of the boxes into one tensor, on the device of `begins`. The shapes must have passed
-/// [`check_boxes`].
+/// Writes the index tuples of the boxes into one tensor, on the device of `begins`. [`check_boxes`] has returned `boxes`
+/// for these arguments.
 fn join(
+    boxes: Boxes,
     begins: &Tensor,
     box_indices: Option<&Tensor>,
     flips: Option<&Tensor>,
 ) -> Result<Tensor, Error> {
     let dtype = begins.dtype();
     if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
-        return Err(crate::error::ValueError::IndexDType {
-            argument: "begins",
-            found: dtype,
-        }
-        .into());
+        return Err(error::value::index_dtype("begins", dtype));
     }
-    let (count, dims) = (begins.shape()[0], begins.shape()[1]);
-    let (first, bytes) = (usize::from(box_indices.is_some()), dtype.size());
-    let boxes = Boxes {
-        count,
-        box_indices: box_indices.is_some(),
-        flips: flips.is_some(),
-    };
+    let (count, dims) = (boxes.count, begins.shape()[1]);
+    let (first, bytes) = (usize::from(boxes.box_indices), dtype.size());
     let shape = [count, boxes.depth(dims), bytes];
     let zeros = vec![0u8; shape::elements(&shape)?];
     // A tensor that needs several buffers is cut between rows of its last dimension. A row here is a tuple, so that no
@@ -387,13 +379,7 @@ fn check_boxes(
         ("flips", flips, &[count, dims]),
     ] {
         if let Some(found) = found.filter(|&found| found != needed) {
-            return Err(CropError::Shape {
-                argument,
-                found: found.to_vec(),
-                needed: needed.to_vec(),
-                sizes: options.sizes.clone(),
-            }
-            .into());
+            return Err(error::crop::shape(argument, found, needed, &options.sizes));
         }
     }
     Ok(Boxes {
@@ -413,41 +399,23 @@ pub(super) fn check(
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();
     if x.len() <= dims {
-        return Err(CropError::Rank {
-            x: x.to_vec(),
-            sizes: sizes.clone(),
-        }
-        .into());
+        return Err(error::crop::rank(x, sizes));
     }
     if !strides.is_empty() && strides.len() != dims {
-        return Err(CropError::Strides {
-            strides: strides.clone(),
-            sizes: sizes.clone(),
-        }
-        .into());
+        return Err(error::crop::strides(strides, sizes));
     }
     if !boxes.box_indices && boxes.count != x[0] {
-        return Err(CropError::Items {
-            boxes: boxes.count,
-            items: x[0],
-        }
-        .into());
+        return Err(error::crop::items(boxes.count, x[0]));
     }
     for (d, &size) in sizes.iter().enumerate() {
         let step = options.step(d);
         if step == 0 {
-            return Err(CropError::StrideZero { dimension: 1 + d }.into());
+            return Err(error::crop::stride_zero(1 + d));
         }
         let last = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
         let long = size > 0 && last >= x[1 + d] as u128;
         if long && bounded {
-            return Err(CropError::BoxSize {
-                dimension: 1 + d,
-                size,
-                stride: step,
-                x: x.to_vec(),
-            }
-            .into());
+            return Err(error::crop::box_size(1 + d, size, step, x));
         }
     }
     Ok(())

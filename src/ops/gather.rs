@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View,
-    error::GatherError,
+    TensorView, View, error,
     plan::{IndexTensor, Operation},
     shape,
 };
@@ -181,30 +180,26 @@ fn check(
     params: &[usize],
     indices: &[usize],
     options: &GatherOptions,
-) -> Result<(usize, usize), GatherError> {
+) -> Result<(usize, usize), Error> {
     let (params_rank, indices_rank) = (params.len(), indices.len());
     if params.is_empty() {
-        return Err(GatherError::ParamsRank);
+        return Err(error::gather::params_rank());
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
-    let Some(axis) = shape::from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
-        return Err(GatherError::Axis { axis, params_rank });
+    let Some(axis) = shape::axis(axis, params_rank) else {
+        return Err(error::gather::axis(axis, params_rank));
     };
     let batch_dims = shape::from_end(options.batch_dims, indices_rank)
         .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));
     let Some(batch_dims) = batch_dims else {
-        return Err(GatherError::BatchDimsOfAxis {
-            batch_dims: options.batch_dims,
+        return Err(error::gather::batch_dims_of_axis(
+            options.batch_dims,
             axis,
             indices_rank,
-        });
+        ));
     };
     if params[..batch_dims] != indices[..batch_dims] {
-        return Err(GatherError::BatchShape {
-            batch_dims,
-            params: params.to_vec(),
-            indices: indices.to_vec(),
-        });
+        return Err(error::gather::batch_shape(batch_dims, params, indices));
     }
     Ok((axis, batch_dims))
 }

@@ -12,8 +12,7 @@
 use super::{gather::GatherOptions, indexed::indexed};
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View,
-    error::GatherError,
+    TensorView, View, error,
     plan::{IndexTensor, Operation},
     shape,
     walk::Dim,
@@ -152,27 +151,17 @@ impl TensorView {
 }
 
 /// Checks the shapes. Returns the dimension that `axis` names, counted from 0.
-fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, GatherError> {
+fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Error> {
     let params_rank = params.len();
     if params.is_empty() {
-        return Err(GatherError::ParamsRank);
+        return Err(error::gather::params_rank());
     }
-    let axis = check_axis(axis, params_rank).ok_or(GatherError::Axis { axis, params_rank })?;
+    let Some(axis) = shape::axis(axis, params_rank) else {
+        return Err(error::gather::axis(axis, params_rank));
+    };
     let longer = |d: usize| d != axis && indices[d] > params[d];
     if indices.len() != params_rank || (0..params_rank).any(longer) {
-        return Err(GatherError::ElementsShape {
-            axis,
-            params: params.to_vec(),
-            indices: indices.to_vec(),
-        });
+        return Err(error::gather::elements_shape(axis, params, indices));
     }
     Ok(axis)
-}
-
-/// The dimension that `axis` names, counted from 0. A negative `axis` counts from the end. `None` if there is no such
-/// dimension.
-pub(super) fn check_axis(axis: isize, rank: usize) -> Option<usize> {
-    let from_end = rank.checked_add_signed(axis);
-    let counted = usize::try_from(axis).ok().or(from_end);
-    counted.filter(|&axis| axis < rank)
 }

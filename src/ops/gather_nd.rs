@@ -19,7 +19,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     TensorView, View,
     backend::Inputs,
-    error::GatherError,
+    error,
     plan::{IndexTensor, Operation},
     shape,
 };
@@ -74,8 +74,7 @@ impl View {
         let (batch_dims, depth, tuple_dims) = check(&self.shape, indices, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;
         if tuples > 0 && self.is_empty() {
-            let params = self.shape.clone();
-            return Err(GatherError::EmptyParams { params, tuples }.into());
+            return Err(error::gather::empty_params(&self.shape, tuples));
         }
         let end = batch_dims + depth;
         let dims = batch(self, 0..batch_dims)
@@ -173,34 +172,29 @@ fn check<'a>(
     params: &[usize],
     indices: &'a [usize],
     batch_dims: isize,
-) -> Result<(usize, usize, &'a [usize]), GatherError> {
+) -> Result<(usize, usize, &'a [usize]), Error> {
     let below = |&number: &usize| number < params.len() && number < indices.len();
     let number = usize::try_from(batch_dims).ok();
     let Some(batch_dims) = number.filter(|number| *number == 0 || below(number)) else {
-        return Err(GatherError::BatchDims {
+        return Err(error::gather::batch_dims(
             batch_dims,
-            params_rank: params.len(),
-            indices_rank: indices.len(),
-        });
+            params.len(),
+            indices.len(),
+        ));
     };
     if params.is_empty() {
-        return Err(GatherError::ParamsRank);
+        return Err(error::gather::params_rank());
     }
-    let (&depth, tuples) = indices.split_last().ok_or(GatherError::IndicesRank)?;
+    let (&depth, tuples) = indices
+        .split_last()
+        .ok_or_else(error::gather::indices_rank)?;
     if params[..batch_dims] != indices[..batch_dims] {
-        return Err(GatherError::BatchShape {
-            batch_dims,
-            params: params.to_vec(),
-            indices: indices.to_vec(),
-        });
+        return Err(error::gather::batch_shape(batch_dims, params, indices));
     }
     if depth > params.len() - batch_dims {
-        return Err(GatherError::IndexDepth {
-            depth,
-            batch_dims,
-            params: params.to_vec(),
-            indices: indices.to_vec(),
-        });
+        return Err(error::gather::index_depth(
+            depth, batch_dims, params, indices,
+        ));
     }
     Ok((batch_dims, depth, tuples))
 }

@@ -6,7 +6,7 @@
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
-use crate::{DType, Error};
+use crate::{DType, Error, error};
 
 /// The treatment of an index tuple that points outside the array that it indexes.
 ///
@@ -82,7 +82,7 @@ impl IndexType {
             DType::I32 => Ok(Self::I32),
             DType::U32 => Ok(Self::U32),
             DType::I64 => Ok(Self::I64),
-            found => Err(crate::error::ValueError::IndexDType { argument, found }.into()),
+            found => Err(error::value::index_dtype(argument, found)),
         }
     }
 }

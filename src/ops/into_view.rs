@@ -1,8 +1,7 @@
 //! Results put where they belong: a slice, gather or crop that writes its result into a view of a larger array.
 
 use crate::{
-    Error, Pending, Plan, Report, Tensor, View,
-    error::ViewError,
+    Error, Pending, Plan, Report, Tensor, View, error,
     plan::{Effect, Operation},
 };
 
@@ -35,11 +34,10 @@ impl Plan {
                 Some(_) => "a plan that converts",
                 None => self.name(),
             };
-            return Err(ViewError::IntoView { operation }.into());
+            return Err(error::view::into_view(operation));
         }
         if self.shape != dest.shape {
-            let (found, needed) = (dest.shape.clone(), self.shape.clone());
-            return Err(ViewError::DestShape { found, needed }.into());
+            return Err(error::view::dest_shape(&dest.shape, &self.shape));
         }
         dest.check_no_repeats()?;
         let operation = match self.operation {
@@ -62,8 +60,7 @@ impl View {
     pub(super) fn check_no_repeats(&self) -> Result<(), Error> {
         let mut dims = self.shape.iter().zip(&self.strides);
         if !self.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
-            let shape = self.shape.clone();
-            return Err(ViewError::Repeats { shape }.into());
+            return Err(error::view::repeats(&self.shape));
         }
         Ok(())
     }
@@ -99,10 +96,9 @@ impl Tensor {
         source: &Self,
         indices: Option<&Self>,
     ) -> Result<Pending<Report>, Error> {
-        let (shape, dtype) = (self.shape().to_vec(), self.dtype());
+        let (shape, dtype) = (self.shape(), self.dtype());
         if !plan.is_in_place() || plan.shape != shape || plan.dtype != dtype {
-            let of = plan.to_string();
-            return Err(ViewError::InPlace { plan: of, shape }.into());
+            return Err(error::view::in_place(plan, shape));
         }
         self.check_goes_with("source", source)?;
         plan.check_shapes(source, indices)?;
@@ -117,23 +113,13 @@ impl Plan {
         source: &Tensor,
         indices: Option<&Tensor>,
     ) -> Result<(), Error> {
-        let needed = self.tuples().map(|tuples| tuples.indices.to_vec());
-        let found = indices.map(|indices| indices.shape().to_vec());
+        let needed = self.tuples().map(|tuples| tuples.indices);
         for (argument, found, needed) in [
-            (
-                "source",
-                Some(source.shape().to_vec()),
-                Some(self.source.clone()),
-            ),
-            ("indices", found, needed),
+            ("source", Some(source.shape()), Some(&self.source[..])),
+            ("indices", indices.map(Tensor::shape), needed),
         ] {
             if found != needed {
-                return Err(ViewError::Argument {
-                    argument,
-                    found,
-                    needed,
-                }
-                .into());
+                return Err(error::view::plan_argument(argument, found, needed));
             }
         }
         Ok(())

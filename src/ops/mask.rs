@@ -21,7 +21,7 @@ use crate::{
     View,
     backend::Inputs,
     cpu::{self, Dest},
-    error::{MaskError, ViewError},
+    error,
     ops::{index::IndexType, scatter_nd::ScatterOptions},
     plan::{Effect, Find, IndexTensor, Operation},
     shape::{self, check_length},
@@ -44,7 +44,7 @@ mod sealed {
 pub(crate) fn check_mask(found: DType) -> Result<(), Error> {
     match found {
         DType::Bool | DType::U8 => Ok(()),
-        _ => Err(MaskError::DType { found }.into()),
+        _ => Err(error::mask::dtype(found)),
     }
 }
 
@@ -73,7 +73,7 @@ impl Found {
         let Self { count, capacity } = self;
         match count <= capacity {
             true => Ok(count),
-            false => Err(MaskError::Capacity { count, capacity }.into()),
+            false => Err(error::mask::capacity(count, capacity)),
         }
     }
 
@@ -154,8 +154,7 @@ impl Nonzero {
             _ => usize::MAX,
         };
         if mask.iter().any(|&size| size > most) {
-            let (found, mask) = (index, mask.to_vec());
-            return Err(MaskError::Index { found, mask }.into());
+            return Err(error::mask::index(index, mask));
         }
         let capacity = capacity.unwrap_or(elements);
         let shape = [capacity, mask.len()];
@@ -242,12 +241,11 @@ impl View {
         dtype: DType,
     ) -> Result<(Nonzero, Plan), Error> {
         if mask.is_empty() {
-            return Err(MaskError::Scalar.into());
+            return Err(error::mask::scalar());
         }
         let end = axis.saturating_add(mask.len());
         if self.shape.get(axis..end) != Some(mask) {
-            let (mask, x) = (mask.to_vec(), self.shape.clone());
-            return Err(MaskError::Shape { mask, x, axis }.into());
+            return Err(error::mask::shape(mask, &self.shape, axis));
         }
         // Dimensions that one stride walks are one dimension, so that a position is one number.
         let (sizes, strides) = (&self.shape[axis..end], &self.strides[axis..end]);
@@ -296,10 +294,7 @@ impl View {
             None if *self == Self::whole(&self.source) => {
                 Self::whole(&flat).condition(condition, 0)?
             }
-            None => {
-                let (from, to) = (self.shape.clone(), flat.to_vec());
-                return Err(ViewError::Reshape { from, to }.into());
-            }
+            None => return Err(error::view::reshape(&self.shape, &flat)),
         };
         view.boolean_mask(condition, axis, capacity, dtype)
     }
@@ -320,16 +315,14 @@ impl View {
     /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
     fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
-            let shape = condition.to_vec();
-            return Err(MaskError::ConditionRank { shape }.into());
+            return Err(error::mask::condition_rank(condition));
         };
         let rank = self.shape.len();
-        let found = shape::from_end(axis, rank).filter(|&axis| axis < rank);
-        let found = found.ok_or(MaskError::Axis { axis, rank })?;
+        let found = shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))?;
         let size = self.shape[found];
         match length <= size {
             true => Ok((self.along(found, 0, 1, length), found)),
-            false => Err(MaskError::Condition { length, size }.into()),
+            false => Err(error::mask::condition(length, size)),
         }
     }
 
@@ -409,10 +402,8 @@ fn joined(sizes: &[usize], strides: &[isize]) -> Option<isize> {
 fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
     let mut common = Vec::new();
     for shape in shapes {
-        common = shape::broadcast(&common, shape).ok_or_else(|| ViewError::Broadcast {
-            from: shape.to_vec(),
-            to: common.clone(),
-        })?;
+        common = shape::broadcast(&common, shape)
+            .ok_or_else(|| error::view::broadcast(shape, &common))?;
     }
     shape::elements(&common)?;
     Ok(common)
@@ -589,10 +580,9 @@ impl Backend {
         let (values, of_values) = values.into().row_major("values", self)?;
         let (nonzero, scatter) = scatter_of(&shape, &masks, &of_values, T::DTYPE)?;
         let mask = M::as_bytes(&mask);
-        let (count, values_count) = (cpu::mask::count(mask), nonzero.capacity());
-        if count != values_count {
-            let values = values_count;
-            return Err(MaskError::Count { count, values }.into());
+        let (count, rows) = (cpu::mask::count(mask), nonzero.capacity());
+        if count != rows {
+            return Err(error::mask::count(count, rows));
         }
         let Some(scatter) = scatter else {
             let data = x.into_owned();
@@ -647,12 +637,7 @@ fn scatter_of(
     let columns = &nonzero.plan.source;
     let slice = &x[mask.len()..];
     let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice) else {
-        return Err(MaskError::Values {
-            values: values.to_vec(),
-            x: x.to_vec(),
-            mask: mask.len(),
-        }
-        .into());
+        return Err(error::mask::values(values, x, mask.len()));
     };
     let nonzero = Nonzero::new(columns, Some(count), nonzero.dtype)?;
     if x.contains(&0) || count == 0 {

@@ -20,7 +20,7 @@
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 
-use crate::{Error, error::ValueError, plan::Operation};
+use crate::{Error, error, plan::Operation};
 
 mod array_index;
 pub(crate) mod assembly;
@@ -79,10 +79,6 @@ pub mod options {
 fn check_used(used: bool, operation: Operation, option: &'static str) -> Result<(), Error> {
     match used {
         true => Ok(()),
-        false => Err(ValueError::UnusedOption {
-            operation: operation.name(),
-            option,
-        }
-        .into()),
+        false => Err(error::value::unused_option(operation.name(), option)),
     }
 }

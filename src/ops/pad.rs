@@ -4,8 +4,8 @@
 
 use super::assembly::Run;
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View,
-    error::AssemblyError, plan::Operation, shape,
+    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
+    plan::Operation, shape,
 };
 
 /// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
@@ -111,26 +111,17 @@ impl Assembly {
     ) -> Result<Self, Error> {
         let rank = x.shape.len();
         if paddings.len() != rank {
-            return Err(AssemblyError::Entries {
-                argument: "paddings",
-                found: paddings.len(),
-                rank,
-            }
-            .into());
+            return Err(error::assembly::entries("paddings", paddings.len(), rank));
         }
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
             let (most, done) = mode.most(size);
             let padding = padding[0].max(padding[1]);
             // TensorFlow reflects no empty dimension, not even by nothing.
             if most.is_none_or(|most| padding > most) {
-                return Err(AssemblyError::Padding {
-                    dimension,
-                    size,
-                    padding,
-                    most: most.unwrap_or(0),
-                    mode: done,
-                }
-                .into());
+                let most = most.unwrap_or(0);
+                return Err(error::assembly::padding(
+                    dimension, size, padding, most, done,
+                ));
             }
         }
         let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {
@@ -237,8 +228,7 @@ impl TensorView {
         if let Pad::Constant(constant) = mode {
             x.check_goes_with("constant", constant)?;
             if !constant.shape().is_empty() {
-                let shape = constant.shape().to_vec();
-                return Err(AssemblyError::Constant { shape }.into());
+                return Err(error::assembly::constant(constant.shape()));
             }
             sources.push(constant);
         }

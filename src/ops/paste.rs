@@ -19,7 +19,7 @@ use crate::{
     View,
     backend::Inputs,
     combine::Combine,
-    error::CropError,
+    error,
     plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     walk::{Dim, MAX_UNIT, Side, Walk},
 };
@@ -122,13 +122,8 @@ impl View {
         check(&self.shape, boxes, &options.crop, bounded)?;
         let needed = shape(&self.shape, boxes, options);
         if patches.shape != needed {
-            return Err(CropError::Shape {
-                argument: "patches",
-                found: patches.shape.clone(),
-                needed,
-                sizes: sizes.clone(),
-            }
-            .into());
+            let found = &patches.shape;
+            return Err(error::crop::shape("patches", found, &needed, sizes));
         }
         self.check_no_repeats()?;
         let policy = Policy {

@@ -4,8 +4,8 @@
 
 use super::{assembly::Run, concat::check_axis};
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View,
-    error::AssemblyError, plan::Operation,
+    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
+    plan::Operation,
 };
 
 impl Assembly {
@@ -29,11 +29,10 @@ impl Assembly {
     pub fn roll(x: &View, shifts: &[i64], axes: &[isize], dtype: DType) -> Result<Self, Error> {
         let rank = x.shape.len();
         if rank == 0 {
-            return Err(AssemblyError::Axis { axis: 0, rank }.into());
+            return Err(error::assembly::axis(0, rank));
         }
         if shifts.len() != axes.len() {
-            let (shifts, axes) = (shifts.len(), axes.len());
-            return Err(AssemblyError::Shifts { shifts, axes }.into());
+            return Err(error::assembly::shifts(shifts.len(), axes.len()));
         }
         let mut by = vec![0; rank];
         for (&shift, &axis) in shifts.iter().zip(axes) {

@@ -10,13 +10,10 @@
 //! This is ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. The order in which updates take
 //! effect, the combinations, the policies and the reports are those of `scatter_nd`.
 
-use super::{
-    gather_elements::check_axis,
-    scatter_nd::{Combine, ScatterOptions, scattering},
-};
+use super::scatter_nd::{Combine, ScatterOptions, scattering};
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    error::ScatterError,
+    error,
     plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
     walk::{Coordinate, Dim},
@@ -49,23 +46,13 @@ impl Plan {
         let slices = shape::elements(shape)?;
         let count = shape::elements(indices)?;
         let (axis, rank) = (options.axis.unwrap_or(0), shape.len());
-        let axis = check_axis(axis, rank).ok_or(ScatterError::Axis { axis, rank })?;
+        let axis = shape::axis(axis, rank).ok_or_else(|| error::scatter::axis(axis, rank))?;
         let longer = |d: usize| d != axis && indices[d] > shape[d];
         if indices.len() != shape.len() || (0..shape.len()).any(longer) {
-            return Err(ScatterError::ElementsShape {
-                axis,
-                indices: indices.to_vec(),
-                shape: shape.to_vec(),
-            }
-            .into());
+            return Err(error::scatter::elements_shape(axis, indices, shape));
         }
         if slices == 0 && count > 0 {
-            return Err(ScatterError::EmptyOutput {
-                indices: indices.to_vec(),
-                updates: indices.to_vec(),
-                shape: shape.to_vec(),
-            }
-            .into());
+            return Err(error::scatter::empty_output(indices, indices, shape));
         }
         let options = options.combining(Combine::Update, dtype)?;
         let strides = shape::strides(shape);
@@ -169,12 +156,9 @@ impl Tensor {
     }
 }
 
-fn check_updates(indices: &[usize], updates: &[usize]) -> Result<(), ScatterError> {
+fn check_updates(indices: &[usize], updates: &[usize]) -> Result<(), Error> {
     match indices == updates {
         true => Ok(()),
-        false => Err(ScatterError::UpdateForEachIndex {
-            indices: indices.to_vec(),
-            updates: updates.to_vec(),
-        }),
+        false => Err(error::scatter::update_for_each_index(indices, updates)),
     }
 }

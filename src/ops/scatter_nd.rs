@@ -26,7 +26,7 @@
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     backend::Inputs,
-    error::ScatterError,
+    error,
     ops::{check_used, index::Policy},
     options::{NegativeIndex, OutOfRange},
     plan::{Combining, Effect, IndexTensor, Operation, Scatter},
@@ -77,11 +77,7 @@ pub struct ScatterOptions {
 
 impl ScatterOptions {
     /// How a scatter of elements of this type combines rows, given the default of its operation.
-    pub(super) fn combining(
-        &self,
-        default: Combine,
-        dtype: DType,
-    ) -> Result<Combining, ScatterError> {
+    pub(super) fn combining(&self, default: Combine, dtype: DType) -> Result<Combining, Error> {
         let combine = self.combine.unwrap_or(default);
         match combine.is_defined_for(dtype) {
             true => Ok(Combining {
@@ -94,7 +90,7 @@ impl ScatterOptions {
                 any_order: self.any_order,
                 unique: self.unique,
             }),
-            false => Err(ScatterError::Undefined { combine, dtype }),
+            false => Err(error::scatter::undefined(combine, dtype)),
         }
     }
 }
@@ -371,42 +367,29 @@ fn check(
     let index_count = shape::elements(indices)?;
     let update_count = shape::elements(updates)?;
     let elements = shape::elements(shape)?;
-    let error = |kind: fn([Vec<usize>; 3]) -> ScatterError| {
-        Err(kind([indices.to_vec(), updates.to_vec(), shape.to_vec()]).into())
-    };
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
-        return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
+        return Err(error::scatter::updates_rank(indices, updates));
     };
     // Whether indices and updates are both empty, or indices, updates and the output of size `output` all are not.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
     };
-    let empty = |[indices, updates, shape]: [Vec<usize>; 3]| ScatterError::EmptyOutput {
-        indices,
-        updates,
-        shape,
-    };
     // For a new array, TensorFlow at first only checks that its rank is not 0, and later that no dimension is 0.
     if !fits(if fresh { shape.len() } else { elements }) {
-        return error(empty);
+        return Err(error::scatter::empty_output(indices, updates, shape));
     }
-    let updates_shape = |[indices, updates, shape]: [Vec<usize>; 3]| ScatterError::UpdatesShape {
-        indices,
-        updates,
-        shape,
-    };
     let slice = updates.strip_prefix(tuples);
     if slice.is_none() || slice != shape.get(depth..) {
-        return error(updates_shape);
+        return Err(error::scatter::updates_shape(indices, updates, shape));
     }
     if !fits(elements) {
-        return error(empty);
+        return Err(error::scatter::empty_output(indices, updates, shape));
     }
     // TensorFlow's first check takes a vector for one tuple, and its last check for tuples of one integer each. Only an
     // empty vector passes both, and only where the destination's first dimension is empty as well.
     if tuples.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
-        return error(updates_shape);
+        return Err(error::scatter::updates_shape(indices, updates, shape));
     }
     Ok(depth)
 }

@@ -4,7 +4,7 @@
 //! negative size is -1, which reaches to the end of the dimension. A valid block becomes a [`SliceSpec`] and needs no
 //! map or shader of its own.
 
-use crate::{Error, SliceSpec, error::SpecError, spec::SliceItem};
+use crate::{Error, SliceSpec, error, spec::SliceItem};
 
 /// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
@@ -30,12 +30,7 @@ impl SliceSpec {
     pub fn block(shape: &[usize], begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         let rank = shape.len();
         if begin.len() != rank || size.len() != rank {
-            return Err(SpecError::SliceVectors {
-                begin: begin.len(),
-                size: size.len(),
-                rank,
-            }
-            .into());
+            return Err(error::spec::slice_vectors(begin.len(), size.len(), rank));
         }
         let dimensions = shape.iter().zip(begin.iter().zip(size)).enumerate();
         let items = dimensions.map(|(dimension, (&count, (&begin, &size)))| {
@@ -52,7 +47,7 @@ impl SliceSpec {
 
 /// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
 /// the position after the block.
-fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
+fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
     // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
@@ -60,19 +55,10 @@ fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Spe
     let ends = size == REST || (0..=rest).contains(&size);
     // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
     if !begins || !ends && count == 0 {
-        return Err(SpecError::SliceBegin {
-            dimension,
-            begin,
-            count,
-        });
+        return Err(error::spec::slice_begin(dimension, begin, count));
     }
     if !ends {
-        return Err(SpecError::SliceSize {
-            dimension,
-            begin,
-            size,
-            count,
-        });
+        return Err(error::spec::slice_size(dimension, begin, size, count));
     }
     Ok(begin + if size == REST { rest } else { size })
 }

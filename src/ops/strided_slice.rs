@@ -22,10 +22,7 @@ impl Plan {
 
     /// Plans the copy of a view of an array of elements of this type.
     pub(crate) fn of_view(view: View, dtype: DType) -> Self {
-        let walk = match view.is_empty() {
-            true => None,
-            false => Some(Walk::of_view(&view, dtype.size())),
-        };
+        let walk = (!view.is_empty()).then(|| Walk::of_view(&view, dtype.size()));
         Self {
             operation: Operation::StridedSlice,
             shape: view.shape,

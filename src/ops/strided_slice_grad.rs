@@ -6,7 +6,7 @@
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
     backend::Inputs,
-    error::SpecError,
+    error,
     plan::{Effect, Operation},
     shape,
     walk::{MAX_UNIT, Walk},
@@ -41,18 +41,12 @@ impl Plan {
         let element = dtype.size();
         let dest = spec.view(shape)?;
         if dy != dest.shape {
-            return Err(SpecError::DyShape {
-                found: dy.to_vec(),
-                needed: dest.shape,
-            }
-            .into());
+            return Err(error::spec::dy_shape(dy, &dest.shape));
         }
         // The zeros are written in units too, so that units make up the whole result.
         let most = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
-        let walk = match dest.is_empty() {
-            true => None,
-            false => Some(Walk::between(&View::new(dy)?, &dest, element, most)),
-        };
+        let between = || Walk::between(&View::whole(dy), &dest, element, most);
+        let walk = (!dest.is_empty()).then(between);
         Ok(Self::of_grad(shape, dtype, dy, walk))
     }
 

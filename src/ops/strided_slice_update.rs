@@ -7,7 +7,7 @@
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
     backend::Inputs,
-    error::ViewError,
+    error,
     plan::{Effect, Operation},
     shape,
     walk::{MAX_UNIT, Walk},
@@ -56,16 +56,13 @@ impl Plan {
     /// Plans writing the elements of the view `source` to those of the view `dest`, which selects no element twice. The
     /// views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: &View, dtype: DType) -> Self {
-        let walk = match dest.is_empty() {
-            true => None,
-            false => Some(Walk::between(source, dest, dtype.size(), MAX_UNIT)),
-        };
+        let between = || Walk::between(source, dest, dtype.size(), MAX_UNIT);
         Self {
             operation: Operation::StridedSliceUpdate,
             shape: dest.source.clone(),
             dtype,
             source: source.source.clone(),
-            walk,
+            walk: (!dest.is_empty()).then(between),
             effect: Effect::Update,
             conversion: None,
             indices: None,
@@ -142,8 +139,6 @@ fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let ones = value.iter().take_while(|&&size| size == 1).count();
     let view = View::new(&value[surplus.min(ones)..])?;
     // The error shows all dimensions of the value, including those dropped above.
-    view.broadcast_to(slice).map_err(|_| {
-        let (from, to) = (value.to_vec(), slice.to_vec());
-        ViewError::Broadcast { from, to }.into()
-    })
+    view.broadcast_to(slice)
+        .map_err(|_| error::view::broadcast(value, slice))
 }

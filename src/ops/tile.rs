@@ -3,8 +3,8 @@
 
 use super::concat::check_axis;
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View,
-    error::AssemblyError, plan::Operation, shape,
+    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
+    plan::Operation, shape,
 };
 
 impl Assembly {
@@ -24,13 +24,9 @@ impl Assembly {
     ///
     /// [`Error::Argument`] (`entries`) if there is not a multiple for each dimension; [`Error::ShapeTooLarge`].
     pub fn tile(x: &View, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
-        if multiples.len() != x.shape.len() {
-            return Err(AssemblyError::Entries {
-                argument: "multiples",
-                found: multiples.len(),
-                rank: x.shape.len(),
-            }
-            .into());
+        let (found, rank) = (multiples.len(), x.shape.len());
+        if found != rank {
+            return Err(error::assembly::entries("multiples", found, rank));
         }
         // Each dimension has its copies as an outer dimension, along which the source does not move.
         let mut walked = x.clone();

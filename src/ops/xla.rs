@@ -23,7 +23,7 @@ use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
     TensorView, View,
     backend::Inputs,
-    error::{ScatterError, XlaError},
+    error::{self, xla::dimension_numbers},
     plan::{Effect, IndexTensor, Operation, Scatter},
     shape,
     text::counted,
@@ -173,17 +173,15 @@ impl Numbers<'_> {
 
     /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a
     /// gather, or of the updates of a scatter.
-    fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<Axis>, XlaError> {
+    fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<Axis>, Error> {
         let rank = indices.len();
         if self.index_vector_dim > rank || self.index_vector_dim + 1 < rank {
-            return fail(
-                "index_vector_dim",
-                &[self.index_vector_dim],
-                format!(
-                    "a plan for indices of rank {rank} needs tuples along the last dimension or, with {rank}, of one \
-                     integer each: transpose the indices, or call the method of a tensor or a backend, which does"
-                ),
+            let rule = format!(
+                "a plan for indices of rank {rank} needs tuples along the last dimension or, with {rank}, of one \
+                 integer each: transpose the indices, or call the method of a tensor or a backend, which does"
             );
+            let found = &[self.index_vector_dim];
+            return Err(dimension_numbers("index_vector_dim", found, &rule));
         }
         let (lead, tuple) = indices.split_at(self.index_vector_dim);
         let depth = tuple.first().copied().unwrap_or(1);
@@ -210,7 +208,7 @@ impl Numbers<'_> {
         if self.map.len() != depth {
             let integers = counted(depth, "integer", "integers");
             let rule = format!("index tuples have {integers}: it must have an entry for each");
-            return fail(map, self.map, rule);
+            return Err(dimension_numbers(map, self.map, &rule));
         }
         let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
         let [mine, theirs]: [Vec<usize>; 2] =
@@ -219,7 +217,7 @@ impl Numbers<'_> {
             let rule = format!(
                 "these have sizes {theirs:?} in the indices, and {mine:?} in the operand: they must be equal"
             );
-            return fail(of_indices, self.of_indices, rule);
+            return Err(dimension_numbers(of_indices, self.of_indices, &rule));
         }
         let is_kept = |d: &usize| !self.dropped.contains(d) && !self.batching.contains(d);
         let kept: Vec<usize> = (0..operand.len()).filter(is_kept).collect();
@@ -228,7 +226,7 @@ impl Numbers<'_> {
                 "the operand has {} dimensions besides {dropped} and {batching}: it must have an entry for each",
                 kept.len()
             );
-            return fail(windows, self.windows, rule);
+            return Err(dimension_numbers(windows, self.windows, &rule));
         }
         let mut tuples = lead.iter().enumerate().map(|(number, &size)| {
             let at = self.of_indices.iter().position(|&d| d == number);
@@ -263,15 +261,6 @@ impl Numbers<'_> {
     }
 }
 
-fn fail<T>(argument: &'static str, found: &[usize], rule: String) -> Result<T, XlaError> {
-    let found = found.to_vec();
-    Err(XlaError {
-        argument,
-        found,
-        rule,
-    })
-}
-
 /// Checks that a list names different dimensions of an array of this rank, none of which is in `others`.
 fn check_list(
     name: &'static str,
@@ -279,7 +268,7 @@ fn check_list(
     (array, rank): (&str, usize),
     ascends: bool,
     others: &[usize],
-) -> Result<(), XlaError> {
+) -> Result<(), Error> {
     let mut sorted = list.to_vec();
     sorted.sort_unstable();
     let differ = sorted.is_sorted_by(|a, b| a < b);
@@ -295,7 +284,7 @@ fn check_list(
     };
     let rule =
         format!("it must name different dimensions of {array}, of rank {rank}{order}{apart}");
-    fail(name, list, rule)
+    Err(dimension_numbers(name, list, &rule))
 }
 
 impl Plan {
@@ -379,12 +368,8 @@ impl Plan {
         let axes = numbers.axes(operand, scatter_indices)?;
         let windows = windows_of(&axes, operand, updates)?;
         if elements == 0 && !updates.contains(&0) {
-            return Err(ScatterError::EmptyOutput {
-                indices: scatter_indices.to_vec(),
-                updates: updates.to_vec(),
-                shape: operand.to_vec(),
-            }
-            .into());
+            let indices = scatter_indices;
+            return Err(error::scatter::empty_output(indices, updates, operand));
         }
         let options = options.combining(Combine::Update, dtype)?;
         let strides: Vec<isize> = shape::strides(operand)
@@ -418,7 +403,7 @@ impl Plan {
 }
 
 /// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the operand.
-fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec<usize>, XlaError> {
+fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec<usize>, Error> {
     let mut windows = vec![1; operand.len()];
     let most = axes.iter().map(|axis| match axis {
         Axis::Window(d) => operand[*d],
@@ -435,14 +420,11 @@ fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec
             Axis::Tuples(count, _) => size == count,
         };
     }
-    match fits {
-        true => Ok(windows),
-        false => fail(
-            "the shape of updates",
-            updates,
-            format!("it must be {most:?}, or smaller along update_window_dims"),
-        ),
+    if fits {
+        return Ok(windows);
     }
+    let rule = format!("it must be {most:?}, or smaller along update_window_dims");
+    Err(dimension_numbers("the shape of updates", updates, &rule))
 }
 
 /// The walk of a scatter that is not empty, and the elements of a row of it. All rows are at a multiple of these elements
@@ -542,7 +524,7 @@ impl View {
                 "it must have an entry for each dimension of the operand {shape:?}, none larger, and 1 in those of {} and {}",
                 numbers.names[1], numbers.names[2]
             );
-            return Ok(fail("slice_sizes", sizes, rule)?);
+            return Err(dimension_numbers("slice_sizes", sizes, &rule));
         }
         let walked = axes.iter().map(|axis| match *axis {
             Axis::Window(d) => Dim::shared(sizes[d], self.strides[d]),

@@ -4,7 +4,7 @@
 mod gather;
 mod source_box;
 
-use crate::{Error, Indices, Plan, View, error::ViewError};
+use crate::{Error, Indices, Plan, View, error};
 use std::ops::Range;
 
 /// A part of a slice or a gather, as [`Plan::part`] returns it.
@@ -100,17 +100,10 @@ impl Plan {
         if result.len() == self.shape.len() && result.iter().zip(&self.shape).all(within) {
             return Ok(());
         }
-        Err(ViewError::Box {
-            ranges: result.to_vec(),
-            shape: self.shape.clone(),
-        }
-        .into())
+        Err(error::view::outside_box(result, &self.shape))
     }
 
     fn no_parts(&self) -> Error {
-        ViewError::NoParts {
-            operation: self.name(),
-        }
-        .into()
+        error::view::no_parts(self.name())
     }
 }

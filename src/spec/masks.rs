@@ -5,7 +5,7 @@
 //! effect, except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
-use crate::{Error, error::SpecError};
+use crate::{Error, error};
 
 /// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.
 const MAX_ENTRIES: usize = 32;
@@ -65,7 +65,7 @@ impl TfStridedSlice {
     ///
     /// [`Error::Argument`], with the name `mask`, if `value` does not fit in 32 bits.
     pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
-        i32::try_from(value).map_err(|_| SpecError::Mask { mask, value }.into())
+        i32::try_from(value).map_err(|_| error::spec::mask(mask, value))
     }
 
     fn item(&self, entry: usize) -> SliceItem {
@@ -98,15 +98,10 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
         let [begin, end, strides] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
         if begin != end || begin != strides || begin >= MAX_ENTRIES {
-            return Err(SpecError::Vectors {
-                begin,
-                end,
-                strides,
-            }
-            .into());
+            return Err(error::spec::vectors(begin, end, strides));
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
-            return Err(SpecError::MultipleEllipses.into());
+            return Err(error::spec::multiple_ellipses());
         }
         Ok((0..begin).map(|entry| encoded.item(entry)).collect())
     }
@@ -120,12 +115,7 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
     fn try_from(spec: &SliceSpec) -> Result<Self, Error> {
         let entries = spec.items().len();
         if entries >= MAX_ENTRIES {
-            return Err(SpecError::Vectors {
-                begin: entries,
-                end: entries,
-                strides: entries,
-            }
-            .into());
+            return Err(error::spec::vectors(entries, entries, entries));
         }
         let mut encoded = Self::default();
         for (entry, item) in spec.items().iter().enumerate() {
@@ -153,7 +143,7 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
             encoded.strides.push(stride);
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
-            return Err(SpecError::MultipleEllipses.into());
+            return Err(error::spec::multiple_ellipses());
         }
         Ok(encoded)
     }

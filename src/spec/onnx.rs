@@ -1,7 +1,7 @@
 //! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
-use crate::{Error, error::SpecError, shape::from_end};
+use crate::{Error, error, shape};
 
 impl SliceSpec {
     /// Reads a slice of an array of this shape in the encoding of ONNX's `Slice`. Without `axes`, entry `i` is for
@@ -50,20 +50,10 @@ impl SliceSpec {
         ];
         if lengths != [entries; 4] {
             let [starts, ends, axes, steps] = lengths;
-            return Err(SpecError::Lengths {
-                starts,
-                ends,
-                axes,
-                steps,
-            }
-            .into());
+            return Err(error::spec::lengths(starts, ends, axes, steps));
         }
         if axes.is_none() && entries > rank {
-            return Err(SpecError::TooManySpecs {
-                specs: entries,
-                rank,
-            }
-            .into());
+            return Err(error::spec::too_many_specs(entries, rank));
         }
         let mut items = vec![None; rank];
         for entry in 0..entries {
@@ -73,7 +63,7 @@ impl SliceSpec {
             };
             let stride = steps.map_or(1, |steps| steps[entry]);
             if stride == 0 {
-                return Err(SpecError::StrideZero { dimension }.into());
+                return Err(error::spec::stride_zero(dimension));
             }
             // Any value will do for a size above i64::MAX: a shape with such a size is refused when the slice is
             // applied.
@@ -85,7 +75,7 @@ impl SliceSpec {
                 stride,
             };
             if items[dimension].replace(item).is_some() {
-                return Err(SpecError::AxisTwice { dimension }.into());
+                return Err(error::spec::axis_twice(dimension));
             }
         }
         let whole = |item: Option<SliceItem>| item.unwrap_or(SliceItem::FULL);
@@ -94,10 +84,9 @@ impl SliceSpec {
 }
 
 /// The dimension that `axis` names among `rank` dimensions. A negative `axis` counts from the end.
-fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
+fn dimension(axis: i64, rank: usize) -> Result<usize, Error> {
     let dimension = isize::try_from(axis).ok();
-    let dimension = dimension.and_then(|axis| from_end(axis, rank));
     dimension
-        .filter(|&dimension| dimension < rank)
-        .ok_or(SpecError::Axis { axis, rank })
+        .and_then(|axis| shape::axis(axis, rank))
+        .ok_or_else(|| error::spec::axis(axis, rank))
 }

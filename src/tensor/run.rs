@@ -5,6 +5,7 @@ use crate::{
     Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report, View,
     backend::Device,
     cpu::{Dest, Threads},
+    error,
     ops::{index::IndexType, mask::check_mask},
     plan::Operation,
 };
@@ -108,9 +109,7 @@ impl Tensor {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let Storage::Device(mask) = &self.storage else {
-                    return Err(
-                        crate::error::ValueError::DeviceMismatch { argument: "mask" }.into(),
-                    );
+                    return Err(error::value::device_mismatch("mask"));
                 };
                 let (rows, words, found) = gpu.find(nonzero, mask)?;
                 (Storage::Device(rows), Storage::Device(words), found)
@@ -220,7 +219,7 @@ impl Tensor {
     ) -> Result<(), Error> {
         match other.backend.device == self.backend.device {
             true => Ok(()),
-            false => Err(crate::error::ValueError::DeviceMismatch { argument }.into()),
+            false => Err(error::value::device_mismatch(argument)),
         }
     }
 
@@ -233,12 +232,7 @@ impl Tensor {
         self.check_same_device(argument, other)?;
         let (found, needed) = (other.dtype, self.dtype);
         if found != needed {
-            return Err(crate::error::ValueError::DTypeMismatch {
-                argument,
-                found,
-                needed,
-            }
-            .into());
+            return Err(error::value::dtype_mismatch(argument, found, needed));
         }
         Ok(())
     }

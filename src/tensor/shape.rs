@@ -1,7 +1,7 @@
 //! Sizes that follow from a tensor's shape, and changes of the shape: reshaping, squeezing and transposing.
 
 use super::Tensor;
-use crate::{Element, Error, error::ViewError, shape::elements};
+use crate::{Element, Error, error, shape::elements};
 
 impl Tensor {
     /// The number of elements: 1 for a scalar.
@@ -26,8 +26,7 @@ impl Tensor {
     /// [`Error::Argument`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
-            let (from, to) = (self.shape.clone(), shape.to_vec());
-            return Err(ViewError::Reshape { from, to }.into());
+            return Err(error::view::reshape(&self.shape, shape));
         }
         Ok(Self {
             shape: shape.to_vec(),

@@ -1,7 +1,7 @@
 //! Copies texels to tensors, and tensors to texels.
 
 use super::{Storage, Tensor, TensorView};
-use crate::{Backend, Error, backend::Device, error::TextureError, gpu::Texels};
+use crate::{Backend, Error, backend::Device, error, gpu::Texels};
 
 impl Tensor {
     /// Copies the selected texels of a texture to a new tensor of their shape and element type. The work is submitted,
@@ -28,7 +28,7 @@ impl Tensor {
     /// device.
     pub fn from_texture(backend: &Backend, texels: &Texels) -> Result<Self, Error> {
         let Device::Gpu(gpu) = &backend.device else {
-            return Err(TextureError::OnCpu.into());
+            return Err(error::texture::on_cpu());
         };
         let made = gpu.read_texture(texels)?;
         let storage = Storage::Device(made);
@@ -60,19 +60,14 @@ impl TensorView {
     /// As [`Tensor::write_texture`].
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
         let Device::Gpu(gpu) = &self.tensor.backend.device else {
-            return Err(TextureError::OnCpu.into());
+            return Err(error::texture::on_cpu());
         };
         let Storage::Device(source) = &self.tensor.storage else {
-            return Err(TextureError::OnCpu.into());
+            return Err(error::texture::on_cpu());
         };
         let (found, needed) = (self.dtype(), texels.dtype());
         if found != needed {
-            return Err(crate::error::ValueError::DTypeMismatch {
-                argument: "the tensor",
-                found,
-                needed,
-            }
-            .into());
+            return Err(error::value::dtype_mismatch("the tensor", found, needed));
         }
         gpu.write_texture(source, &self.view, texels)
     }

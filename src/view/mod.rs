@@ -15,7 +15,7 @@
 
 mod select;
 
-use crate::{Error, error::ViewError, shape};
+use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.
 ///
@@ -142,8 +142,7 @@ impl View {
             }
         }
         if permutation.len() != rank || named.contains(&false) {
-            let permutation = permutation.to_vec();
-            return Err(ViewError::Permutation { permutation, rank }.into());
+            return Err(error::view::permutation(permutation, rank));
         }
         Ok(Self {
             source: self.source.clone(),
@@ -174,11 +173,7 @@ impl View {
         let added = shape.len().checked_sub(self.shape.len());
         let added = added.filter(|&added| self.shape.iter().zip(&shape[added..]).all(fits));
         let Some(added) = added else {
-            return Err(ViewError::Broadcast {
-                from: self.shape.clone(),
-                to: shape.to_vec(),
-            }
-            .into());
+            return Err(error::view::broadcast(&self.shape, shape));
         };
         // Dimensions of size 1 already have stride 0.
         let mut strides = vec![0; added];

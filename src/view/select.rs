@@ -4,7 +4,7 @@
 //! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
 
 use super::View;
-use crate::{Error, SliceSpec, error::SpecError, layout::along, spec::SliceItem};
+use crate::{Error, SliceSpec, error, layout::along, spec::SliceItem};
 
 impl View {
     /// Slices this view. The result is a view of the same source; nothing is copied.
@@ -28,7 +28,7 @@ impl View {
         for &item in spec.items() {
             match item {
                 SliceItem::Index { stride: 0, .. } | SliceItem::Range { stride: 0, .. } => {
-                    return Err(SpecError::StrideZero { dimension }.into());
+                    return Err(error::spec::stride_zero(dimension));
                 }
                 SliceItem::NewAxis => {
                     self.shape.insert(at, 1);
@@ -78,16 +78,16 @@ impl SliceSpec {
 
     /// Checks the items against the rank. Returns the number of dimensions that the ellipsis stands for or, without an
     /// ellipsis, the number of dimensions after the last item.
-    fn ellipsis_dims(&self, rank: usize) -> Result<usize, SpecError> {
+    fn ellipsis_dims(&self, rank: usize) -> Result<usize, Error> {
         let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
         if ellipses.count() > 1 {
-            return Err(SpecError::MultipleEllipses);
+            return Err(error::spec::multiple_ellipses());
         }
         let specs = self.items().iter().filter(|i| i.takes_dimension()).count();
         match rank.checked_sub(specs) {
             Some(left) => Ok(left),
-            None if rank == 0 => Err(SpecError::ScalarInput),
-            None => Err(SpecError::TooManySpecs { specs, rank }),
+            None if rank == 0 => Err(error::spec::scalar_input()),
+            None => Err(error::spec::too_many_specs(specs, rank)),
         }
     }
 }
@@ -122,17 +122,13 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
 }
 
 /// The position that a single index names in dimension number `dimension`, which has `size` positions.
-fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, SpecError> {
+fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, Error> {
     if stride < 0 {
-        return Err(SpecError::ShrinkStride { dimension, stride });
+        return Err(error::spec::shrink_stride(dimension, stride));
     }
     let counted = if index < 0 { size as i64 } else { 0 };
     usize::try_from(index + counted)
         .ok()
         .filter(|&position| position < size)
-        .ok_or(SpecError::ShrinkOutOfRange {
-            dimension,
-            index,
-            size,
-        })
+        .ok_or_else(|| error::spec::shrink_out_of_range(dimension, index, size))
 }

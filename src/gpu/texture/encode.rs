@@ -2,8 +2,7 @@
 
 use super::{Texels, rows::Rows};
 use crate::{
-    Conversion, DType, Error, Plan, View,
-    error::TextureError,
+    Conversion, DType, Error, Plan, View, error,
     gpu::{
         DeviceBytes, Gpu,
         engine::{
@@ -212,8 +211,7 @@ impl Gpu {
         texels: &Texels,
     ) -> Result<(), Error> {
         if view.shape() != texels.shape() {
-            let (found, needed) = (view.shape().to_vec(), texels.shape().to_vec());
-            return Err(TextureError::Shape { found, needed }.into());
+            return Err(error::texture::shape(view.shape(), texels.shape()));
         }
         texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
         let conversion = texels.conversion_written()?;

@@ -10,10 +10,7 @@ mod encode;
 mod format;
 mod rows;
 
-use crate::{
-    Conversion, DType, Error, SliceSpec, View,
-    error::{TextureError, ValueError},
-};
+use crate::{Conversion, DType, Error, SliceSpec, View, error};
 use format::channels_of;
 use rows::CHANNELS;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
@@ -90,15 +87,13 @@ impl Texels {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
         let Some((stored, channels)) = channels_of(format) else {
-            let format = format!("{format:?}");
-            return Err(TextureError::Format { format }.into());
+            return Err(error::texture::format(format));
         };
         if samples != 1 {
-            return Err(TextureError::Multisampled { samples }.into());
+            return Err(error::texture::multisampled(samples));
         }
         if mip_level >= levels {
-            let level = mip_level;
-            return Err(TextureError::MipLevel { level, levels }.into());
+            return Err(error::texture::mip_level(mip_level, levels));
         }
         let halved = |size: u32| (size >> mip_level).max(1) as usize;
         let layers = match texture.dimension() {
@@ -131,17 +126,13 @@ impl Texels {
     pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
         let source = self.view.source_shape();
         if self.view != View::new(source)? {
-            let selected = self.view.shape().to_vec();
-            return Err(TextureError::ChannelsOfSelection { selected }.into());
+            return Err(error::texture::channels_of_selection(self.view.shape()));
         }
         let mut named = vec![false; source[3]];
         for &channel in channels {
             match named.get_mut(channel) {
                 Some(named) if !*named => *named = true,
-                _ => {
-                    let (chosen, channels) = (channels.to_vec(), source[3]);
-                    return Err(TextureError::Channels { chosen, channels }.into());
-                }
+                _ => return Err(error::texture::channels(channels, source[3])),
             }
         }
         Ok(Self {
@@ -222,12 +213,7 @@ impl Texels {
         let (found, needed) = (conversion.dtype(), self.stored);
         if found != needed {
             let argument = "the conversion";
-            return Err(ValueError::DTypeMismatch {
-                argument,
-                found,
-                needed,
-            }
-            .into());
+            return Err(error::value::dtype_mismatch(argument, found, needed));
         }
         Ok(self.converting(Converts::Written(dtype, conversion.clone())))
     }
@@ -240,32 +226,32 @@ impl Texels {
     }
 
     /// Fails if elements are converted already.
-    fn check_plain(&self) -> Result<(), TextureError> {
+    fn check_plain(&self) -> Result<(), Error> {
         let why = "convert already: convert the texels of the texture, once";
         match self.converts {
             None => Ok(()),
-            Some(_) => Err(TextureError::Converts { why }),
+            Some(_) => Err(error::texture::converts(why)),
         }
     }
 
     /// How the selection is read: converted, or as it is stored.
-    fn conversion_read(&self) -> Result<Option<&Conversion>, TextureError> {
+    fn conversion_read(&self) -> Result<Option<&Conversion>, Error> {
         let why = "convert what is written to them, and cannot be read: read texels without the conversion";
         match &self.converts {
             None => Ok(None),
             Some(Converts::Read(conversion)) => Ok(Some(conversion)),
-            Some(Converts::Written(..)) => Err(TextureError::Converts { why }),
+            Some(Converts::Written(..)) => Err(error::texture::converts(why)),
         }
     }
 
     /// How a tensor is written to the selection.
-    fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, TextureError> {
+    fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, Error> {
         let why = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
                    Texels::converted_from";
         match &self.converts {
             None => Ok(None),
             Some(Converts::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
-            Some(Converts::Read(_)) => Err(TextureError::Converts { why }),
+            Some(Converts::Read(_)) => Err(error::texture::converts(why)),
         }
     }
 
@@ -318,7 +304,7 @@ impl Texels {
             _ => return Ok(()),
         };
         match backend {
-            wgpu::Backend::Gl => Err(TextureError::NotOnGl { kind }.into()),
+            wgpu::Backend::Gl => Err(error::texture::not_on_gl(kind)),
             _ => Ok(()),
         }
     }
@@ -331,6 +317,6 @@ impl Texels {
             TextureUsages::COPY_SRC => "COPY_SRC",
             _ => "COPY_DST",
         };
-        Err(TextureError::Usage { usage, needed_by }.into())
+        Err(error::texture::usage(usage, needed_by))
     }
 }
