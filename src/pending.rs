@@ -169,7 +169,7 @@ impl<T: Clone> Pending<T> {
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(feature = "gpu")]
         match &self.device {
-            Some(device) if device.may_block() => {
+            Some(device) if device.may_block => {
                 return device.wait_until(|context| self.advance(context));
             }
             // The value is already known, or a thread makes it. In a browser, which has no threads, the value is known,

@@ -512,28 +512,31 @@ impl Walk {
         }
     }
 
-    /// Calls `each` with the first unit of every row of [contiguous](Self::contiguous) units, in source and destination.
-    /// Not for walks with tuples.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn each_row<E>(
-        &self,
-        each: &mut impl FnMut(usize, usize) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let outer = match self.contiguous() {
-            1 => &self.dims[..],
+    /// The dimensions but that of the contiguous units.
+    fn outer(&self) -> &[Dim] {
+        match self.contiguous() {
+            1 => &self.dims,
             _ => &self.dims[..self.dims.len() - 1],
-        };
-        rows(outer, self.from, self.to, each)
+        }
+    }
+
+    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. Not for walks
+    /// with tuples.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn row(&self, mut number: usize) -> [usize; 2] {
+        let mut first = [self.from, self.to];
+        for dim in self.outer().iter().rev() {
+            let digit = (number % dim.size).cast_signed();
+            number /= dim.size;
+            first = [first[0] + digit * dim.from, first[1] + digit * dim.to];
+        }
+        first.map(isize::cast_unsigned)
     }
 
     /// Calls `each` with all distances but those within the contiguous units.
     fn each_distance(&self, mut each: impl FnMut(usize)) {
-        let outer = match self.contiguous() {
-            1 => &self.dims[..],
-            _ => &self.dims[..self.dims.len() - 1],
-        };
         let mut each = |distance: isize| each(distance.unsigned_abs());
-        for dim in outer.iter().filter(|dim| dim.size > 1) {
+        for dim in self.outer().iter().filter(|dim| dim.size > 1) {
             each(dim.from);
             each(dim.to);
         }
@@ -759,27 +762,6 @@ impl fmt::Display for Walk {
         let coordinates = joined(&self.coordinates);
         write!(f, ", by tuples of {coordinates} in the {side}")
     }
-}
-
-/// Calls `each` with the first unit of every row along `dims`.
-#[cfg(feature = "gpu")]
-fn rows<E>(
-    dims: &[Dim],
-    from: isize,
-    to: isize,
-    each: &mut impl FnMut(usize, usize) -> Result<(), E>,
-) -> Result<(), E> {
-    let Some((outer, inner)) = dims.split_first() else {
-        return each(from.cast_unsigned(), to.cast_unsigned());
-    };
-    (0..outer.size.cast_signed()).try_for_each(|digit| {
-        rows(
-            inner,
-            from + digit * outer.from,
-            to + digit * outer.to,
-            each,
-        )
-    })
 }
 
 #[cfg(test)]

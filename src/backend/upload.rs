@@ -33,9 +33,7 @@ impl Backend {
                 self.host_storage(bytes.len(), copy)?.0
             }
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => {
-                Storage::Device(gpu.opened().upload(view.shape(), T::DTYPE.size(), bytes)?)
-            }
+            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload(&view.plan(T::DTYPE), bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
@@ -79,7 +77,7 @@ impl Backend {
                 self.host_storage(plan.result_bytes(), run)?.0
             }
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload_slice(&plan, bytes)?),
+            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload(&plan, bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
@@ -126,7 +124,8 @@ impl Tensor {
             Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                Storage::Device(gpu.opened().upload(shape, dtype.size(), bytes.as_ref())?)
+                let plan = View::whole(shape).plan(dtype);
+                Storage::Device(gpu.opened().upload(&plan, bytes.as_ref())?)
             }
         };
         Ok(Self::new(backend, dtype, shape, storage))

@@ -7,7 +7,7 @@
 
 use super::{
     Buffers, Gpu,
-    device::{PADDING, device_error, fill},
+    device::{device_error, fill, padded},
 };
 use crate::{Error, Plan};
 use std::collections::VecDeque;
@@ -19,19 +19,18 @@ const DOING: &str = "streaming";
 /// another.
 const SLOTS: usize = 2;
 
-/// The buffers that pieces pass through.
+/// The slots that pieces pass through.
 #[derive(Debug)]
 pub(crate) struct Ring {
     gpu: Gpu,
     idle: Vec<Slot>,
-    /// The slot of a packed piece that is not yet submitted.
-    packed: Option<Slot>,
     /// The submitted slots, oldest first, each with its submission and the size of its result in bytes.
     busy: VecDeque<(Slot, SubmissionIndex, usize)>,
 }
 
+/// The buffers that one piece passes through.
 #[derive(Debug)]
-struct Slot {
+pub(crate) struct Slot {
     /// Mapped for writing while the slot is idle.
     upload: wgpu::Buffer,
     source: wgpu::Buffer,
@@ -44,7 +43,6 @@ impl Ring {
         Self {
             gpu: gpu.clone(),
             idle: Vec::new(),
-            packed: None,
             busy: VecDeque::new(),
         }
     }
@@ -55,27 +53,21 @@ impl Ring {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// The size in bytes of a buffer for `bytes` bytes, with padding.
-    pub(crate) fn buffer_bytes(bytes: usize) -> u64 {
-        (bytes as u64).next_multiple_of(PADDING)
-    }
-
     /// Whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
         self.busy.len() == SLOTS
     }
 
-    /// Whether no piece is on the device.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.busy.is_empty()
-    }
-
-    /// Packs a piece into upload memory: runs the plan `host` on `source`, the bytes of the piece's
-    /// [`span`](crate::stream::Piece::span). [`Ring::submit`] then makes the result from the packed bytes by the plan
-    /// `device`, which here only says how large the result is.
-    pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
-        let packed = Self::buffer_bytes(host.result_bytes());
-        let result = Self::buffer_bytes(device.result_bytes());
+    /// Packs a piece into the upload memory of a slot, which is returned: runs the plan `host` on `source`, the bytes of
+    /// the piece's [`span`](crate::stream::Piece::span). [`Ring::submit`] then makes the result from the packed bytes by
+    /// the plan `device`, which here only says how large the result is.
+    pub(crate) fn pack(
+        &mut self,
+        host: &Plan,
+        device: &Plan,
+        source: &[u8],
+    ) -> Result<Slot, Error> {
+        let [packed, result] = [host, device].map(|plan| padded(plan.result_bytes()));
         let fits = |slot: &Slot| slot.upload.size() >= packed && slot.result.size() >= result;
         let slot = match self.idle.pop().filter(fits) {
             Some(slot) => slot,
@@ -85,14 +77,10 @@ impl Ring {
             .upload
             .get_mapped_range_mut(..)
             .map_err(|error| device_error(self.gpu.opened(), DOING, error))?;
-        fill(host, source, |at, bytes| {
-            mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
-            Ok(())
-        })?;
+        fill(host, source, 0, mapped.slice(..host.result_bytes()))?;
         drop(mapped);
         slot.upload.unmap();
-        self.packed = Some(slot);
-        Ok(())
+        Ok(slot)
     }
 
     fn slot(&self, packed: u64, result: u64) -> Result<Slot, Error> {
@@ -110,11 +98,8 @@ impl Ring {
         })
     }
 
-    /// Submits the piece that was packed last, with the plans that were passed to [`Ring::pack`].
-    pub(crate) fn submit(&mut self, host: &Plan, device: &Plan) -> Result<(), Error> {
-        let Some(slot) = self.packed.take() else {
-            return Ok(());
-        };
+    /// Submits a piece that [`Ring::pack`] packed into `slot`, with the plans that were passed there.
+    pub(crate) fn submit(&mut self, slot: Slot, host: &Plan, device: &Plan) -> Result<(), Error> {
         let Slot {
             upload,
             source,
@@ -123,14 +108,14 @@ impl Ring {
         } = &slot;
         let (packed, bytes) = (host.result_bytes(), device.result_bytes());
         let ((), submission) = self.gpu.opened().submit(DOING, |encoder| {
-            encoder.copy_buffer_to_buffer(upload, 0, source, 0, Self::buffer_bytes(packed));
+            encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded(packed));
             let buffers = Buffers {
                 source: source.slice(..),
                 indices: None,
                 dest: result.slice(..),
             };
             self.gpu.encode(encoder, device, buffers)?;
-            encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
+            encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded(bytes));
             // The callbacks ignore errors, because `get_mapped_range` reports them later.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
             encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
@@ -140,23 +125,23 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits until the device is done with the oldest submitted piece.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
-        match self.busy.front() {
-            Some((_, submission, _)) => self.gpu.opened().wait_for(submission.clone()),
-            None => Ok(()),
-        }
+    /// Waits until the device is done with the oldest submitted piece. Returns its slot and the size of its result in
+    /// bytes, or `None` if no piece is submitted.
+    pub(crate) fn wait(&mut self) -> Result<Option<(Slot, usize)>, Error> {
+        let Some((slot, submission, bytes)) = self.busy.pop_front() else {
+            return Ok(None);
+        };
+        self.gpu.opened().wait_for(submission)?;
+        Ok(Some((slot, bytes)))
     }
 
-    /// Passes the result of the oldest submitted piece to `sink`, and keeps the piece's buffers for reuse. Call
-    /// [`Ring::wait`] first. The outer error is the device's. The inner error is that of `sink`.
+    /// Passes the result of a piece that [`Ring::wait`] returned to `sink`, and keeps the slot for reuse. The outer error
+    /// is the device's. The inner error is that of `sink`.
     pub(crate) fn take<R>(
         &mut self,
+        (slot, bytes): (Slot, usize),
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,
     ) -> Result<Result<(), R>, Error> {
-        let Some((slot, _, bytes)) = self.busy.pop_front() else {
-            return Ok(Ok(()));
-        };
         let view = slot
             .readback
             .get_mapped_range(..)

@@ -10,7 +10,7 @@ mod piece;
 mod split;
 
 #[cfg(feature = "gpu")]
-use crate::gpu::Ring;
+use crate::gpu::{Ring, padded};
 use crate::{
     Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, shape::check_length,
 };
@@ -218,7 +218,7 @@ impl Stream<'_> {
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
             let most = packed.max(result);
-            most <= GPU_PIECE && Ring::buffer_bytes(most) <= longest && held <= memory
+            most <= GPU_PIECE && padded(most) <= longest && held <= memory
         })
     }
 }
@@ -290,13 +290,12 @@ where
             let next = pieces.next();
             under_way.extend(next.clone());
             if ring.is_full() || next.is_none() {
-                if ring.is_idle() {
-                    return Ok(());
-                }
                 let begin = Instant::now();
-                ring.wait()?;
+                let Some(done) = ring.wait()? else {
+                    return Ok(());
+                };
                 self.streamed.readback += begin.elapsed();
-                ring.take(&mut self.sink)?.map_err(Stop::Caller)?;
+                ring.take(done, &mut self.sink)?.map_err(Stop::Caller)?;
                 self.streamed.pieces += 1;
                 under_way.pop_front();
             }
@@ -304,10 +303,10 @@ where
                 let source = self.fetch(&piece).map_err(Stop::Caller)?;
                 let split = piece.split();
                 let begin = Instant::now();
-                ring.pack(&split.host, &split.device, source.as_ref())?;
+                let slot = ring.pack(&split.host, &split.device, source.as_ref())?;
                 self.streamed.upload += begin.elapsed();
                 let begin = Instant::now();
-                ring.submit(&split.host, &split.device)?;
+                ring.submit(slot, &split.host, &split.device)?;
                 self.streamed.dispatch += begin.elapsed();
             }
         }

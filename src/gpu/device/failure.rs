@@ -1,11 +1,12 @@
 //! Turns errors of the device into [`Error`]s.
 
-use super::{OpenDevice, scope::scoped};
+use super::OpenDevice;
 use crate::{Error, error::Cause};
 use std::{
     io,
     panic::{self, AssertUnwindSafe},
 };
+use wgpu::ErrorFilter;
 
 impl OpenDevice {
     /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile. In a browser
@@ -57,11 +58,6 @@ impl OpenDevice {
         Err(Error::DeviceLost { doing, reason })
     }
 
-    /// Whether a call may wait for the device. False in a browser.
-    pub(crate) fn may_block(&self) -> bool {
-        self.may_block
-    }
-
     /// Fails in a browser, where no call may wait for `what`. The error names the call to use `instead`. Callers check
     /// this before they submit anything.
     pub(crate) fn check_may_block(
@@ -69,7 +65,7 @@ impl OpenDevice {
         what: &'static str,
         instead: &'static str,
     ) -> Result<(), Error> {
-        match self.may_block() {
+        match self.may_block {
             true => Ok(()),
             false => Err(Error::WouldBlock { what, instead }),
         }
@@ -92,6 +88,32 @@ impl OpenDevice {
         caught(|| self.wgpu.poll(poll))
             .map_err(|error| device_error(self, "waiting for the device", error))
     }
+}
+
+/// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any. Lack of memory comes before
+/// other errors, because objects that it leaves invalid cause those. Browsers report errors later, to the device's handler
+/// of uncaptured errors.
+pub(in crate::gpu) fn scoped<R>(
+    device: &wgpu::Device,
+    work: impl FnOnce() -> R,
+) -> (R, Option<wgpu::Error>) {
+    if cfg!(target_arch = "wasm32") {
+        return (work(), None);
+    }
+    let filters = [
+        ErrorFilter::Internal,
+        ErrorFilter::Validation,
+        ErrorFilter::OutOfMemory,
+    ];
+    let scopes = filters.map(|filter| device.push_error_scope(filter));
+    let outcome = work();
+    // Scopes must be popped innermost first. Their results are ready, so `block_on` never waits.
+    let errors = scopes
+        .into_iter()
+        .rev()
+        .map(|scope| pollster::block_on(scope.pop()));
+    let first = errors.reduce(Option::or).flatten();
+    (outcome, first)
 }
 
 /// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost; here that is an

@@ -9,7 +9,7 @@
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `slots` | which slots of a shared buffer dispatches bind, and when they are lent again |
 //! | `group` | how bind groups of buffers are made |
-//! | `failure`, `scope` | how device errors become [`Error`](crate::Error)s |
+//! | `failure` | how device errors become [`Error`](crate::Error)s |
 
 pub(super) mod adapter;
 pub(super) mod caps;
@@ -18,19 +18,18 @@ mod fill;
 pub(super) mod group;
 mod pool;
 mod readback;
-mod scope;
 pub(super) mod slots;
 mod transfer;
 mod upload;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use failure::device_error;
+pub(super) use failure::scoped;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use fill::fill;
-pub(super) use scope::scoped;
 pub(crate) use transfer::DeviceBytes;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use transfer::PADDING;
+pub(crate) use transfer::padded;
 
 use pool::Pool;
 use readback::Watcher;
@@ -42,7 +41,7 @@ pub(crate) struct OpenDevice {
     pub(super) wgpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     /// Whether a call may wait for the device. False in a browser.
-    pub(super) may_block: bool,
+    pub(crate) may_block: bool,
     pub(super) shared: Arc<Shared>,
 }
 

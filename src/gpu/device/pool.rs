@@ -87,16 +87,16 @@ impl Pool {
 
     /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless the caller has seen
     /// them.
-    pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
+    pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Arc<Lent> {
         let mut shelf = self.shelf();
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
         shelf.most_lent = shelf.most_lent.max(shelf.lent);
         shelf.keep_bounds();
-        Lent {
+        Arc::new(Lent {
             buffers,
             shown: AtomicBool::new(false),
             pool: Arc::clone(self),
-        }
+        })
     }
 
     /// Empties the pool. Returns whether it held a buffer.
@@ -122,18 +122,14 @@ impl Pool {
 /// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
 pub(in crate::gpu) struct Lent {
-    buffers: Vec<wgpu::Buffer>,
+    /// For use within the crate: after the tensor is dropped, another tensor may overwrite them.
+    pub(super) buffers: Vec<wgpu::Buffer>,
     /// Whether the caller has seen the buffers, so that they must not be reused.
     shown: AtomicBool,
     pool: Arc<Pool>,
 }
 
 impl Lent {
-    /// The buffers, for use within the crate: after the tensor is dropped, another tensor may overwrite them.
-    pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
-        &self.buffers
-    }
-
     /// The buffers, for the caller, who may keep clones.
     pub(in crate::gpu) fn show(&self) -> &[wgpu::Buffer] {
         self.shown.store(true, Ordering::Relaxed);

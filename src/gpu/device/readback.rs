@@ -4,7 +4,6 @@ use super::{OpenDevice, failure::device_error};
 use crate::{Error, Plan, lock::lock, pending::POLLING};
 use std::{
     future::poll_fn,
-    mem,
     sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
@@ -78,9 +77,8 @@ impl OpenDevice {
     /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
-        let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);
-        let readback = self.read_back(staging, source.slices(0, 4))?;
-        readback.copy_to(&mut []).await
+        let word = self.allocate(&[4], 1)?;
+        self.read_words(word.slices(0, 4), &mut [0]).await
     }
 
     /// Calls `poll` until it is ready, and returns its output. Waits for all submissions between calls, so the caller
@@ -147,29 +145,22 @@ impl Readback {
     }
 }
 
-/// A thread that waits for the device while tasks await mappings. It ends when no mapping is left.
+/// A thread that waits for the device while tasks await mappings: those of copies that were submitted, but perhaps not
+/// before the thread's present wait began. The thread ends when no mapping is left; then this is `None`.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Watcher(Mutex<Watched>);
-
-#[derive(Debug, Default)]
-struct Watched {
-    /// The mappings of copies that were submitted, but perhaps not before the thread's present wait began.
-    mappings: Vec<Arc<Mutex<Mapping>>>,
-    /// Whether the thread runs.
-    running: bool,
-}
+pub(in crate::gpu) struct Watcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
 
 impl Watcher {
     /// Sees to it that the task that awaits `mapping`, whose copy is submitted, is woken: when the copy is done, or when
     /// waiting for the device has failed.
     fn watch(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
-        let mut watched = lock(&self.0);
-        watched.mappings.push(Arc::clone(mapping));
-        if watched.running {
+        let mut mappings = lock(&self.0);
+        let runs = mappings.is_some();
+        mappings.get_or_insert_default().push(Arc::clone(mapping));
+        drop(mappings);
+        if runs {
             return;
         }
-        watched.running = true;
-        drop(watched);
         let watching = device.clone();
         let thread = std::thread::Builder::new().name("wgslice watcher".into());
         if thread
@@ -182,15 +173,7 @@ impl Watcher {
     }
 
     fn run(&self, device: &OpenDevice) {
-        loop {
-            let mappings = {
-                let mut watched = lock(&self.0);
-                watched.running = !watched.mappings.is_empty();
-                mem::take(&mut watched.mappings)
-            };
-            if mappings.is_empty() {
-                return;
-            }
+        while let Some(mappings) = self.next() {
             if device.wait().is_err() {
                 for mapping in mappings {
                     let mut mapping = lock(&mapping);
@@ -199,5 +182,13 @@ impl Watcher {
                 }
             }
         }
+    }
+
+    /// The mappings that were added since the last call. `None` if there are none, which ends the thread.
+    fn next(&self) -> Option<Vec<Arc<Mutex<Mapping>>>> {
+        let mut mappings = lock(&self.0);
+        let added = mappings.take().filter(|added| !added.is_empty())?;
+        *mappings = Some(Vec::new());
+        Some(added)
     }
 }

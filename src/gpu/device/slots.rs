@@ -5,7 +5,7 @@
 //! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
-use super::{group::bind_group, scope::scoped};
+use super::{failure::scoped, group::bind_group};
 use crate::lock::lock;
 use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
@@ -20,8 +20,6 @@ const SLOTS: u32 = 64;
 struct Strip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
-    /// The size of a slot in bytes.
-    slot: u32,
     /// Whether the buffer exists. It does not if the device was lost or had no memory, and commands that bind it fail.
     /// Such a strip is not kept.
     exists: bool,
@@ -57,15 +55,6 @@ impl Slot {
     pub(in crate::gpu) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }
-
-    /// The next slot of the strip. `None` after the last one.
-    fn next(&self) -> Option<Self> {
-        let offset = self.offset + self.strip.slot;
-        (u64::from(offset + self.strip.slot) <= self.strip.buffer.size()).then(|| Self {
-            strip: Arc::clone(&self.strip),
-            offset,
-        })
-    }
 }
 
 /// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
@@ -98,7 +87,6 @@ impl Strip {
         Self {
             buffer,
             group,
-            slot: bytes,
             exists,
         }
     }
@@ -141,7 +129,12 @@ impl Slots {
             strip: self.strip(all, layout),
             offset: 0,
         });
-        *next = slot.strip.exists.then(|| slot.next()).flatten();
+        let offset = slot.offset + self.slot;
+        let fits = u64::from(offset + self.slot) <= slot.strip.buffer.size();
+        *next = (slot.exists() && fits).then(|| Slot {
+            offset,
+            ..slot.clone()
+        });
         slot
     }
 

@@ -10,9 +10,6 @@ use crate::Error;
 use std::sync::Arc;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
-pub(in crate::gpu) const PADDING: u64 = VECTOR as u64;
-
 /// If a tensor has several buffers, the sizes of all but the last are multiples of this many bytes, the largest
 /// alignment of bindings that a device may require.
 const PART_ALIGNMENT: u64 = 256;
@@ -20,6 +17,11 @@ const PART_ALIGNMENT: u64 = 256;
 /// The largest size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does
 /// not grow with the tensor, and the operating system maps their pages only once.
 const STAGING_BYTES: u64 = 8 << 20;
+
+/// The size of a buffer for `bytes` bytes: padded, so that whole vectors can be bound, and never 0.
+pub(crate) fn padded(bytes: usize) -> u64 {
+    bytes.max(1).next_multiple_of(VECTOR) as u64
+}
 
 /// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
@@ -32,10 +34,10 @@ pub(crate) struct DeviceBytes {
 impl DeviceBytes {
     /// The first `bytes` bytes of a buffer of the caller, which is never pooled.
     pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
-        let lent = Arc::new(Pool::default()).lend(vec![buffer]);
+        let lent = Arc::<Pool>::default().lend(vec![buffer]);
         lent.show();
         Self {
-            lent: Arc::new(lent),
+            lent,
             parts: Parts::ONE,
             bytes,
         }
@@ -43,7 +45,7 @@ impl DeviceBytes {
 
     /// The buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
     pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
-        self.lent.buffers()
+        &self.lent.buffers
     }
 
     /// The buffers, for the caller, who may keep clones, so that no other tensor reuses them.
@@ -112,25 +114,26 @@ impl OpenDevice {
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         let most = self.shared.limits.max_buffer_size;
-        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
-        let parts = if padded <= most {
-            Parts::ONE
-        } else {
-            let row = shape.last().map_or(1, |&size| size.max(1)) * element;
-            Parts {
+        let row = shape.last().map_or(1, |&size| size.max(1)) * element;
+        let parts = match padded(bytes) <= most {
+            true => Parts::ONE,
+            false => Parts {
                 offset: 0,
                 bytes: part_bytes(most, row as u64),
-            }
+            },
         };
-        let mut buffers = Vec::new();
-        let mut first = 0;
-        while first < padded {
-            let size = parts.bytes.min(padded - first);
+        self.allocate_parts(parts, bytes)
+    }
+
+    fn allocate_parts(&self, parts: Parts, bytes: usize) -> Result<DeviceBytes, Error> {
+        let (mut buffers, mut left) = (Vec::new(), padded(bytes));
+        while left > 0 {
+            let size = parts.bytes.min(left);
             buffers.push(self.tensor_buffer(size)?);
-            first += size;
+            left -= size;
         }
         Ok(DeviceBytes {
-            lent: Arc::new(self.shared.pool.lend(buffers)),
+            lent: self.shared.pool.lend(buffers),
             parts,
             bytes,
         })
@@ -148,23 +151,13 @@ impl OpenDevice {
             return Ok(source.clone());
         }
         source.check_copied()?;
-        let padded = (source.bytes as u64).max(1).next_multiple_of(PADDING);
-        let buffers = source.buffers().iter().map(|buffer| {
-            // A single buffer may be one of the caller, of any size.
-            let size = match source.parts {
-                Parts::ONE => padded,
-                _ => buffer.size(),
-            };
-            let copy = self.tensor_buffer(size)?;
-            // wgpu copies only whole words.
-            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, size.min(buffer.size() / 4 * 4));
-            Ok(copy)
-        });
-        let buffers = buffers.collect::<Result<_, Error>>()?;
-        Ok(DeviceBytes {
-            lent: Arc::new(self.shared.pool.lend(buffers)),
-            ..source.clone()
-        })
+        let copy = self.allocate_parts(source.parts, source.bytes)?;
+        for (from, to) in source.buffers().iter().zip(copy.buffers()) {
+            // wgpu copies only whole words, and a buffer of the caller may be of any size.
+            let size = to.size().min(from.size() / 4 * 4);
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, size);
+        }
+        Ok(copy)
     }
 
     /// A buffer of `size` bytes from the pool, or a new one.

@@ -7,7 +7,6 @@
 
 use super::{argument::Argument, caps::Tuning};
 use crate::{Plan, plan::Effect, walk::Walk};
-use std::convert::Infallible;
 use wgpu::{BufferUsages, CommandEncoder};
 
 /// Whether buffer copies replace the dispatches of a plan with this walk, provided that the buffers are [`copyable`].
@@ -46,7 +45,8 @@ pub(super) fn copy(
 ) {
     let unit = walk.unit;
     let run = walk.contiguous();
-    let mut copy_row = |from: usize, to: usize| {
+    for number in 0..walk.units() / run {
+        let [from, to] = walk.row(number);
         let [from, mut to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
         for piece in source.slices(from, bytes) {
             let mut at = piece.offset();
@@ -57,11 +57,7 @@ pub(super) fn copy(
             }
             to += piece.size();
         }
-    };
-    let Ok(()) = walk.each_row(&mut |from, to| {
-        copy_row(from, to);
-        Ok::<(), Infallible>(())
-    });
+    }
 }
 
 /// Records commands that fill an argument with zeros. The argument must consist of whole words.

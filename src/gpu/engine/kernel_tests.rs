@@ -214,7 +214,10 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
             let words = Found { count, capacity }.words();
             return [&dest, bytemuck::cast_slice(&words)].concat();
         };
-        let source = gpu.opened().upload(&[source.len()], 1, &source).unwrap();
+        let source = gpu
+            .opened()
+            .upload(&Plan::copy(source.len()), &source)
+            .unwrap();
         let is_long = index.bytes() == 8;
         let dtype = if is_long { DType::I64 } else { DType::U32 };
         let nonzero = Nonzero::new(&plan.source, Some(capacity), dtype).unwrap();
@@ -244,7 +247,11 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
         return dest;
     };
-    let upload = |bytes: &[u8]| gpu.opened().upload(&[bytes.len()], 1, bytes).unwrap();
+    let upload = |bytes: &[u8]| {
+        gpu.opened()
+            .upload(&Plan::copy(bytes.len()), bytes)
+            .unwrap()
+    };
     let tuples = plan.tuples().map(|_| upload(bytes));
     let (source, old) = (upload(&source), upload(&dest));
     let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
