@@ -34,9 +34,8 @@ impl Scratch {
 /// Scratch memory for the rows of a box of texels.
 #[derive(Debug)]
 pub(in crate::gpu) struct TexelMemory {
-    pub(in crate::gpu) buffers: Vec<wgpu::Buffer>,
-    /// The number of rows in each buffer but the last.
-    pub(in crate::gpu) rows: usize,
+    buffers: Vec<wgpu::Buffer>,
+    /// Each part but the last is full of rows.
     parts: Parts,
     bytes: u64,
 }
@@ -89,15 +88,12 @@ impl Engine {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.device.shared.limits.max_buffer_size;
         within("a row of texels", "max_buffer_size", pitch, most)?;
-        let (parts, rows) = match bytes <= most {
-            true => (Parts::ONE, rows),
-            false => {
-                let bytes = most / pitch * pitch;
-                (
-                    Parts { offset: 0, bytes },
-                    usize::try_from(bytes / pitch).unwrap_or(rows),
-                )
-            }
+        let parts = match bytes <= most {
+            true => Parts::ONE,
+            false => Parts {
+                offset: 0,
+                bytes: most / pitch * pitch,
+            },
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
         let (mut kept, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
@@ -105,7 +101,6 @@ impl Engine {
         let buffers = (0..count).map(|number| self.grown(&mut kept, number, size, size, doing));
         Ok(TexelMemory {
             buffers: buffers.collect::<Result<_, _>>()?,
-            rows,
             parts,
             bytes,
         })

@@ -5,6 +5,7 @@ use crate::{
     Conversion, DType, Error, Plan, View, error,
     gpu::{
         DeviceBytes, Gpu,
+        device::caps::Parts,
         engine::{
             argument::Argument,
             record::{Commands, Target, check_conversion},
@@ -13,8 +14,8 @@ use crate::{
     },
 };
 use wgpu::{
-    BufferDescriptor, BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d,
-    TexelCopyBufferInfo, TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
+    BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
+    TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
 };
 
 impl Gpu {
@@ -140,25 +141,20 @@ impl Gpu {
         };
         if conversion.is_none() && rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
             dest.check_length()?;
-            let whole = (dest.buffers, rows.count(), dest.parts.offset);
-            read(encoder, copies(texels, &rows, whole));
+            read(encoder, copies(texels, &rows, &dest));
             return Ok(());
         }
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let source = memory.argument();
         source.check(&dest)?;
-        let scratch = copies(texels, &rows, (&memory.buffers, memory.rows, 0));
         let (plans, channels) = rows.reading(conversion)?;
         let channels = channels.map(|channels| self.channel_indices(channels));
         let channels = channels.transpose()?;
-        // No later recording uses this buffer, so no bind group is kept for it.
-        let indices = channels.as_ref().zip(plans.first());
-        let indices = indices.map(|(channels, plan)| {
-            Argument::own("channels", channels.slice(..), plan.index_bytes())
-        });
+        let indices = channels.as_ref();
+        let indices = indices.map(|channels| Argument::tensor("channels", channels));
         let arguments: Vec<_> = [source, dest].into_iter().chain(indices).collect();
         let moves = self.moves(&plans, &arguments)?;
-        read(encoder, scratch);
+        read(encoder, copies(texels, &rows, &source));
         self.put(encoder, &moves);
         Ok(())
     }
@@ -185,21 +181,14 @@ impl Gpu {
         }
     }
 
-    /// A buffer with the numbers of these channels, as the indices of a gather.
-    fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
+    /// The numbers of these channels on the device, as the indices of a gather.
+    fn channel_indices(&self, channels: &[usize]) -> Result<DeviceBytes, Error> {
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
-        let (device, queue) = (self.device(), self.queue());
-        // `create_buffer_init` panics if the device is lost or has no memory.
-        self.opened().guarded("allocating a buffer", || {
-            let buffer = device.create_buffer(&BufferDescriptor {
-                label: Some("wgslice channels"),
-                size: size_of_val(&channels[..]) as u64,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&channels));
-            buffer
-        })
+        let bytes = bytemuck::cast_slice(&channels);
+        let indices = self.opened().upload(&Plan::copy(bytes.len()), bytes)?;
+        // The caller may submit the commands after other work, so no tensor may reuse the buffer.
+        indices.show();
+        Ok(indices)
     }
 
     /// Records copying a view of `source` to texels of the same shape.
@@ -231,9 +220,8 @@ impl Gpu {
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
-            let whole = (source.buffers, rows.count(), source.parts.offset);
             self.put(encoder, &converts);
-            write(encoder, copies(texels, &rows, whole));
+            write(encoder, copies(texels, &rows, &source));
             return Ok(());
         }
         if !rows.is_whole {
@@ -243,14 +231,13 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
-        let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
         let moves = self.moves(&rows.of_tensor(view), &[source, dest])?;
         self.put(encoder, &converts);
         if !rows.is_whole {
-            read(encoder, scratch());
+            read(encoder, copies(texels, &rows, &dest));
         }
         self.put(encoder, &moves);
-        write(encoder, scratch());
+        write(encoder, copies(texels, &rows, &dest));
         Ok(())
     }
 }
@@ -292,19 +279,18 @@ fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
     }
 }
 
-/// The copies between the box and buffers. Each buffer holds `most` rows from byte `offset` on, except that the last
-/// may hold fewer. Consecutive whole layers in a buffer are one copy.
-fn copies<'a>(
-    texels: &'a Texels,
-    rows: &Rows,
-    (buffers, most, offset): (&'a [wgpu::Buffer], usize, u64),
-) -> Vec<Copy<'a>> {
+/// The copies between the box and an argument that holds its rows, padding included. Consecutive whole layers in a buffer
+/// are one copy.
+fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<Copy<'a>> {
     let [layers, height, width] = rows.size;
+    let Parts { offset, bytes } = argument.parts;
+    // All buffers but the last are full of rows.
+    let most = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
     let mut row = 0;
-    for buffer in buffers {
+    for buffer in argument.buffers {
         let first = row;
-        let end = (layers * height).min(first + most);
+        let end = (layers * height).min(most.saturating_add(first));
         while row < end {
             let (layer, y) = (row / height, row % height);
             let (depth, high) = match (end - row) / height {

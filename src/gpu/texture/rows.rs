@@ -40,32 +40,6 @@ pub(super) struct Rows {
     channels: Vec<usize>,
 }
 
-/// A part of the selection whose channels a slice selects.
-#[derive(Debug)]
-struct Piece {
-    /// The view of the rows.
-    rows: View,
-    /// Which part of the tensor this is: the dimension of the channels, and the position of the piece's first channel
-    /// along it. `None` if the piece has all channels.
-    part: Option<(usize, usize)>,
-}
-
-impl Piece {
-    /// This piece's part of a view that has the shape of the whole selection.
-    fn of(&self, tensor: &View) -> View {
-        let mut part = tensor.clone();
-        if let Some((dimension, first)) = self.part {
-            let stride = &mut part.strides[dimension];
-            part.offset = along(part.offset, *stride, first);
-            if self.rows.shape[dimension] == 1 {
-                *stride = 0;
-            }
-            part.shape.clone_from(&self.rows.shape);
-        }
-        part
-    }
-}
-
 impl Rows {
     /// The rows of a selection. `None` if the selection is empty.
     pub(super) fn of(texels: &Texels) -> Result<Option<Self>, Error> {
@@ -137,8 +111,8 @@ impl Rows {
 
     /// Whether the rows and the tensor are the same bytes in the same order.
     pub(super) fn is_tensor(&self) -> bool {
-        match &self.pieces()[..] {
-            [piece] => Plan::of_view(piece.rows.clone(), self.dtype).is_identity(),
+        match &self.pieces(&View::whole(&self.view.shape))[..] {
+            [(rows, _)] => Plan::of_view(rows.clone(), self.dtype).is_identity(),
             _ => false,
         }
     }
@@ -149,22 +123,16 @@ impl Rows {
         &self,
         conversion: Option<&Conversion>,
     ) -> Result<(Vec<Plan>, Option<&[usize]>), Error> {
-        let tensor = View::whole(&self.view.shape);
-        let pieces = self.pieces();
-        let gathered = match (&pieces[..], self.dimension) {
-            ([_, _, ..], Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
-                Some(self.gather(axis)?)
+        let pieces = self.pieces(&View::whole(&self.view.shape));
+        let (plans, channels) = match (&pieces[..], self.dimension) {
+            ([(rows, _)], _) => (vec![Plan::of_view(rows.clone(), self.dtype)], None),
+            (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
+                (vec![self.gather(axis)?], Some(&self.channels[..]))
             }
-            _ => None,
-        };
-        let channels = gathered.as_ref().map(|_| &self.channels[..]);
-        let plan = |piece: Piece| match piece.part {
-            None => Plan::of_view(piece.rows, self.dtype),
-            Some(_) => Plan::of_update(&piece.rows, &piece.of(&tensor), self.dtype),
-        };
-        let plans = match gathered {
-            Some(plan) => vec![plan],
-            None => pieces.into_iter().map(plan).collect(),
+            _ => {
+                let plan = |(rows, part): &_| Plan::of_update(rows, part, self.dtype);
+                (pieces.iter().map(plan).collect(), None)
+            }
         };
         let Some(conversion) = conversion else {
             return Ok((plans, channels));
@@ -204,24 +172,27 @@ impl Rows {
 
     /// The plans that copy a view of a tensor to the selected elements of the rows.
     pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Plan> {
-        let plan = |piece: Piece| Plan::of_update(&piece.of(tensor), &piece.rows, self.dtype);
-        self.pieces().into_iter().map(plan).collect()
+        let plan = |(rows, part): (View, View)| Plan::of_update(&part, &rows, self.dtype);
+        self.pieces(tensor).into_iter().map(plan).collect()
     }
 
-    fn pieces(&self) -> Vec<Piece> {
+    /// The parts of the selection whose channels a slice selects: views of the rows, each with its part of `tensor`, a view
+    /// that has the shape of the whole selection.
+    fn pieces(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
-            let mut rows = self.view.clone();
+            let (mut rows, mut part) = (self.view.clone(), tensor.clone());
             rows.offset += self.channels[begin];
-            let Some(dimension) = self.dimension else {
-                return Piece { rows, part: None };
-            };
-            rows.shape[dimension] = count;
-            if count > 1 {
-                let [first, second] = [begin, begin + 1].map(|at| self.channels[at].cast_signed());
-                rows.strides[dimension] = second - first;
+            if let Some(dimension) = self.dimension {
+                part.offset = along(part.offset, part.strides[dimension], begin);
+                (rows.shape[dimension], part.shape[dimension]) = (count, count);
+                match self.channels[begin..][..count] {
+                    [first, second, ..] => {
+                        rows.strides[dimension] = second.cast_signed() - first.cast_signed();
+                    }
+                    _ => part.strides[dimension] = 0,
+                }
             }
-            let part = (count < self.channels.len()).then_some((dimension, begin));
-            Piece { rows, part }
+            (rows, part)
         };
         progressions(&self.channels)
             .into_iter()
