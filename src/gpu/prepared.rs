@@ -57,22 +57,16 @@ impl Prepare for Nonzero {}
 impl Prepare for Texels {}
 
 mod sealed {
-    use super::{Error, Gpu, Nonzero, Plan, Texels};
+    use super::{Error, Gpu, Plan, Planned, Texels};
 
     pub trait Prepare {
         /// The plans that are recorded.
         fn plans(&self, gpu: &Gpu) -> Result<Vec<Plan>, Error>;
     }
 
-    impl Prepare for Plan {
+    impl<T: Planned> Prepare for T {
         fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
-            Ok(vec![self.clone()])
-        }
-    }
-
-    impl Prepare for Nonzero {
-        fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
-            Ok(vec![self.plan.clone()])
+            Ok(vec![self.plan().clone()])
         }
     }
 
