@@ -2,11 +2,11 @@
 
 use super::{
     Buffers, DeviceIndices, Gpu, NonzeroBuffers, Texels,
-    device::slots::{Slot, Slots},
-    engine::{
-        program::{REPORT_GROUP, UniformSpace},
-        report::REPORT_BYTES,
+    device::{
+        group::group_layout,
+        slots::{Slot, Slots},
     },
+    engine::{program::UniformSpace, report::REPORT_BYTES},
 };
 use crate::{
     Backend, Conversion, DType, Error, Nonzero, Plan,
@@ -217,15 +217,6 @@ fn no_group_holds_the_memory_of_tensors() {
     }
 }
 
-/// The layout of bind group `group` of a pipeline that binds a slot of uniforms and a slot of reports.
-fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
-    drop(record(gpu, &buffers(gpu, 3)));
-    let pipelines = &gpu.engine.pipelines;
-    let mut compiled = pipelines.compiled().into_iter();
-    let program = compiled.next().unwrap();
-    pipelines.get(program).unwrap().get_bind_group_layout(group)
-}
-
 /// What a plan's dispatches read is written once, while the plan is recorded again and again, and freed when it is not.
 #[test]
 fn slots_of_uniforms_are_bounded() {
@@ -330,9 +321,9 @@ fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
 #[test]
 fn a_held_report_keeps_its_slot() {
     let gpu = noop(8);
-    let layout = layout(&gpu, REPORT_GROUP);
+    let slot = (wgpu::BufferBindingType::Storage { read_only: false }, true);
     let reports = Slots::new(gpu.device(), gpu.queue(), REPORT_BYTES);
-    let lend = || reports.lend(|| layout.clone());
+    let lend = || reports.lend(|| group_layout(gpu.device(), None, &[slot]));
     let held = lend();
     let mut places = vec![place(&held)];
     for _ in 0..1000 {
@@ -373,10 +364,17 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 }
 
 #[test]
-fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
+fn the_pool_is_bounded() {
     let gpu = noop(8);
     let lend = |bytes| gpu.opened().allocate(&[bytes], 1).unwrap();
     let kept = || gpu.opened().shared.pool.kept();
+    drop([lend(32), lend(48)]);
+    // A buffer that is not reused is freed.
+    (0..32).for_each(|_| drop(lend(32)));
+    assert_eq!(kept(), 80);
+    drop(lend(32));
+    assert_eq!(kept(), 32);
+    // Pool and tensors never exceed the peak of tensors.
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
     // A tensor of another size makes the pool free buffers, the oldest first.
@@ -390,18 +388,6 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     // The pool holds at most 64 buffers.
     drop(Vec::from_iter((0..100).map(|_| lend(16))));
     assert_eq!(kept(), 64 * 16);
-}
-
-#[test]
-fn buffers_that_are_not_reused_are_freed() {
-    let gpu = noop(8);
-    let lend = |bytes| gpu.opened().allocate(&[bytes], 1).unwrap();
-    let kept = || gpu.opened().shared.pool.kept();
-    drop([lend(32), lend(48)]);
-    (0..32).for_each(|_| drop(lend(32)));
-    assert_eq!(kept(), 80);
-    drop(lend(32));
-    assert_eq!(kept(), 32);
 }
 
 /// An allocation that runs out of memory is tried once more if emptying the pool may help. Other errors are returned
