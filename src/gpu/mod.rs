@@ -25,7 +25,7 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use device::padded;
+pub(crate) use device::transfer::padded;
 pub(crate) use device::{DeviceBytes, OpenDevice};
 pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};

@@ -7,7 +7,7 @@
 
 use super::{
     Buffers, Gpu,
-    device::{device_error, fill, padded},
+    device::{failure::device_error, fill::fill, transfer::padded},
 };
 use crate::{Error, Plan};
 use std::collections::VecDeque;

@@ -13,23 +13,17 @@
 
 pub(super) mod adapter;
 pub(super) mod caps;
-mod failure;
-mod fill;
+pub(super) mod failure;
+pub(super) mod fill;
 pub(super) mod group;
 mod pool;
 mod readback;
 pub(super) mod slots;
-mod transfer;
+pub(super) mod transfer;
 mod upload;
 
-#[cfg(not(target_arch = "wasm32"))]
-pub(super) use failure::device_error;
 pub(super) use failure::scoped;
-#[cfg(not(target_arch = "wasm32"))]
-pub(super) use fill::fill;
 pub(crate) use transfer::DeviceBytes;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use transfer::padded;
 
 use pool::Pool;
 use readback::Watcher;

@@ -13,7 +13,7 @@ use crate::{Error, lock::lock};
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -59,7 +59,7 @@ impl Pool {
     /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if the pool holds none of this
     /// size.
     pub(in crate::gpu) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
-        let mut shelf = self.shelf();
+        let mut shelf = lock(&self.0);
         shelf.asked += 1;
         let asked = shelf.asked;
         // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
@@ -88,7 +88,7 @@ impl Pool {
     /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless the caller has seen
     /// them.
     pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Arc<Lent> {
-        let mut shelf = self.shelf();
+        let mut shelf = lock(&self.0);
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
         shelf.most_lent = shelf.most_lent.max(shelf.lent);
         shelf.keep_bounds();
@@ -101,21 +101,17 @@ impl Pool {
 
     /// Empties the pool. Returns whether it held a buffer.
     pub(in crate::gpu) fn clear(&self) -> bool {
-        let mut shelf = self.shelf();
+        let mut shelf = lock(&self.0);
         let any = !shelf.idle.is_empty();
         shelf.idle.clear();
         shelf.most_lent = shelf.lent;
         any
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        lock(&self.0)
-    }
-
     /// The size of all pooled buffers in bytes.
     #[cfg(test)]
     pub(in crate::gpu) fn kept(&self) -> u64 {
-        self.shelf().kept()
+        lock(&self.0).kept()
     }
 }
 
@@ -140,7 +136,7 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let shown = *self.shown.get_mut();
-        let mut shelf = self.pool.shelf();
+        let mut shelf = lock(&self.pool.0);
         let since = shelf.asked;
         for buffer in self.buffers.drain(..) {
             shelf.lent -= buffer.size();

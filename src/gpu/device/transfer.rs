@@ -27,8 +27,10 @@ pub(crate) fn padded(bytes: usize) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<Lent>,
-    parts: Parts,
-    bytes: usize,
+    /// Where the tensor lies in its buffers.
+    pub(in crate::gpu) parts: Parts,
+    /// The size of the tensor.
+    pub(in crate::gpu) bytes: usize,
 }
 
 impl DeviceBytes {
@@ -56,11 +58,6 @@ impl DeviceBytes {
     /// Whether no other tensor and no pending report holds the buffers.
     pub(crate) fn is_unshared(&mut self) -> bool {
         Arc::get_mut(&mut self.lent).is_some()
-    }
-
-    /// Where the tensor lies in its buffers, and its size in bytes.
-    pub(in crate::gpu) fn place(&self) -> (Parts, u64) {
-        (self.parts, self.bytes as u64)
     }
 
     /// Fails if the bytes cannot be copied: a buffer of the caller may lack the usage.

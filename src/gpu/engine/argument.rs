@@ -48,11 +48,11 @@ impl<'a> Argument<'a> {
 
     /// A tensor.
     pub(in crate::gpu) fn tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
-        let (parts, bytes) = tensor.place();
+        let bytes = tensor.bytes as u64;
         Self {
             name,
             buffers: tensor.buffers(),
-            parts,
+            parts: tensor.parts,
             passed: bytes,
             needed: bytes,
             callers: false,

@@ -87,12 +87,12 @@ impl Gpu {
             return Ok(Vec::new());
         };
         self.engine.texel_memory(rows.pitch, rows.count())?;
-        let mut plans = match texels.conversion_read() {
-            Ok(conversion) if usage.contains(TextureUsages::COPY_SRC) => {
-                rows.reading(conversion)?.0
-            }
-            _ => Vec::new(),
-        };
+        let mut plans = Vec::new();
+        if let Ok(conversion) = texels.conversion_read()
+            && usage.contains(TextureUsages::COPY_SRC)
+        {
+            plans.extend(rows.reading(conversion)?.0);
+        }
         if let Ok(conversion) = texels.conversion_written()
             && usage.contains(TextureUsages::COPY_DST)
         {
@@ -150,8 +150,7 @@ impl Gpu {
         let (plans, channels) = rows.reading(conversion)?;
         let channels = channels.map(|channels| self.channel_indices(channels));
         let channels = channels.transpose()?;
-        let indices = channels.as_ref();
-        let indices = indices.map(|channels| Argument::tensor("channels", channels));
+        let indices = channels.iter().map(|of| Argument::tensor("channels", of));
         let arguments: Vec<_> = [source, dest].into_iter().chain(indices).collect();
         let moves = self.moves(&plans, &arguments)?;
         read(encoder, copies(texels, &rows, &source));
