@@ -75,7 +75,7 @@ struct Grouped {
     /// What the steps of a scatter or of a search leave for later steps.
     scratch: Option<wgpu::Buffer>,
     /// What clears this memory before each pass that wants it cleared, if only dispatches may be recorded.
-    zeros: Vec<Grouped>,
+    zeros: Vec<Self>,
 }
 
 impl Engine {
