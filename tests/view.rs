@@ -2,7 +2,7 @@
 //! that of the reference, which applies one step after another.
 
 use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
-use wgslice::View;
+use wgslice::{Backend, View};
 use wgslice_vectors::Step;
 
 #[track_caller]
@@ -191,4 +191,41 @@ fn tensors_take_other_shapes() {
             "a tensor of shape [2,1,3] cannot be reshaped to [4]: both must have equally many elements"
         );
     }
+}
+
+/// Views of a tensor of the host: those of all elements in their order share its memory, and no others do.
+#[test]
+fn a_view_of_everything_in_order_shares_memory() {
+    let values: Vec<u16> = (0..12).collect();
+    let tensor = Backend::cpu().upload((&values, &[3, 1, 4])).unwrap();
+    for (spec, order, shares) in [
+        ("...", [0, 1, 2], true),
+        ("...", [1, 0, 2], true),
+        ("0:, :, -4:", [0, 2, 1], true),
+        ("...", [2, 1, 0], false),
+        ("::-1", [0, 1, 2], false),
+        ("1:", [0, 1, 2], false),
+        (":2", [0, 1, 2], false),
+        ("..., ::2", [0, 1, 2], false),
+    ] {
+        let view = tensor.view().slice(&spec.parse().unwrap()).unwrap();
+        let view = view.transpose(&order).unwrap();
+        let made = view.to_tensor().unwrap();
+        let at = |bytes: &[u8]| bytes.as_ptr();
+        let same = at(&made.bytes().unwrap()) == at(&tensor.bytes().unwrap());
+        assert_eq!(same, shares, "{spec} {order:?}");
+        let expected = Backend::cpu().run_view(&values, view.view()).unwrap();
+        assert_eq!(
+            made.to_vec::<u16>().unwrap(),
+            expected.data,
+            "{spec} {order:?}"
+        );
+    }
+    let repeated = tensor.view().slice(&"1:2".parse().unwrap()).unwrap();
+    let repeated = repeated
+        .broadcast_to(&[3, 1, 4])
+        .unwrap()
+        .to_tensor()
+        .unwrap();
+    assert_eq!(repeated.to_vec::<u16>().unwrap(), [4, 5, 6, 7].repeat(3));
 }

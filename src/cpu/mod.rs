@@ -62,7 +62,7 @@ pub(crate) use memory::{filled, map_in_large_pages};
 pub(crate) use threads::Threads;
 
 use crate::{
-    Error, Plan,
+    DType, Error, Plan, View,
     ops::index::Index,
     plan::{Effect, Operation},
     report::{Missing, Report},
@@ -71,15 +71,19 @@ use crate::{
     walk::Walk,
 };
 
-impl Plan {
-    /// Runs a slice on the CPU. `source` and `dest` have the lengths that the plan needs.
-    pub(crate) fn select(&self, source: &[u8], dest: Dest<'_>, threads: Threads) {
-        debug_assert!(self.is_slice());
-        if let Some(walk) = &self.walk {
-            slice::LoopNest::of(walk).run(source, 0, dest, threads);
+impl View {
+    /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
+    /// Nothing can be wrong, so nothing is checked or reported, and there is no plan: these take as long as to move a few
+    /// hundred bytes.
+    pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
+        if dest.len() > 0 {
+            let walk = Walk::of_view(self, dtype.size());
+            slice::LoopNest::of(&walk).run(source, 0, dest, threads);
         }
     }
+}
 
+impl Plan {
     /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
     ///
     /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.

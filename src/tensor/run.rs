@@ -17,21 +17,21 @@ impl Tensor {
     /// The elements that a view of this tensor selects. The result shares this tensor's memory if the view is the whole
     /// tensor in its order.
     pub(crate) fn selected(&self, view: View) -> Result<Self, Error> {
-        let plan = Plan::of_view(view, self.dtype);
         if !self.backend.is_cpu() {
-            return Ok(self.make(&plan, None)?.0);
+            return Ok(self.make(&Plan::of_view(view, self.dtype), None)?.0);
         }
-        let storage = match plan.is_identity() {
+        let storage = match view.is_whole() {
             true => self.storage.clone(),
             false => {
+                let bytes = view.len() * self.dtype.size();
                 let select = |dest: Dest<'_>| {
-                    plan.select(self.storage.host(), dest, self.backend.threads);
+                    view.copy(self.dtype, self.storage.host(), dest, self.backend.threads);
                     Ok(())
                 };
-                self.backend.host_storage(plan.result_bytes(), select)?.0
+                self.backend.host_storage(bytes, select)?.0
             }
         };
-        Ok(Self::new(&self.backend, self.dtype, plan.shape, storage))
+        Ok(Self::new(&self.backend, self.dtype, view.shape, storage))
     }
 
     /// Runs a plan with this tensor as its source. The result is a new tensor, which shares this tensor's memory if the

@@ -188,6 +188,17 @@ impl View {
         Ok(view)
     }
 
+    /// Whether the view selects all elements of its source in their order.
+    pub(crate) fn is_whole(&self) -> bool {
+        let mut next = 1;
+        let mut dims = self.shape.iter().zip(&self.strides).rev();
+        dims.all(|(&size, &stride)| {
+            let follows = size == 1 || stride == next;
+            next *= size.cast_signed();
+            follows
+        }) && self.source.iter().product::<usize>().cast_signed() == next
+    }
+
     /// Sets the offset and the strides of an empty view to 0, so that empty views of one shape are equal.
     pub(crate) fn normalize(&mut self) {
         if self.shape.contains(&0) {
