@@ -73,8 +73,8 @@ use crate::{
 
 impl View {
     /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
-    /// Nothing can be wrong, so nothing is checked or reported, and there is no plan: these take as long as to move a few
-    /// hundred bytes.
+    /// Makes no plan and no report, and checks nothing, since a view fits its source: for a result of a few hundred bytes
+    /// these would take as long as the copy.
     pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
         if dest.len() > 0 {
             let walk = Walk::of_view(self, dtype.size());

@@ -54,7 +54,7 @@ pub(crate) fn condition_rank(shape: &[usize]) -> Error {
     )
 }
 
-/// A condition that is longer than the axis.
+/// A condition of `compress` with more elements than the axis has positions.
 pub(crate) fn condition(length: usize, size: usize) -> Error {
     argument!(
         "condition",

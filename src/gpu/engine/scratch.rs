@@ -62,7 +62,7 @@ impl Engine {
         self.grown_twofold(&self.scratch.steps, needed, doing)
     }
 
-    /// The same for memory of either kind that a single buffer holds. `doing` names it in errors.
+    /// Returns the kept buffer, or a new one if that has less than `needed` bytes. Errors say that it failed while `doing`.
     pub(super) fn grown_twofold(
         &self,
         kept: &Kept,
