@@ -156,8 +156,6 @@ impl AdapterOptions {
 pub struct Candidate {
     /// The adapter.
     pub adapter: wgpu::Adapter,
-    /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
-    info: wgpu::AdapterInfo,
     /// Why the adapter is refused: it cannot run the shaders, or it does not fit the options. `None` if it fits.
     pub refused: Option<&'static str>,
 }
@@ -181,29 +179,26 @@ impl Candidate {
         } else {
             None
         };
-        Self {
-            adapter,
-            info,
-            refused,
-        }
+        Self { adapter, refused }
     }
 
     /// Whether the adapter is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
-        is_software(&self.info)
+        is_software(&self.adapter.get_info())
     }
 
     /// The sort key of candidates: smaller is better.
     fn rank(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
-        let kind = match self.info.device_type {
+        let info = self.adapter.get_info();
+        let kind = match info.device_type {
             DeviceType::DiscreteGpu => u8::from(low_power),
             DeviceType::IntegratedGpu => u8::from(!low_power),
             DeviceType::VirtualGpu => 2,
             DeviceType::Other => 3,
             DeviceType::Cpu => 4,
         };
-        let api = match self.info.backend {
+        let api = match info.backend {
             Backend::Vulkan | Backend::Metal | Backend::Dx12 | Backend::BrowserWebGpu => 0,
             Backend::Gl => 1,
             Backend::Noop => 2,
@@ -214,7 +209,7 @@ impl Candidate {
 
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&describe(&self.info))
+        f.write_str(&describe(&self.adapter.get_info()))
     }
 }
 

@@ -559,11 +559,8 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
-        let program = Program::new(
-            kernel,
-            prelude,
-            self.scatterer.cutter.reach.tuning.workgroup,
-        );
+        let workgroup = self.scatterer.cutter.reach.tuning.workgroup;
+        let program = Program::new(kernel, prelude, workgroup);
         match kernel {
             Kernel::Order => program,
             Kernel::Combine | Kernel::CombineParts if self.scatterer.way != Way::Unique => program,
@@ -595,13 +592,12 @@ impl Site<'_> {
             unit, pitch, apart, ..
         } = *self.scatterer;
         let slices = &self.block.slices;
-        let walk = match self.by_rows {
+        let (mut walk, positions, distance) = match self.by_rows {
             true => {
                 let mut walk = self.block.moves.clone();
                 walk.to += (slices.start * apart).cast_signed();
                 walk.tuple = slices.len() * self.uniforms.lists as usize;
-                walk.coordinates = vec![Coordinate::indexed(slices.len(), apart.cast_signed(), 0)];
-                walk
+                (walk, slices.len(), apart)
             }
             false => {
                 let rows = self.block.numbers();
@@ -615,11 +611,11 @@ impl Site<'_> {
                 };
                 let [from, to] = [&rows, slices].map(|all| (all.start * pitch).cast_signed());
                 let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
-                walk.coordinates = vec![Coordinate::indexed(rows.len(), pitch.cast_signed(), 0)];
                 walk.columns = 1;
-                walk
+                (walk, rows.len(), pitch)
             }
         };
+        walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
         let of_slices = self.uniforms.first_row + 1;
         let tuples = Tuples {
             argument: SCRATCH,

@@ -259,28 +259,24 @@ fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     }
 }
 
-/// A copy between a box of a texture and a buffer.
-struct Copy<'a> {
-    texture: TexelCopyTextureInfo<'a>,
-    buffer: TexelCopyBufferInfo<'a>,
-    size: Extent3d,
-}
+/// A copy between a box of a texture and a buffer: where in the texture it begins, the place in the buffer, the size.
+type BoxCopy<'a> = (TexelCopyTextureInfo<'a>, TexelCopyBufferInfo<'a>, Extent3d);
 
-fn read(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
-    for copy in copies {
-        encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
+fn read(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
+    for (texture, buffer, size) in copies {
+        encoder.copy_texture_to_buffer(texture, buffer, size);
     }
 }
 
-fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
-    for copy in copies {
-        encoder.copy_buffer_to_texture(copy.buffer, copy.texture, copy.size);
+fn write(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
+    for (texture, buffer, size) in copies {
+        encoder.copy_buffer_to_texture(buffer, texture, size);
     }
 }
 
 /// The copies between the box and an argument that holds its rows, padding included. Consecutive whole layers in a buffer
 /// are one copy.
-fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<Copy<'a>> {
+fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
     let Parts { offset, bytes } = argument.parts;
     // All buffers but the last are full of rows.
@@ -296,8 +292,8 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<C
                 depth @ 1.. if y == 0 => (depth, height),
                 _ => (1, (end - row).min(height - y)),
             };
-            copies.push(Copy {
-                texture: TexelCopyTextureInfo {
+            copies.push((
+                TexelCopyTextureInfo {
                     texture: &texels.texture,
                     mip_level: texels.mip_level,
                     origin: Origin3d {
@@ -307,7 +303,7 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<C
                     },
                     aspect: wgpu::TextureAspect::All,
                 },
-                buffer: TexelCopyBufferInfo {
+                TexelCopyBufferInfo {
                     buffer,
                     layout: TexelCopyBufferLayout {
                         offset: offset + ((row - first) * rows.pitch) as u64,
@@ -315,12 +311,12 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<C
                         rows_per_image: Some(word(height)),
                     },
                 },
-                size: Extent3d {
+                Extent3d {
                     width: word(width),
                     height: word(high),
                     depth_or_array_layers: word(depth),
                 },
-            });
+            ));
             row += depth * high;
         }
     }
