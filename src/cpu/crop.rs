@@ -38,7 +38,12 @@ pub(super) fn run<I: Index>(
         false => (many, Threads::at_most(1)),
     };
     threads::spread_counting(dest, crop.bytes, many, |first, dest| {
-        crop.boxes(source, first / crop.bytes, dest, of_a_box)
+        let mut missing = Missing::default();
+        dest.each(crop.bytes, &mut |at, dest| {
+            let n = (first + at) / crop.bytes;
+            missing = missing.and(crop.boxes(source, n, dest, of_a_box));
+        });
+        missing
     })
 }
 

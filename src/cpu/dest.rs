@@ -66,47 +66,62 @@ impl<'a> Dest<'a> {
     }
 
     /// Writes these bytes, as many as it has.
-    pub(crate) fn copy_from(self, bytes: &[u8]) {
-        self.each(1, &mut |at, dest| {
-            dest.copy_from_slice(&bytes[at..][..dest.len()]);
-        });
+    pub(crate) fn copy_from(mut self, bytes: &[u8]) {
+        self.copy(bytes);
+    }
+
+    /// Writes these bytes to its first bytes, and takes them out.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, from: &[u8]) {
+        match self {
+            Self::Old(bytes) => cut(bytes, from.len()).copy_from_slice(from),
+            Self::New(memory) => memory.copy(from),
+        }
+    }
+
+    /// Takes the first `count` bytes out.
+    pub(super) fn take(&mut self, count: usize) -> Self {
+        match self {
+            Self::Old(bytes) => Self::Old(cut(bytes, count)),
+            Self::New(memory) => Self::New(memory.take(count)),
+        }
     }
 
     /// Parts of `size` bytes, of which the last may have fewer.
-    pub(super) fn parts(self, size: usize) -> impl Iterator<Item = Self> {
-        let mut rest = Some(self);
-        iter::from_fn(move || {
-            let whole = rest.take().filter(|rest| rest.len() > 0)?;
-            let size = size.min(whole.len());
-            let (part, left) = match whole {
-                Self::Old(bytes) => {
-                    let (part, left) = bytes.split_at_mut(size);
-                    (Self::Old(part), Self::Old(left))
-                }
-                Self::New(memory) => {
-                    let [part, left] = memory.split_at(size);
-                    (Self::New(part), Self::New(left))
-                }
-            };
-            rest = Some(left);
-            Some(part)
-        })
+    pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
+        iter::from_fn(move || (self.len() > 0).then(|| self.take(size.min(self.len()))))
+    }
+
+    /// How many bytes should be written at once, so that they are still in the nearest cache if they become zeros first.
+    pub(super) fn together(&self) -> usize {
+        match self {
+            Self::Old(_) => usize::MAX,
+            Self::New(_) if for_any_result() => 1,
+            Self::New(_) => BLOCK,
+        }
     }
 
     /// Calls `write` for memory with values at once, for new memory block by block. The blocks begin at multiples of
     /// `grain` bytes, which `write` gets.
     pub(super) fn each(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
+        let size = self.together();
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {
-                let block = if for_any_result() { 1 } else { BLOCK };
-                let size = block.div_ceil(grain) * grain;
+                let size = size.div_ceil(grain) * grain;
                 for (number, block) in self.parts(size).enumerate() {
                     write(number * size, block.all());
                 }
             }
         }
     }
+}
+
+/// Cuts the first `count` bytes off.
+fn cut<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
+    bytes
+        .split_off_mut(..count)
+        .expect("a result has room for its parts")
 }
 
 #[cfg(test)]

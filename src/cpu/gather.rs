@@ -5,12 +5,11 @@
 
 use super::{
     Dest,
-    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
     memory::{self, LINE},
     outer,
     places::{NOWHERE, Places},
-    rows::split_pieces,
     slice::LoopNest,
     threads::{self, Threads},
 };
@@ -110,57 +109,58 @@ impl<'a> Group<'a> {
         places: &Places<'_, I>,
         source: &[u8],
         first: usize,
-        dest: &mut [u8],
+        mut dest: Dest<'_>,
     ) -> Missing {
         let mut missing = Missing::default();
-        let mut group = first / self.bytes;
-        let mut found = [NOWHERE; BLOCK];
-        let [head, whole, tail] = split_pieces(self.bytes, first, dest);
-        if !head.is_empty() {
-            // The group begins in an earlier part of the result, where its tuple is counted.
-            places.find(group, &mut found[..1]);
-            self.part_of_group(source, found[0], first % self.bytes, head);
-            group += 1;
-        }
-        for block in whole.chunks_mut(BLOCK * self.bytes) {
-            let found = &mut found[..block.len() / self.bytes];
+        let (mut group, mut skip) = (first / self.bytes, first % self.bytes);
+        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK);
+        let groups =
+            |skip: usize, dest: &Dest<'_>| (skip + dest.len()).div_ceil(self.bytes).min(of_block);
+        let mut found = vec![NOWHERE; groups(skip, &dest)];
+        while dest.len() > 0 {
+            let found = &mut found[..groups(skip, &dest)];
             places.find(group, found);
-            places.count(group, found, &mut missing);
+            // A group that begins in an earlier part of the result is counted there.
+            let earlier = usize::from(skip > 0);
+            places.count(group + earlier, &found[earlier..], &mut missing);
+            self.copy(source, found, skip, &mut dest);
             group += found.len();
-            self.copy(source, found, block);
-        }
-        if !tail.is_empty() {
-            places.find(group, &mut found[..1]);
-            places.count(group, &found[..1], &mut missing);
-            self.part_of_group(source, found[0], 0, tail);
+            skip = 0;
         }
         missing
     }
 
-    /// Copies the groups at `places` to `dest`.
-    fn copy(&self, source: &[u8], places: &[usize], dest: &mut [u8]) {
-        if self.slice.is_none() {
+    /// Writes the groups at `places` to `dest` as far as it reaches, the first from its byte `skip` on.
+    fn copy(&self, source: &[u8], places: &[usize], mut skip: usize, dest: &mut Dest<'_>) {
+        let bytes = (places.len() * self.bytes - skip).min(dest.len());
+        let mut dest = dest.take(bytes);
+        if self.slice.is_none() && self.bytes <= FIXED_MAX {
             let groups = Groups {
                 source,
                 places,
-                dest,
+                dest: dest.all(),
             };
             return with_copy_kernel(self.bytes, groups);
         }
-        for (group, &place) in dest.chunks_exact_mut(self.bytes).zip(places) {
-            self.part_of_group(source, place, 0, group);
+        if self.slice.is_some() {
+            dest = dest.all().into();
         }
-    }
-
-    /// Writes `dest`, which begins at byte `skip` of the group at `place`.
-    fn part_of_group(&self, source: &[u8], place: usize, skip: usize, dest: &mut [u8]) {
-        match (place, &self.slice) {
-            (NOWHERE, _) => dest.fill(0),
-            (_, Some(slice)) => slice.part(source, place, skip, dest),
-            (_, None) => dest.copy_from_slice(&source[place + skip..][..dest.len()]),
+        let mut ahead = ahead(places, self.bytes);
+        for &place in places {
+            let (next, length) = (ahead.next(), (self.bytes - skip).min(dest.len()));
+            match (place, &self.slice) {
+                (NOWHERE, _) => dest.take(length).all().fill(0),
+                (_, Some(slice)) => slice.part(source, place, skip, dest.take(length).all()),
+                (_, None) => {
+                    fetch(source, next, self.bytes);
+                    dest.copy(&source[place + skip..][..length]);
+                }
+            }
+            skip = 0;
         }
     }
 }
+
 /// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Groups at
 /// [`NOWHERE`], which lies beyond the source, become zeros.
 struct Groups<'a> {
@@ -169,22 +169,34 @@ struct Groups<'a> {
     dest: &'a mut [u8],
 }
 
-/// The processor starts to read a group only when the previous groups are almost copied. Asking for later groups early
-/// keeps reads of several groups in flight.
 impl CopyTask for Groups<'_> {
     fn run(self, kernel: impl CopyKernel) {
-        let ahead = (AHEAD_BYTES / kernel.bytes()).clamp(2, AHEAD_GROUPS);
-        let mut ahead = self.places.iter().skip(ahead);
+        let mut ahead = ahead(self.places, kernel.bytes());
         let rows = self.dest.chunks_exact_mut(kernel.bytes());
         for (row, &place) in rows.zip(self.places) {
-            if let Some(&next) = ahead.next() {
-                for line in (0..kernel.bytes().min(AHEAD_BYTES)).step_by(LINE) {
-                    memory::prefetch(self.source, next.wrapping_add(line));
-                }
-            }
+            fetch(self.source, ahead.next(), kernel.bytes());
             if kernel.copy(self.source, place, row).is_none() {
                 row.fill(0);
             }
+        }
+    }
+}
+
+/// The places of the groups that the processor is told to read while groups of `bytes` bytes are copied. By itself it starts
+/// to read a group only when the previous groups are almost copied.
+#[inline(always)]
+fn ahead(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
+    places
+        .iter()
+        .skip((AHEAD_BYTES / bytes).clamp(2, AHEAD_GROUPS))
+}
+
+/// Tells the processor to read the group of `bytes` bytes at a place.
+#[inline(always)]
+fn fetch(source: &[u8], place: Option<&usize>, bytes: usize) {
+    if let Some(place) = place {
+        for line in (0..bytes.min(AHEAD_BYTES)).step_by(LINE) {
+            memory::prefetch(source, place.wrapping_add(line));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::dest::{Dest, is_without_values};
 use crate::{Error, element::zeroed};
 use std::{
     marker::PhantomData,
-    mem::MaybeUninit,
+    mem::{self, MaybeUninit},
     slice,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -76,7 +76,10 @@ mod system {
 /// New memory for a result, whose bytes have no values yet. [`filled`] makes it.
 #[derive(Debug)]
 pub struct NewMemory<'a> {
+    /// The bytes without values.
     bytes: &'a mut [MaybeUninit<u8>],
+    /// How many bytes before these got values, which `with_values` does not count yet.
+    copied: usize,
     /// How many bytes of the whole result have values.
     with_values: &'a AtomicUsize,
 }
@@ -86,20 +89,43 @@ impl<'a> NewMemory<'a> {
         self.bytes.len()
     }
 
-    pub(super) fn split_at(self, at: usize) -> [Self; 2] {
-        let (first, rest) = self.bytes.split_at_mut(at);
-        [first, rest].map(|bytes| Self { bytes, ..self })
+    /// Takes the first `count` bytes out.
+    pub(super) fn take(&mut self, count: usize) -> Self {
+        let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(count);
+        self.bytes = rest;
+        Self {
+            bytes,
+            copied: 0,
+            ..*self
+        }
     }
 
-    pub(super) fn zeros(self) -> &'a mut [u8] {
-        self.bytes.fill(MaybeUninit::new(0));
-        self.with_values
-            .fetch_add(self.bytes.len(), Ordering::Relaxed);
+    /// Gives the first bytes, as many as there are of these, these values, and takes them out.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, from: &[u8]) {
+        let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(from.len());
+        for (to, &byte) in bytes.iter_mut().zip(from) {
+            to.write(byte);
+        }
+        self.bytes = rest;
+        self.copied += from.len();
+    }
+
+    pub(super) fn zeros(mut self) -> &'a mut [u8] {
+        let bytes = mem::take(&mut self.bytes);
+        bytes.fill(MaybeUninit::new(0));
+        self.copied += bytes.len();
         // SAFETY: `fill` has given each byte a value.
         #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
         unsafe {
-            &mut *(std::ptr::from_mut(self.bytes) as *mut [u8])
+            &mut *(std::ptr::from_mut(bytes) as *mut [u8])
         }
+    }
+}
+
+impl Drop for NewMemory<'_> {
+    fn drop(&mut self) {
+        self.with_values.fetch_add(self.copied, Ordering::Relaxed);
     }
 }
 
@@ -128,6 +154,7 @@ pub(crate) fn filled<T: bytemuck::Pod, R>(
             let bytes = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
             Dest::New(NewMemory {
                 bytes,
+                copied: 0,
                 with_values: &with_values,
             })
         }
@@ -136,8 +163,8 @@ pub(crate) fn filled<T: bytemuck::Pod, R>(
     if values.len() != len {
         let filled = with_values.into_inner();
         assert_eq!(filled, bytes, "each byte of a result is written");
-        // SAFETY: parts of `NewMemory` are disjoint, and each adds its length to the count once, when all of its bytes have
-        // values. The count is that of all bytes, so all have values, and any bytes are a value of a `Pod` type.
+        // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all
+        // bytes, so all have values, and any bytes are a value of a `Pod` type.
         #[expect(
             unsafe_code,
             reason = "zeroing a whole result first takes up to half of the time"

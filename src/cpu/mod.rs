@@ -252,7 +252,62 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DType, Plan, View};
+    use super::{Indices, Threads, filled};
+    use crate::{DType, Plan, View, options::GatherOptions};
+
+    /// New memory gets long rows as they are, also where threads begin within a row, and zeros where there are none.
+    #[test]
+    fn long_rows_go_to_new_memory() {
+        let source: Vec<u8> = (0..=250).cycle().take(3 * 5 * 9000).collect();
+        for (spec, index) in [
+            ("...", [0, 2, 1, 0]),
+            ("1:, :3, 7:", [1, 1, 9, 0]),
+            (":, ::2, 11:150", [-4, 2, 2, 9]),
+            ("1, 2:4, 100:", [-1, -1, -1, -1]),
+            ("::2, ::-1, 5:", [2, 1, 0, 7]),
+        ] {
+            let view = View::new(&[3, 5, 9000]).unwrap();
+            let view = view.slice(&spec.parse().unwrap()).unwrap();
+            let mut expected = vec![0; view.len()];
+            view.plan(DType::U8)
+                .run_cpu(&source, None, &mut expected)
+                .unwrap();
+            let shape = view.shape();
+            let options = GatherOptions::default();
+            let gather = Plan::gather(shape, &[4], options, DType::U8).unwrap();
+            let row = expected.len() / shape[0];
+            let rows = index
+                .iter()
+                .flat_map(|&row_of| match usize::try_from(row_of) {
+                    Ok(n) if n < shape[0] => expected[n * row..][..row].to_vec(),
+                    _ => vec![0; row],
+                });
+            let gathered: Vec<u8> = rows.collect();
+            for many in 1..=3 {
+                let mut threads = Threads::at_most(many);
+                threads.for_any_work = true;
+                let (values, ()) = filled(Vec::<u8>::new(), view.len(), |dest| {
+                    view.copy(DType::U8, &source, dest, threads);
+                    Ok(())
+                })
+                .unwrap();
+                assert!(values == expected, "{spec} on {many} threads");
+                let (values, report) = filled(Vec::<u8>::new(), gathered.len(), |dest| {
+                    gather.run_on_threads(&expected, Indices::I32(&index), dest, threads)
+                })
+                .unwrap();
+                assert!(
+                    values == gathered,
+                    "{index:?} of {shape:?} on {many} threads"
+                );
+                let inside = |&of: &i32| usize::try_from(of).is_ok_and(|n| n < shape[0]);
+                assert_eq!(
+                    4 - report.out_of_range,
+                    index.into_iter().filter(inside).count()
+                );
+            }
+        }
+    }
 
     /// Parts of many lengths make up the same result as a single run, also if the slice is transposed.
     #[test]

@@ -16,7 +16,10 @@
 
 use super::{
     Dest,
+    fixed_copy::FIXED_MAX,
     kernel::Kernel,
+    memory::NewMemory,
+    odometer::Odometer,
     rows::{Axis, PieceRows, along, split_pieces},
     threads::{self, Threads},
     transpose::Tiles,
@@ -44,6 +47,8 @@ pub(super) struct LoopNest<'a> {
     block: Axis,
     /// The number of blocks of a group, and the distance from one block to the next.
     group: Axis,
+    /// The dimensions outside of rows.
+    rows: &'a [Dim],
     /// The dimensions outside of groups.
     outer: &'a [Dim],
     /// Whether the blocks of a group, or the rows of a single block, are read towards higher addresses.
@@ -107,6 +112,7 @@ impl<'a> LoopNest<'a> {
             row,
             block,
             group,
+            rows: dims,
             outer,
             up,
             follows_memory_order,
@@ -132,9 +138,38 @@ impl<'a> LoopNest<'a> {
         {
             return self.part(source, self.offset, first, dest);
         }
-        threads::spread(dest, self.unit, threads, |at, dest| {
-            self.part(source, self.offset, first + at, dest);
+        threads::spread_parts(dest, self.unit, threads, &|at, part| match part {
+            Dest::New(memory) if self.is_long() => self.copy_pieces(source, first + at, memory),
+            part => part.each(self.unit, &mut |skip, bytes| {
+                self.part(source, self.offset, first + at + skip, bytes);
+            }),
         });
+    }
+
+    /// Whether pieces are so long that new memory, which the other loops fill with zeros before, gets them one by one:
+    /// crops of 64 KiB with rows of 512 bytes take 0.80 of the time.
+    fn is_long(&self) -> bool {
+        let is_forward = self.row.stride >= 0 && self.rows.iter().all(|dim| dim.from >= 0);
+        self.piece > FIXED_MAX && is_forward && self.tiles.is_none()
+    }
+
+    /// Copies the pieces of the result from byte `first` on to `dest`.
+    fn copy_pieces(&self, source: &[u8], first: usize, mut dest: NewMemory<'_>) {
+        let (piece, mut skip) = (first / self.piece, first % self.piece);
+        let mut number = piece % self.row.size;
+        for row in Odometer::at(self.rows, |dim| dim.from, piece / self.row.size) {
+            let mut at = along(self.offset + row * self.unit, self.row.stride, number);
+            for _ in number..self.row.size {
+                let length = (self.piece - skip).min(dest.len());
+                dest.copy(&source[at + skip..][..length]);
+                at = at.wrapping_add_signed(self.row.stride);
+                skip = 0;
+            }
+            number = 0;
+            if dest.len() == 0 {
+                return;
+            }
+        }
     }
 
     fn threads(&self, bytes: usize, threads: Threads) -> usize {

@@ -119,35 +119,37 @@ pub(super) fn spread<'d>(
     threads: usize,
     write: impl Fn(usize, &mut [u8]) + Sync,
 ) {
-    // Otherwise each loop would be compiled four times.
-    spread_by(dest.into(), grain, threads, &write);
-}
-
-fn spread_by(
-    dest: Dest<'_>,
-    grain: usize,
-    threads: usize,
-    write: &(dyn Fn(usize, &mut [u8]) + Sync),
-) {
-    if threads == 1 {
-        return dest.each(grain, &mut |at, dest| write(at, dest));
-    }
-    let part = part(dest.len(), threads).div_ceil(grain) * grain;
-    let parts = dest.parts(part).enumerate();
-    share(parts, threads, |(i, dest)| {
-        dest.each(grain, &mut |at, dest| write(i * part + at, dest));
+    let write = &write;
+    spread_parts(dest.into(), grain, threads, &|first, part| {
+        part.each(grain, &mut |at, bytes| write(first + at, bytes));
     });
 }
 
-/// Writes `dest` as [`spread`] does, and combines what the calls of `write` return.
-pub(super) fn spread_counting<'d>(
-    dest: impl Into<Dest<'d>>,
+/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
+/// `dest` where a part begins, and the part, which may be new memory.
+pub(super) fn spread_parts(
+    dest: Dest<'_>,
     grain: usize,
     threads: usize,
-    write: impl Fn(usize, &mut [u8]) -> Missing + Sync,
+    write: &(dyn Fn(usize, Dest<'_>) + Sync),
+) {
+    let size = match threads {
+        1 => dest.len(),
+        _ => part(dest.len(), threads).div_ceil(grain) * grain,
+    };
+    let parts = dest.parts(size).enumerate();
+    share(parts, threads, |(number, part)| write(number * size, part));
+}
+
+/// Writes `dest` as [`spread_parts`] does, and combines what the calls of `write` return.
+pub(super) fn spread_counting(
+    dest: Dest<'_>,
+    grain: usize,
+    threads: usize,
+    write: impl Fn(usize, Dest<'_>) -> Missing + Sync,
 ) -> Missing {
     let all = Mutex::new(Missing::default());
-    spread(dest, grain, threads, |first, dest| {
+    spread_parts(dest, grain, threads, &|first, dest| {
         let missing = write(first, dest);
         if missing.count > 0 {
             let mut all = lock(&all);
