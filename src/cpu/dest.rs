@@ -2,7 +2,7 @@
 //!
 //! The loops write slices of bytes, and Rust has such slices only of memory whose bytes have values. If all of a new result
 //! became zeros first, it would be written twice, and would have left the cache before the second time. So new memory
-//! becomes zeros [`BLOCK`] bytes at a time, when a thread is about to write them.
+//! becomes zeros [`BLOCK`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
 
 use super::memory::NewMemory;
 #[cfg(any(test, feature = "test-seams"))]
