@@ -83,7 +83,6 @@ impl Dim {
     }
 
     /// The distance between neighbours on one side.
-    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
             Side::Source => self.from,

@@ -42,9 +42,7 @@ pub(super) fn run<I: Index>(
 ) -> Missing {
     let group = Group::of(walk);
     let threads = group.threads(dest.len(), threads);
-    let places = Places::new(walk, policy, indices, group.outer, walk.from, |dim| {
-        dim.from
-    });
+    let places = Places::new(walk, policy, indices, group.outer);
     if group.slice.is_none()
         && group.bytes <= LINE
         && let Some(dims) = places.as_sums()

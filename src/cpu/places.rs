@@ -11,7 +11,7 @@ use super::{
 use crate::{
     ops::index::{Index, Policy},
     report::Missing,
-    walk::{Coordinate, Dim, Walk},
+    walk::{Coordinate, Dim, Side, Walk},
 };
 
 /// Stands for the place of a row whose tuple is out of range. No row begins at this byte, because no array is this long.
@@ -22,53 +22,48 @@ const KEPT: usize = 1 << 16;
 
 /// The rows, their tuples, and the indexed dimensions.
 pub(super) struct Places<'a, I> {
+    walk: &'a Walk,
     policy: Policy,
     indices: &'a [I],
-    coordinates: &'a [Coordinate],
-    /// The size of a unit in bytes.
-    unit: usize,
     /// The byte at which every row would begin if all positions were 0.
     base: usize,
     /// The innermost dimension that numbers rows. Each of its positions has its own tuple.
     inner: Dim,
     /// The other dimensions that number rows, outermost first.
     outer: &'a [Dim],
-    /// The distance that a dimension adds to the place, in units.
-    stride: fn(&Dim) -> isize,
     /// Whether rows share tuples, because an outer dimension repeats them.
     repeats: bool,
 }
 
 impl<'a, I: Index> Places<'a, I> {
-    /// The places of the rows that `dims` number. Without tuples, the rows would begin at unit `first`, and `stride` units
-    /// apart along a dimension.
-    pub(super) fn new(
-        walk: &'a Walk,
-        policy: Policy,
-        indices: &'a [I],
-        dims: &'a [Dim],
-        first: isize,
-        stride: fn(&Dim) -> isize,
-    ) -> Self {
+    /// The places of the rows that `dims` number, on the side that the tuples point into.
+    pub(super) fn new(walk: &'a Walk, policy: Policy, indices: &'a [I], dims: &'a [Dim]) -> Self {
         let (inner, outer) = match dims.split_last() {
             Some((&inner, outer)) => (inner, outer),
             None => (Dim::shared(1, 0), dims),
         };
+        let first = match walk.points {
+            Side::Source => walk.from,
+            Side::Dest => walk.to,
+        };
         Self {
+            walk,
             policy,
             indices,
-            coordinates: &walk.coordinates,
-            unit: walk.unit,
             base: first.cast_unsigned() * walk.unit,
             inner,
             outer,
-            stride,
             repeats: outer.iter().any(|dim| dim.tuple == 0),
         }
     }
 
-    /// The places of all rows, as sums: the dimensions that number rows, of which the innermost has a list of places. `None`
-    /// unless the outer dimensions repeat the tuples, all of which are in range and few enough to keep their places.
+    /// The distance between neighbours along a dimension, in units, without what their tuples add.
+    fn stride(&self, dim: &Dim) -> isize {
+        dim.stride(self.walk.points)
+    }
+
+    /// The places of all rows of a gather, as sums: the dimensions that number rows, of which the innermost has a list of
+    /// places. `None` unless the outer dimensions repeat the tuples, all of which are in range and few enough to keep their places.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);
         if !repeats || self.inner.size > KEPT {
@@ -79,17 +74,14 @@ impl<'a, I: Index> Places<'a, I> {
         if list.contains(&NOWHERE) {
             return None;
         }
-        let outer = self.outer.iter().map(|dim| {
-            let stride = (self.stride)(dim).wrapping_mul(self.unit.cast_signed());
-            let size = dim.size;
-            Chosen::All(Axis { size, stride })
-        });
+        let outer = self.outer.iter();
+        let outer = outer.map(|dim| Chosen::All(Axis::of(self.walk.unit, dim)));
         Some(outer.chain([Chosen::Listed(list)]).collect())
     }
 
     /// Writes the places of rows `first`, `first + 1`, … to `places`.
     pub(super) fn find(&self, first: usize, places: &mut [usize]) {
-        let stays = |dim: &Dim| (self.stride)(dim) == 0;
+        let stays = |dim: &Dim| self.stride(dim) == 0;
         if !self.repeats {
             self.locate(first, places);
             if stays(&self.inner) && self.outer.iter().all(stays) {
@@ -97,10 +89,10 @@ impl<'a, I: Index> Places<'a, I> {
             }
         }
         let (outer, mut digit) = (first / self.inner.size, first % self.inner.size);
-        let begins = Odometer::at(self.outer, self.stride, outer);
-        let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer);
-        let step = (self.stride)(&self.inner).cast_unsigned();
+        let step = self.stride(&self.inner).cast_unsigned();
         let mut rest = places;
+        let begins = Odometer::at(self.outer, |dim| self.stride(dim), outer);
+        let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer);
         for (mut begin, tuple) in begins.zip(tuples) {
             let part;
             (part, rest) = rest.split_at_mut((self.inner.size - digit).min(rest.len()));
@@ -110,7 +102,7 @@ impl<'a, I: Index> Places<'a, I> {
             begin = begin.wrapping_add(step.wrapping_mul(digit));
             for place in part {
                 if *place != NOWHERE {
-                    *place = place.wrapping_add(begin.wrapping_mul(self.unit));
+                    *place = place.wrapping_add(begin.wrapping_mul(self.walk.unit));
                 }
                 begin = begin.wrapping_add(step);
             }
@@ -152,7 +144,7 @@ impl<'a, I: Index> Places<'a, I> {
     /// Writes to `places` where each of the tuples `first`, `first + 1`, … points: the byte at its position in the indexed
     /// dimensions and at position 0 of all others, or [`NOWHERE`] if the tuple is out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
-        let depth = self.coordinates.len();
+        let depth = self.walk.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
         match (self.policy.wraps(), self.policy.clamps()) {
             (false, false) => self.locate_as::<false, false>(tuples, places),
@@ -163,14 +155,14 @@ impl<'a, I: Index> Places<'a, I> {
     }
 
     fn locate_as<const WRAPS: bool, const CLAMPS: bool>(&self, tuples: &[I], places: &mut [usize]) {
-        match self.coordinates {
+        match &self.walk.coordinates[..] {
             [a] => self.locate_all::<1, WRAPS, CLAMPS>([a], tuples, places),
             [a, b] => self.locate_all::<2, WRAPS, CLAMPS>([a, b], tuples, places),
             [a, b, c] => self.locate_all::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
             axes => {
                 for (i, place) in places.iter_mut().enumerate() {
                     let axes = axes.iter().map(|axis| self.indexed(axis));
-                    let tuple = &tuples[i * self.coordinates.len()..];
+                    let tuple = &tuples[i * self.walk.coordinates.len()..];
                     *place = self.locate_one::<WRAPS, CLAMPS>(axes, tuple);
                 }
             }
@@ -211,7 +203,7 @@ impl<'a, I: Index> Places<'a, I> {
 
     /// An indexed dimension, in bytes.
     fn indexed(&self, &Coordinate { size, stride, .. }: &Coordinate) -> Axis {
-        let stride = stride.wrapping_mul(self.unit.cast_signed());
+        let stride = stride.wrapping_mul(self.walk.unit.cast_signed());
         Axis { size, stride }
     }
 }

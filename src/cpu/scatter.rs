@@ -49,7 +49,7 @@ pub(super) fn run<I: Index>(
         threads,
     } = Split::of(walk, threads);
     let policy = effect.options.policy;
-    let rows = Places::new(walk, policy, indices, numbering, walk.to, |dim| dim.to);
+    let rows = Places::new(walk, policy, indices, numbering);
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
