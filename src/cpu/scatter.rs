@@ -7,7 +7,7 @@
 //! combined in order, however many threads there are.
 
 use super::{
-    combine::{CombineTask, Rule, with_rule},
+    combine,
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     memory::{self, LINE},
     odometer::Odometer,
@@ -80,7 +80,7 @@ pub(super) fn run<I: Index>(
         };
         match effect.options.combine {
             Combine::Update => with_copy_kernel(slice, scatter),
-            combine => with_rule(combine, effect.dtype, scatter),
+            combine => combine::run(combine, effect.dtype, scatter),
         }
     });
     missing
@@ -157,7 +157,7 @@ pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String 
 
 /// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
 /// those whose slice lies in `dest`.
-struct Share<'a> {
+pub(super) struct Share<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
     slice: usize,
     /// The byte of the destination where `dest` begins.
@@ -194,6 +194,27 @@ impl Share<'_> {
             }
         }
     }
+
+    /// Replaces the elements of the slice of each row, or the components of complex numbers that are combined component by
+    /// component, by what `combine` makes of their bytes and those of the update.
+    pub(super) fn combine<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
+        let (updates, _) = self.updates.as_chunks::<N>();
+        let elements = self.slice / N;
+        if elements == 1 {
+            // Without a loop over elements.
+            return self.each(|slice, row| {
+                let (slice, _) = slice.as_chunks_mut::<N>();
+                slice[0] = combine(slice[0], updates[row]);
+            });
+        }
+        self.each(|slice, row| {
+            let (slice, _) = slice.as_chunks_mut::<N>();
+            let updates = &updates[row * elements..][..elements];
+            for (old, update) in slice.iter_mut().zip(updates) {
+                *old = combine(*old, *update);
+            }
+        });
+    }
 }
 
 impl CopyTask for Share<'_> {
@@ -204,19 +225,5 @@ impl CopyTask for Share<'_> {
                 .copy(updates, row * kernel.bytes(), slice)
                 .expect("there is an update for each row");
         });
-    }
-}
-
-impl CombineTask for Share<'_> {
-    fn run<R: Rule>(self, rule: R) {
-        let (updates, bytes) = (self.updates, self.slice);
-        if bytes == R::BYTES {
-            // A slice is one element: with a constant length the compiler removes the loop over elements.
-            return self.each(|slice, row| {
-                let update = &updates[row * R::BYTES..][..R::BYTES];
-                rule.combine(&mut slice[..R::BYTES], update);
-            });
-        }
-        self.each(|slice, row| rule.combine(slice, &updates[row * bytes..][..bytes]));
     }
 }
