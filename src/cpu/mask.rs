@@ -141,39 +141,25 @@ fn line<const N: usize>(
     dest: &mut [[u8; N]],
     to: usize,
 ) {
-    match inner {
-        Dim { tuple: 0, .. } if mask[0] == 0 => {}
-        Dim {
-            from: 1,
-            to: 1,
-            tuple: 0,
-            size,
-        } => dest[to..to + size].copy_from_slice(&source[from..from + size]),
-        Dim {
-            from: 1,
-            to: 1,
-            tuple: 1,
-            size,
-        } => {
+    let size = inner.size;
+    match (inner.from, inner.to, inner.tuple) {
+        (_, _, 0) if mask[0] == 0 => {}
+        (1, 1, 0) => dest[to..to + size].copy_from_slice(&source[from..from + size]),
+        (1, 1, 1) => {
             let units = dest[to..to + size].iter_mut().zip(&source[from..]);
             for ((dest, source), &byte) in units.zip(mask) {
                 // A choice of values, which processors make for many units at once.
                 *dest = if byte == 0 { *dest } else { *source };
             }
         }
-        Dim {
-            from: 0,
-            to: 1,
-            tuple: 1,
-            size,
-        } => {
+        (0, 1, 1) => {
             let value = source[from];
             for (dest, &byte) in dest[to..to + size].iter_mut().zip(mask) {
                 *dest = if byte == 0 { *dest } else { value };
             }
         }
         _ => {
-            for n in 0..inner.size {
+            for n in 0..size {
                 if mask[n * inner.tuple] != 0 {
                     dest[along(to, inner.to, n)] = source[along(from, inner.from, n)];
                 }
