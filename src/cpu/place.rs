@@ -11,7 +11,6 @@ use super::{
     threads::{self, Threads},
 };
 use crate::walk::{Dim, Walk};
-use std::borrow::Cow;
 
 /// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
 /// cache holds, and enough for an efficient `memset`.
@@ -47,35 +46,19 @@ enum StoreLoop<'a> {
 /// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
 /// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
-    let bytes = if ZEROS { dest.len() } else { walk.bytes() };
-    let threads = most.worth(bytes, StoreRows::of(walk).pieces());
-    let mut parts = vec![(Cow::Borrowed(walk), 0, dest)];
-    while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
-        parts = parts.into_iter().flat_map(halves).collect();
-    }
-    threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
-        let from = walk.from.cast_unsigned();
-        StoreRows::of(&walk).store::<ZEROS>(source, from, base, dest);
-    });
+    StoreRows::of(walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
 }
 
-/// The walk that writes to a part of the destination, the byte where this part begins, and the part.
-type Part<'a> = (Cow<'a, Walk>, usize, &'a mut [u8]);
-
-/// The two halves of a part, cut in the middle of the outermost dimension. One part if it is a single unit.
-fn halves((walk, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
-    let outermost = walk.dims.iter().position(|dim| dim.size > 1);
-    let parts = match outermost {
-        None => [Some((walk, base, dest)), None],
-        Some(d) => {
-            let [head, tail] = walk.split(d, walk.dims[d].size / 2);
-            let at = tail.to.cast_unsigned() * tail.unit;
-            let (first, second) = dest.split_at_mut(at - base);
-            let (head, tail) = (Cow::Owned(head), Cow::Owned(tail));
-            [Some((head, base, first)), Some((tail, at, second))]
-        }
+/// The two halves of a part, cut in the middle of the outermost dimension, or the part if it is a single unit. A part is
+/// the walk that writes to it, the byte of the destination where it begins, and its bytes.
+fn halves((walk, base, dest): (Walk, usize, &mut [u8])) -> Vec<(Walk, usize, &mut [u8])> {
+    let Some(d) = walk.dims.iter().position(|dim| dim.size > 1) else {
+        return vec![(walk, base, dest)];
     };
-    parts.into_iter().flatten()
+    let [head, tail] = walk.split(d, walk.dims[d].size / 2);
+    let at = tail.to.cast_unsigned() * tail.unit;
+    let (first, second) = dest.split_at_mut(at - base);
+    vec![(head, base, first), (tail, at, second)]
 }
 
 /// A walk as rows of pieces. A piece is contiguous both in the source and in the destination.
@@ -173,12 +156,20 @@ impl<'a> StoreRows<'a> {
         most: Threads,
     ) {
         let bytes = if ZEROS { dest.len() } else { self.walk.bytes() };
-        if most.worth(bytes, self.pieces()) == 1 {
+        let threads = most.worth(bytes, self.pieces());
+        if threads == 1 {
             return self.store::<ZEROS>(source, from, 0, dest);
         }
         let mut walk = self.walk.clone();
         walk.from = from.cast_signed();
-        run::<ZEROS>(&walk, source, dest, most);
+        let mut parts = vec![(walk, 0, dest)];
+        while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
+            parts = parts.into_iter().flat_map(halves).collect();
+        }
+        threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
+            let from = walk.from.cast_unsigned();
+            StoreRows::of(&walk).store::<ZEROS>(source, from, base, dest);
+        });
     }
 
     /// Writes the rows to `dest`, the part of the destination that begins at byte `base`.
