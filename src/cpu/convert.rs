@@ -12,6 +12,7 @@
 
 use super::{
     Dest, crop,
+    rows::along,
     threads::{self, Threads},
 };
 use crate::{
@@ -46,16 +47,13 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let nest = Nest::new(plan, walk, indices);
-    let line = line_of(conversion, plan.dtype());
-    let bytes = plan.dtype().size();
+    let nest = Nest::new(plan, walk, conversion, source, indices);
     // A part may begin within a block of one dimension.
-    let grain = if nest.inner == 2 { nest.block } else { 1 };
+    let [rows, _] = nest.axes;
+    let grain = if rows.size > 1 { nest.block } else { 1 };
     let threads = threads.worth(dest.len(), walk.units());
-    threads::spread(dest, grain * bytes, threads, |first, dest| {
-        nest.write(first / bytes, bytes, dest, &|line_at, dest| {
-            line(source, line_at, dest);
-        });
+    threads::spread(dest, grain * nest.bytes, threads, |first, dest| {
+        nest.write(first / nest.bytes, dest);
     });
     nest.missing(plan)
 }
@@ -76,20 +74,6 @@ struct Line {
     step: isize,
     apart: usize,
     count: usize,
-}
-
-impl Line {
-    /// The line's elements from number `first` on, each `every` of them.
-    fn each(self, first: usize, every: usize) -> Self {
-        Self {
-            from: self
-                .from
-                .wrapping_add_signed(self.step.wrapping_mul(first.cast_signed())),
-            step: self.step.wrapping_mul(every.cast_signed()),
-            apart: self.apart * every,
-            count: self.count.saturating_sub(first).div_ceil(every),
-        }
-    }
 }
 
 /// Converts the elements of a line of the source into the result, which begins with the first of them.
@@ -120,13 +104,9 @@ fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
     }
     match &conversion.table {
         Some(table) => match to.size() {
-            1 => Box::new(|source, line, dest| by_table(table, source, line, dest, |e| [e as u8])),
-            2 => Box::new(|source, line, dest| {
-                by_table(table, source, line, dest, |e| (e as u16).to_ne_bytes());
-            }),
-            _ => Box::new(|source, line, dest| {
-                by_table(table, source, line, dest, u32::to_ne_bytes);
-            }),
+            1 => by_table(table, |entry| [entry as u8]),
+            2 => by_table(table, |entry| (entry as u16).to_ne_bytes()),
+            _ => by_table(table, u32::to_ne_bytes),
         },
         None if conversion.from.size() == 2 => by!(2 u16: U16 I16 F16 BF16),
         None => by!(4 u32: F32),
@@ -136,54 +116,45 @@ fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
 /// Converts the elements of a line by their tables.
 fn by_table<const N: usize>(
     table: &Table,
-    source: &[u8],
-    line: Line,
-    dest: &mut [u8],
-    entry: impl Fn(u32) -> [u8; N] + Copy,
-) {
+    entry: impl Fn(u32) -> [u8; N] + Copy + Sync + 'static,
+) -> Convert<'_> {
     let (tables, _) = table.entries.as_chunks::<ENTRIES>();
-    let of = |from: usize| &tables[from / table.inner % table.positions];
-    let Line {
-        from, step, count, ..
-    } = line;
     let period = table.period();
-    let distance = step.unsigned_abs();
-    let last = from.wrapping_add_signed(step.wrapping_mul(count.cast_signed() - 1));
-    if distance.is_multiple_of(period) || from / table.inner == last / table.inner {
-        let entries = of(from);
-        return convert::<1, N>(source, line, dest, |[byte]| {
-            entry(entries[usize::from(byte)])
-        });
-    }
-    let turns = period / distance.max(1);
-    if !period.is_multiple_of(distance) || turns > TURNS {
-        for n in 0..count {
-            let one = Line {
-                count: 1,
-                ..line.each(n, 1)
-            };
-            let entries = of(one.from);
-            let dest = &mut dest[n * line.apart * N..];
-            convert::<1, N>(source, one, dest, |[byte]| {
-                entry(entries[usize::from(byte)])
-            });
-        }
-        return;
-    }
-    let at_once = AT_ONCE / turns * turns;
-    for begin in (0..count).step_by(at_once) {
-        let some = Line {
-            count: at_once.min(count - begin),
-            ..line.each(begin, 1)
+    Box::new(move |source, line, dest| {
+        let Line {
+            from,
+            step,
+            apart,
+            count,
+        } = line;
+        let distance = step.unsigned_abs();
+        let same = along(from, step, count - 1) / table.inner == from / table.inner;
+        // The tables that the elements take in turn, and the elements that are converted at once.
+        let (turns, at_once) = if same || distance.is_multiple_of(period) {
+            (1, count)
+        } else if period.is_multiple_of(distance) && period / distance <= TURNS {
+            let turns = period / distance;
+            (turns, AT_ONCE / turns * turns)
+        } else {
+            (count, count)
         };
-        for turn in 0..turns.min(some.count) {
-            let entries = of(some.each(turn, turns).from);
-            let dest = &mut dest[(begin + turn) * line.apart * N..];
-            convert::<1, N>(source, some.each(turn, turns), dest, |[byte]| {
-                entry(entries[usize::from(byte)])
-            });
+        for begin in (0..count).step_by(at_once) {
+            let end = count.min(begin + at_once);
+            for first in begin..end.min(begin + turns) {
+                let from = along(from, step, first);
+                let line = Line {
+                    from,
+                    step: step.wrapping_mul(turns.cast_signed()),
+                    apart: apart * turns,
+                    count: (end - first).div_ceil(turns),
+                };
+                let entries = &tables[from / table.inner % table.positions];
+                convert::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
+                    entry(entries[usize::from(byte)])
+                });
+            }
         }
-    }
+    })
 }
 
 /// Converts the elements of a line, of `M` bytes in the source and `N` in the result.
@@ -277,56 +248,78 @@ struct Axis {
 struct Nest<'a, I> {
     walk: &'a Walk,
     policy: Policy,
+    source: &'a [u8],
     indices: &'a [I],
-    /// The dimensions that number blocks, and the number of those inside.
+    line: Convert<'a>,
+    /// The size in bytes of an element of the result.
+    bytes: usize,
+    /// The dimensions that number blocks, and those inside: rows and columns.
     outer: &'a [Dim],
-    inner: usize,
+    axes: [Axis; 2],
     /// The elements of a block.
     block: usize,
 }
 
 impl<'a, I: Index> Nest<'a, I> {
-    fn new(plan: &Plan, walk: &'a Walk, indices: &'a [I]) -> Self {
-        let mut inner = 0;
-        let mut block = 1;
-        for dim in walk.dims.iter().rev().take(2) {
-            if dim.tuple > 0 || inner == 1 && block * dim.size > LARGEST {
-                break;
+    fn new(
+        plan: &Plan,
+        walk: &'a Walk,
+        conversion: &'a Converted,
+        source: &'a [u8],
+        indices: &'a [I],
+    ) -> Self {
+        let mut axes = [Axis {
+            size: 1,
+            step: 0,
+            low: 0,
+            high: 1,
+        }; 2];
+        let (mut outer, mut block) = (&walk.dims[..], 1);
+        for axis in axes.iter_mut().rev() {
+            match outer.split_last() {
+                Some((
+                    &Dim {
+                        size,
+                        from,
+                        tuple: 0,
+                        ..
+                    },
+                    others,
+                )) if outer.len() == walk.dims.len() || block * size <= LARGEST => {
+                    *axis = Axis {
+                        size,
+                        step: from,
+                        low: 0,
+                        high: size,
+                    };
+                    (outer, block) = (others, block * size);
+                }
+                _ => break,
             }
-            inner += 1;
-            block *= dim.size;
         }
         Self {
             walk,
             policy: plan.policy(),
+            source,
             indices,
-            outer: &walk.dims[..walk.dims.len() - inner],
-            inner,
+            line: line_of(conversion, plan.dtype()),
+            bytes: plan.dtype().size(),
+            outer,
+            axes,
             block,
         }
     }
 
-    /// Writes the elements of the result from number `first` on, of `bytes` bytes each.
-    fn write(
-        &self,
-        mut first: usize,
-        bytes: usize,
-        mut dest: &mut [u8],
-        line: &impl Fn(Line, &mut [u8]),
-    ) {
+    /// Writes the elements of the result from number `first` on.
+    fn write(&self, mut first: usize, mut dest: &mut [u8]) {
         while !dest.is_empty() {
             let (number, begin) = (first / self.block, first % self.block);
-            let count = (self.block - begin).min(dest.len() / bytes);
-            let (part, rest) = dest.split_at_mut(count * bytes);
+            let count = (self.block - begin).min(dest.len() / self.bytes);
+            let (part, rest) = dest.split_at_mut(count * self.bytes);
             (first, dest) = (first + count, rest);
             match self.locate(number) {
                 None => part.fill(0),
-                Some((from, [rows, columns])) if rows.size == 1 => {
-                    write_line(from, columns, begin, bytes, part, line);
-                }
-                Some((from, [rows, columns])) => {
-                    write_plane(from, rows, columns, bytes, part, line);
-                }
+                Some((from, axes)) => self.write_block(from, axes, begin, part),
             }
         }
     }
@@ -340,24 +333,7 @@ impl<'a, I: Index> Nest<'a, I> {
             tuple += digit * dim.tuple;
             from += digit.cast_signed() * dim.from;
         }
-        let mut axes = [Axis {
-            size: 1,
-            step: 0,
-            low: 0,
-            high: 1,
-        }; 2];
-        let outer = self.outer.len();
-        for (axis, dim) in axes[2 - self.inner..]
-            .iter_mut()
-            .zip(&self.walk.dims[outer..])
-        {
-            *axis = Axis {
-                size: dim.size,
-                step: dim.from,
-                low: 0,
-                high: dim.size,
-            };
-        }
+        let mut axes = self.axes;
         let tuple = self.tuple(tuple);
         for (c, coordinate) in self.walk.coordinates.iter().enumerate() {
             let (part, position) = self.place(c, tuple)?;
@@ -371,8 +347,8 @@ impl<'a, I: Index> Nest<'a, I> {
                 false => along.step,
             };
             let step = step.wrapping_mul(coordinate.stride);
-            if along.dim >= outer {
-                let axis = &mut axes[2 - self.inner + along.dim - outer];
+            if along.dim >= self.outer.len() {
+                let axis = &mut axes[along.dim + 2 - self.walk.dims.len()];
                 (axis.step, axis.low, axis.high) = (step, part.from, part.to);
                 continue;
             }
@@ -441,81 +417,50 @@ impl<'a, I: Index> Nest<'a, I> {
         }
         missing
     }
-}
 
-/// Writes the positions of an axis from `begin` on, as many as `dest` has; zeros where they have no source. `from` is the
-/// element of the first position that has one.
-fn write_line(
-    from: usize,
-    axis: Axis,
-    begin: usize,
-    bytes: usize,
-    dest: &mut [u8],
-    line: &impl Fn(Line, &mut [u8]),
-) {
-    let end = begin + dest.len() / bytes;
-    let (low, high) = (axis.low.clamp(begin, end), axis.high.clamp(begin, end));
-    if low >= high {
-        return dest.fill(0);
-    }
-    dest[..(low - begin) * bytes].fill(0);
-    dest[(high - begin) * bytes..].fill(0);
-    let whole = Line {
-        from,
-        step: axis.step,
-        apart: 1,
-        count: axis.high - axis.low,
-    };
-    let part = Line {
-        count: high - low,
-        ..whole.each(low - axis.low, 1)
-    };
-    line(part, &mut dest[(low - begin) * bytes..]);
-}
-
-/// Writes a block of two dimensions.
-fn write_plane(
-    from: usize,
-    rows: Axis,
-    columns: Axis,
-    bytes: usize,
-    dest: &mut [u8],
-    line: &impl Fn(Line, &mut [u8]),
-) {
-    let whole = rows.low == 0 && rows.high == rows.size;
-    let filled = columns.low == 0 && columns.high == columns.size;
-    if columns.size < SHORT && columns.size < rows.size {
-        if !(whole && filled) {
-            dest.fill(0);
+    /// Writes the elements of a block from number `begin` on; zeros where they have no source. `from` is the first that has
+    /// one.
+    fn write_block(&self, from: usize, [rows, columns]: [Axis; 2], begin: usize, dest: &mut [u8]) {
+        let bytes = self.bytes;
+        if columns.size < SHORT && columns.size < rows.size {
+            if [rows, columns]
+                .iter()
+                .any(|axis| axis.high - axis.low < axis.size)
+            {
+                dest.fill(0);
+            }
+            for column in columns.low..columns.high {
+                let down = Line {
+                    from: along(from, columns.step, column - columns.low),
+                    step: rows.step,
+                    apart: columns.size,
+                    count: rows.high - rows.low,
+                };
+                let first = rows.low * columns.size + column;
+                (self.line)(self.source, down, &mut dest[first * bytes..]);
+            }
+            return;
         }
-        for column in columns.low..columns.high {
-            let begin = (column - columns.low).cast_signed() * columns.step;
-            let down = Line {
-                from: from.wrapping_add_signed(begin),
-                step: rows.step,
-                apart: columns.size,
-                count: rows.high - rows.low,
-            };
-            line(
-                down,
-                &mut dest[(rows.low * columns.size + column) * bytes..],
+        for (row, dest) in dest.chunks_mut(columns.size * bytes).enumerate() {
+            let end = begin + dest.len() / bytes;
+            let (low, high) = (
+                columns.low.clamp(begin, end),
+                columns.high.clamp(begin, end),
             );
+            if row < rows.low || row >= rows.high || low >= high {
+                dest.fill(0);
+                continue;
+            }
+            dest[..(low - begin) * bytes].fill(0);
+            dest[(high - begin) * bytes..].fill(0);
+            let from = along(from, rows.step, row - rows.low);
+            let line = Line {
+                from: along(from, columns.step, low - columns.low),
+                step: columns.step,
+                apart: 1,
+                count: high - low,
+            };
+            (self.line)(self.source, line, &mut dest[(low - begin) * bytes..]);
         }
-        return;
-    }
-    for (row, dest) in dest.chunks_exact_mut(columns.size * bytes).enumerate() {
-        if row < rows.low || row >= rows.high {
-            dest.fill(0);
-            continue;
-        }
-        let begin = (row - rows.low).cast_signed() * rows.step;
-        write_line(
-            from.wrapping_add_signed(begin),
-            columns,
-            0,
-            bytes,
-            dest,
-            line,
-        );
     }
 }
