@@ -128,15 +128,20 @@ fn by_table<const N: usize>(
             count,
         } = line;
         let distance = step.unsigned_abs();
-        let same = along(from, step, count - 1) / table.inner == from / table.inner;
+        let entries = |from: usize| &tables[from / table.inner % table.positions];
+        let last = along(from, step, count - 1);
+        if distance.is_multiple_of(period) || from / table.inner == last / table.inner {
+            let entries = entries(from);
+            return convert::<1, N>(source, line, dest, |[byte]| {
+                entry(entries[usize::from(byte)])
+            });
+        }
         // The tables that the elements take in turn, and the elements that are converted at once.
-        let (turns, at_once) = if same || distance.is_multiple_of(period) {
-            (1, count)
-        } else if period.is_multiple_of(distance) && period / distance <= TURNS {
-            let turns = period / distance;
-            (turns, AT_ONCE / turns * turns)
-        } else {
-            (count, count)
+        let (turns, at_once) = match period / distance {
+            turns @ 1..=TURNS if period.is_multiple_of(distance) => {
+                (turns, AT_ONCE / turns * turns)
+            }
+            _ => (count, count),
         };
         for begin in (0..count).step_by(at_once) {
             let end = count.min(begin + at_once);
@@ -148,7 +153,7 @@ fn by_table<const N: usize>(
                     apart: apart * turns,
                     count: (end - first).div_ceil(turns),
                 };
-                let entries = &tables[from / table.inner % table.positions];
+                let entries = entries(from);
                 convert::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
                     entry(entries[usize::from(byte)])
                 });

@@ -198,10 +198,10 @@ impl Share<'_> {
     /// Replaces the elements of the slice of each row, or the components of complex numbers that are combined component by
     /// component, by what `combine` makes of their bytes and those of the update.
     pub(super) fn combine<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        let (updates, _) = self.updates.as_chunks::<N>();
-        let elements = self.slice / N;
-        if elements == 1 {
+        let (updates, bytes) = (self.updates, self.slice);
+        if bytes == N {
             // Without a loop over elements.
+            let (updates, _) = updates.as_chunks::<N>();
             return self.each(|slice, row| {
                 let (slice, _) = slice.as_chunks_mut::<N>();
                 slice[0] = combine(slice[0], updates[row]);
@@ -209,7 +209,7 @@ impl Share<'_> {
         }
         self.each(|slice, row| {
             let (slice, _) = slice.as_chunks_mut::<N>();
-            let updates = &updates[row * elements..][..elements];
+            let (updates, _) = updates[row * bytes..][..bytes].as_chunks::<N>();
             for (old, update) in slice.iter_mut().zip(updates) {
                 *old = combine(*old, *update);
             }
