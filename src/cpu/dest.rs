@@ -70,7 +70,7 @@ impl<'a> Dest<'a> {
         self.copy(bytes);
     }
 
-    /// Writes these bytes to its first bytes, and takes them out.
+    /// Copies `from` to its first bytes, and takes these out.
     #[inline(always)]
     pub(super) fn copy(&mut self, from: &[u8]) {
         match self {

@@ -100,13 +100,17 @@ impl<'a> NewMemory<'a> {
         }
     }
 
-    /// Gives the first bytes, as many as there are of these, these values, and takes them out.
+    /// Copies `from` to its first bytes, and takes these out.
     #[inline(always)]
     pub(super) fn copy(&mut self, from: &[u8]) {
         let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(from.len());
-        for (to, &byte) in bytes.iter_mut().zip(from) {
-            to.write(byte);
-        }
+        // SAFETY: bytes with values are also bytes that need no values, and nobody writes to these.
+        #[expect(
+            unsafe_code,
+            reason = "`write_copy_of_slice` needs Rust 1.93, and without optimization a loop takes 2.6 times as long"
+        )]
+        let from = unsafe { slice::from_raw_parts(from.as_ptr().cast(), from.len()) };
+        bytes.copy_from_slice(from);
         self.bytes = rest;
         self.copied += from.len();
     }
