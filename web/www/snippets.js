@@ -20,12 +20,14 @@ export function snippets(next) {
   show();
 }
 
-// Copies a text, and says so on the button for a moment.
+// Copies a text, and says so on the button for a moment, counted from the last of several clicks.
 export async function copy(text, button) {
-  await navigator.clipboard.writeText(text);
   button.dataset.label ??= button.textContent;
+  button.textContent = button.dataset.label;
+  await navigator.clipboard.writeText(text);
+  clearTimeout(button.dataset.timer);
   button.textContent = 'Copied';
-  setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
+  button.dataset.timer = setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
 }
 
 export function connectSnippets() {
