@@ -3,7 +3,7 @@
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
     rows::{Axis, PieceRows},
-    shuffle::{Near, Woven},
+    shuffle::Shuffle,
 };
 use crate::text::counted;
 use std::fmt;
@@ -13,18 +13,16 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Small pieces that lie a few bytes apart, which byte shuffles move.
-    Near(Near),
-    /// Pieces that lie in several planes, which byte shuffles interleave. Only [`Kernel::of_block`] returns this.
-    Woven(Woven),
+    /// Small pieces that lie a few bytes apart or in a few planes, which byte shuffles move.
+    Shuffle(Shuffle),
 }
 
 impl Kernel {
     /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
     #[inline]
     pub(super) fn of(bytes: usize, row: Axis) -> Self {
-        match Near::of_row(bytes, row) {
-            Some(near) => Self::Near(near),
+        match Shuffle::of_row(bytes, row) {
+            Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::Copy { bytes },
         }
     }
@@ -32,11 +30,8 @@ impl Kernel {
     /// The loop for blocks of such rows, which begin `block.stride` bytes apart in the source.
     #[inline]
     pub(super) fn of_block(bytes: usize, row: Axis, block: Axis) -> Self {
-        if let Some(woven) = Woven::of(bytes, row, block) {
-            return Self::Woven(woven);
-        }
-        match Near::of_block(bytes, row, block) {
-            Some(near) => Self::Near(near),
+        match Shuffle::of_block(bytes, row, block) {
+            Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::of(bytes, row),
         }
     }
@@ -57,8 +52,7 @@ impl Kernel {
 
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
-            Self::Near(near) => near.run(rows),
-            Self::Woven(woven) => woven.run(rows),
+            Self::Shuffle(shuffle) => shuffle.run(rows),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
@@ -66,25 +60,18 @@ impl Kernel {
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |bytes| counted(bytes, "byte", "bytes");
+        let (Self::Copy { bytes } | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
+        write!(f, "pieces of {}", counted(*bytes, "byte", "bytes"))?;
         match self {
-            Self::Copy { bytes } if *bytes > FIXED_MAX => {
-                write!(f, "pieces of {} by memcpy", of(bytes))
+            Self::Copy { bytes } if *bytes > FIXED_MAX => write!(f, " by memcpy"),
+            Self::Copy { .. } => write!(f, " by fixed moves"),
+            Self::Shuffle(Shuffle {
+                planes: 1, stride, ..
+            }) => {
+                write!(f, " at a distance of {stride} by byte shuffles")
             }
-            Self::Copy { bytes } => write!(f, "pieces of {} by fixed moves", of(bytes)),
-            Self::Near(Near { piece, stride, .. }) => {
-                let piece = of(piece);
-                write!(
-                    f,
-                    "pieces of {piece} at a distance of {stride} by byte shuffles"
-                )
-            }
-            Self::Woven(Woven { piece, planes, .. }) => {
-                write!(
-                    f,
-                    "pieces of {} from {planes} planes by byte shuffles",
-                    of(piece)
-                )
+            Self::Shuffle(Shuffle { planes, .. }) => {
+                write!(f, " from {planes} planes by byte shuffles")
             }
         }
     }

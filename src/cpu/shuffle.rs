@@ -12,6 +12,7 @@
 //! out when the program runs. Without them, pieces are copied one by one.
 
 use super::{
+    kernel::Kernel,
     memory::{self, LINE},
     rows::{Axis, PieceRows, along},
 };
@@ -76,40 +77,62 @@ type Indices = [u8; VECTOR];
 /// A shuffle makes a zero for this number.
 const NOWHERE: u8 = 0xff;
 
-/// Pieces that lie a few bytes apart, upwards or downwards: along long rows, or in short rows along a block.
+/// Pieces that shuffles move: those that lie a few bytes apart, upwards or downwards, along long rows or in short rows along
+/// a block; and blocks of rows whose 2 to 4 pieces lie in as many planes, where neighbouring rows are neighbours in each
+/// plane: planes that become the channels of pixels.
 #[derive(Clone, Copy)]
-pub(super) struct Near {
+pub(super) struct Shuffle {
     shuffles: Shuffles,
     pub(super) piece: usize,
     pub(super) stride: isize,
+    /// The number of planes. 1 for pieces that lie a few bytes apart.
+    pub(super) planes: usize,
     /// Whether vectors go along blocks, with several rows each, rather than along rows.
     along_block: bool,
-    /// The number of rows, or of pieces of a long row, that a vector of the result has room for.
+    /// The number of rows, or of pieces of a long row, that a vector of the result, or one for each plane, has room for.
     many: usize,
     /// The number of vectors of the source that these come from.
     loads: usize,
     /// From the lowest row's first piece, or the lowest piece of a long row, to the lowest byte.
     below: usize,
+    /// What goes to a vector of the result. Not for planes.
     indices: [Indices; MOST],
 }
 
-impl Near {
+impl Shuffle {
     /// For rows of pieces of `piece` bytes that lie along `row`, of any number. `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
         let few = piece == 8 && row.size < 8;
-        (piece <= VECTOR / 2 && !few).then(|| Self::of(piece, Axis::ONE, row))?
+        (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
     }
 
-    /// For blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None` if shuffles
-    /// cannot move them.
+    /// For blocks of short rows, of any number: the pieces of a row lie along `row`, the rows of a block along `block`.
+    /// `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
-        (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::of(piece, row, block))?
+        let is_woven = (2..=MOST).contains(&row.size)
+            && [1, 2, 4].contains(&piece)
+            && block.stride.unsigned_abs() == piece
+            && block.size * piece >= 2 * VECTOR;
+        if is_woven {
+            return Some(Self {
+                shuffles: (*SHUFFLES)?,
+                piece,
+                stride: row.stride,
+                planes: row.size,
+                along_block: true,
+                many: VECTOR / piece,
+                loads: row.size,
+                below: 0,
+                indices: [[NOWHERE; VECTOR]; MOST],
+            });
+        }
+        (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::near(piece, row, block))?
     }
 
-    fn of(piece: usize, inner: Axis, outer: Axis) -> Option<Self> {
+    fn near(piece: usize, inner: Axis, outer: Axis) -> Option<Self> {
         let row_bytes = inner.size * piece;
         let many = VECTOR / row_bytes;
         let reach = |axis: Axis, size: usize| axis.stride.unsigned_abs().saturating_mul(size - 1);
@@ -119,36 +142,18 @@ impl Near {
         if outer.size * row_bytes < 2 * VECTOR || span > MOST * VECTOR {
             return None;
         }
-        let below = if inner.stride < 0 {
-            reach(inner, inner.size)
-        } else {
-            0
+        let below = match inner.stride < 0 {
+            true => reach(inner, inner.size),
+            false => 0,
         };
-        let mut indices = [[NOWHERE; VECTOR]; MOST];
-        for row in 0..many {
-            // Rows that run downwards fill a vector from its end.
-            let to = match outer.stride < 0 {
-                true => VECTOR - (row + 1) * row_bytes,
-                false => row * row_bytes,
-            };
-            let from = below + reach(outer, row + 1);
-            for number in 0..inner.size {
-                let from = along(from, inner.stride, number);
-                for byte in 0..piece {
-                    let from = from + byte;
-                    indices[from / VECTOR][to + number * piece + byte] = index(from % VECTOR);
-                }
-            }
-        }
+        let [indices] = indices(piece, inner, outer, many, below);
+        let along_block = inner.size > 1;
         Some(Self {
             shuffles: (*SHUFFLES)?,
             piece,
-            stride: if inner.size > 1 {
-                inner.stride
-            } else {
-                outer.stride
-            },
-            along_block: inner.size > 1,
+            stride: if along_block { inner } else { outer }.stride,
+            planes: 1,
+            along_block,
             many,
             loads: span.div_ceil(VECTOR),
             below,
@@ -158,226 +163,191 @@ impl Near {
 
     /// Moves rows whose pieces have the size and the distances that the kernel was made for.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
+        let down = if self.along_block {
+            rows.pitch
+        } else {
+            rows.row.stride
+        } < 0;
+        match down {
+            true => self.towards::<true>(rows),
+            false => self.towards::<false>(rows),
+        }
+    }
+
+    fn towards<const DOWN: bool>(&self, rows: PieceRows<'_>) {
         self.shuffles.vectorize(
             #[inline(always)]
-            || match self.loads {
-                1 => self.rows::<1>(rows),
-                2 => self.rows::<2>(rows),
-                3 => self.rows::<3>(rows),
-                _ => self.rows::<MOST>(rows),
+            || match (self.planes, self.loads) {
+                (1, 1) => self.rows::<1, 1, DOWN>(rows),
+                (1, 2) => self.rows::<2, 1, DOWN>(rows),
+                (1, 3) => self.rows::<3, 1, DOWN>(rows),
+                (1, _) => self.rows::<MOST, 1, DOWN>(rows),
+                (2, _) => self.rows::<2, 2, DOWN>(rows),
+                (3, _) => self.rows::<3, 3, DOWN>(rows),
+                _ => self.rows::<MOST, MOST, DOWN>(rows),
             },
         );
     }
 
+    /// Makes `STORES` vectors of the result at once, 1 or as many as there are planes, from `LOADS` of the source.
     #[inline(always)]
-    fn rows<const LOADS: usize>(&self, rows: PieceRows<'_>) {
+    fn rows<const LOADS: usize, const STORES: usize, const DOWN: bool>(&self, rows: PieceRows<'_>) {
         let Self {
             shuffles: simd,
             piece,
             many,
+            below,
             ..
         } = *self;
-        let indices: [_; LOADS] =
-            array::from_fn(|load| u8x16::from_slice(simd, &self.indices[load]));
         let source = rows.source;
         let row_bytes = rows.row.size * piece;
         let (inner, pitch, unit, bytes) = match self.along_block {
             true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
             false => (Axis::ONE, rows.row.stride, piece, row_bytes),
         };
-        let below = self.below;
-        let (filled, step) = (many * unit, many * pitch.unsigned_abs());
-        // Whether every vector of the source is used once.
-        let tiles = filled == VECTOR && step == LOADS * VECTOR;
+        let indices: [[Indices; LOADS]; STORES] = match STORES {
+            1 => [array::from_fn(|load| self.indices[load]); STORES],
+            _ => {
+                let planes = Axis {
+                    size: STORES,
+                    stride: VECTOR.cast_signed(),
+                };
+                let block = Axis {
+                    size: many,
+                    stride: pitch,
+                };
+                indices(piece, planes, block, many, 0)
+            }
+        };
+        let indices = indices.map(|of| of.map(|indices| u8x16::from_slice(simd, &indices)));
+        let filled = match STORES {
+            1 => many * unit,
+            _ => STORES * VECTOR,
+        };
+        let step = many * pitch.unsigned_abs();
+        // Whether every vector of the source, or of the planes, is used once.
+        let tiles = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
         // Vectors are read in ascending order, in which processors fetch memory ahead. Those that would reach beyond the
         // source are left.
         rows.each(
             bytes,
             #[inline(always)]
-            |mut at, mut dest| {
-                if pitch < 0 {
+            |at, mut dest| {
+                let mut from = at - below;
+                if DOWN {
                     // A short row is written downwards, but fetched upwards, as the rows follow each other.
                     if dest.len() <= SHORT {
                         for line in (0..dest.len()).step_by(LINE) {
                             memory::prefetch(dest, line);
                         }
                     }
-                    let mut from = along(at, pitch, bytes / unit - 1) - below;
-                    if tiles {
-                        let (vectors, _) = source[from..].as_chunks().0.as_chunks();
-                        let to = dest.as_rchunks_mut::<VECTOR>().1.iter_mut().rev();
-                        let done = to.len().min(vectors.len());
-                        to.zip(vectors)
-                            .for_each(|(to, from)| union(simd, from, &indices).store_slice(to));
-                        let end = dest.len() - done * VECTOR;
-                        dest = &mut dest[..end];
-                        from += done * step;
+                    from = along(at, pitch, bytes / unit - 1) - below;
+                }
+                if tiles {
+                    let room = dest.len() / (STORES * VECTOR);
+                    let (near, _) = source[from..].as_chunks().0.as_chunks::<LOADS>();
+                    let done = match STORES {
+                        1 => room.min(near.len()),
+                        _ => room,
+                    };
+                    let planes: [&[[u8; VECTOR]]; LOADS] = array::from_fn(|plane| match STORES {
+                        1 => &[],
+                        _ => &source[along(from, inner.stride, plane)..].as_chunks().0[..done],
+                    });
+                    let bytes = done * STORES * VECTOR;
+                    if DOWN {
+                        let (rest, to) = dest.split_at_mut(dest.len() - bytes);
+                        let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
+                        fill(simd, to.iter_mut().rev(), near, &planes, &indices);
+                        dest = rest;
+                    } else {
+                        let (to, rest) = dest.split_at_mut(bytes);
+                        let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
+                        fill(simd, to.iter_mut(), near, &planes, &indices);
+                        dest = rest;
                     }
-                    while let Some((rest, to)) = dest.split_last_chunk_mut::<VECTOR>()
-                        && let Some(vector) = pick(simd, source, from, &indices)
-                    {
-                        vector.store_slice(to);
-                        // The vector has zeros before its whole rows, which the next one overwrites.
-                        let end = rest.len() + VECTOR - filled;
-                        dest = &mut dest[..end];
-                        from += step;
-                    }
-                } else {
-                    let mut from = at - below;
-                    if tiles {
-                        let (vectors, _) = source[from..].as_chunks().0.as_chunks();
-                        let to = dest.as_chunks_mut::<VECTOR>().0.iter_mut();
-                        let done = to.len().min(vectors.len());
-                        to.zip(vectors)
-                            .for_each(|(to, from)| union(simd, from, &indices).store_slice(to));
-                        dest = &mut dest[done * VECTOR..];
-                        from += done * step;
-                    }
-                    while let Some(to) = dest.first_chunk_mut::<VECTOR>()
-                        && let Some(vector) = pick(simd, source, from, &indices)
-                    {
-                        vector.store_slice(to);
-                        dest = &mut dest[filled..];
-                        from += step;
-                    }
-                    at = from + below;
+                    from += done * step;
+                }
+                while STORES == 1
+                    && DOWN
+                    && let Some((rest, to)) = dest.split_last_chunk_mut::<VECTOR>()
+                    && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
+                    && let Some(vectors) = vectors.as_chunks().0.first_chunk()
+                {
+                    union(simd, vectors, &indices[0]).store_slice(to);
+                    // The vector has zeros before its whole rows, which the next one overwrites.
+                    let end = rest.len() + VECTOR - filled;
+                    dest = &mut dest[..end];
+                    from += step;
+                }
+                while STORES == 1
+                    && !DOWN
+                    && let Some(to) = dest.first_chunk_mut::<VECTOR>()
+                    && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
+                    && let Some(vectors) = vectors.as_chunks().0.first_chunk()
+                {
+                    union(simd, vectors, &indices[0]).store_slice(to);
+                    dest = &mut dest[filled..];
+                    from += step;
                 }
                 if !dest.is_empty() {
-                    one_by_one(source, at, piece, inner, pitch, dest);
+                    let at = if DOWN { at } else { from + below };
+                    let copies = Kernel::Copy { bytes: piece };
+                    copies.rows(source, at, inner, pitch, dest);
                 }
             },
         );
     }
 }
 
-/// The bytes that `indices` take from the vectors at byte `from` of the source. `None` if the source ends before them.
-#[inline(always)]
-fn pick<const N: usize>(
-    simd: Shuffles,
-    source: &[u8],
-    from: usize,
-    indices: &[u8x16<Shuffles>; N],
-) -> Option<u8x16<Shuffles>> {
-    let vectors = source.get(from..from + N * VECTOR)?.as_chunks();
-    Some(union(simd, vectors.0.first_chunk()?, indices))
-}
-
-/// Moves rows of pieces of `piece` bytes that fill `dest`. The first row begins at byte `at` of the source, and others begin
-/// `pitch` bytes apart.
-#[inline(never)]
-fn one_by_one(
-    source: &[u8],
-    mut at: usize,
+/// Where the bytes of `STORES` vectors of the result lie in `LOADS` vectors of the source, which has `many` rows along
+/// `outer` of pieces along `inner`. Its lowest row begins `below` bytes after the first byte of these vectors.
+fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
-    row: Axis,
-    pitch: isize,
-    dest: &mut [u8],
-) {
-    for dest in dest.chunks_exact_mut(row.size * piece) {
-        let mut from = at;
-        for dest in dest.chunks_exact_mut(piece) {
-            dest.copy_from_slice(&source[from..][..piece]);
-            from = from.wrapping_add_signed(row.stride);
-        }
-        at = at.wrapping_add_signed(pitch);
-    }
-}
-
-/// Blocks of rows of 2 to 4 pieces of 1, 2 or 4 bytes. The pieces of a row lie in as many planes, and neighbouring rows are
-/// neighbours in each plane: planes that become the channels of pixels.
-#[derive(Clone, Copy)]
-pub(super) struct Woven {
-    shuffles: Shuffles,
-    pub(super) piece: usize,
-    pub(super) planes: usize,
-    down: bool,
-}
-
-impl Woven {
-    /// For blocks of rows of pieces of `piece` bytes: the pieces of a row lie along `row`, the rows of a block along
-    /// `block`. `None` if shuffles cannot move them.
-    #[inline]
-    pub(super) fn of(piece: usize, row: Axis, block: Axis) -> Option<Self> {
-        let is_woven = (2..=MOST).contains(&row.size)
-            && [1, 2, 4].contains(&piece)
-            && block.stride.unsigned_abs() == piece
-            && block.size * piece >= 2 * VECTOR;
-        Some(Self {
-            shuffles: (*SHUFFLES).filter(|_| is_woven)?,
-            piece,
-            planes: row.size,
-            down: block.stride < 0,
-        })
-    }
-
-    /// Moves blocks whose pieces have the sizes and distances that [`Woven::of`] was called with. Any number of rows is
-    /// allowed.
-    pub(super) fn run(self, rows: PieceRows<'_>) {
-        self.shuffles.vectorize(
-            #[inline(always)]
-            || match self.planes {
-                2 => self.blocks::<2>(rows),
-                3 => self.blocks::<3>(rows),
-                _ => self.blocks::<MOST>(rows),
-            },
-        );
-    }
-
-    /// Where the bytes of each vector of the result lie in the vectors of the planes.
-    fn indices<const PLANES: usize>(self) -> [[Indices; PLANES]; PLANES] {
-        let mut indices = [[[NOWHERE; VECTOR]; PLANES]; PLANES];
-        let rows = VECTOR / self.piece;
-        let places = (0..rows).flat_map(|row| (0..PLANES).map(move |plane| (row, plane)));
-        for ((row, plane), to) in places.zip((0..).step_by(self.piece)) {
-            let row = if self.down { rows - 1 - row } else { row };
-            for byte in 0..self.piece {
-                let to = to + byte;
-                indices[to / VECTOR][plane][to % VECTOR] = index(row * self.piece + byte);
+    inner: Axis,
+    outer: Axis,
+    many: usize,
+    below: usize,
+) -> [[Indices; LOADS]; STORES] {
+    let mut indices = [[[NOWHERE; VECTOR]; LOADS]; STORES];
+    let row_bytes = inner.size * piece;
+    for row in 0..many {
+        // Rows that run downwards fill vectors from their end.
+        let to = match outer.stride < 0 {
+            true => STORES * VECTOR - (row + 1) * row_bytes,
+            false => row * row_bytes,
+        };
+        let from = below + row * outer.stride.unsigned_abs();
+        for number in 0..inner.size {
+            let from = along(from, inner.stride, number);
+            for byte in 0..piece {
+                let (to, from) = (to + number * piece + byte, from + byte);
+                indices[to / VECTOR][from / VECTOR][to % VECTOR] = index(from % VECTOR);
             }
         }
-        indices
     }
-
-    #[inline(always)]
-    fn blocks<const PLANES: usize>(self, rows: PieceRows<'_>) {
-        let simd = self.shuffles;
-        let indices = self.indices::<PLANES>();
-        let indices = indices.map(|of| of.map(|indices| u8x16::from_slice(simd, &indices)));
-        let PieceRows {
-            source, row, pitch, ..
-        } = rows;
-        let many = VECTOR / self.piece;
-        let below = lowest(pitch, many);
-        let block_bytes = rows.block_bytes;
-        rows.each(
-            block_bytes,
-            #[inline(always)]
-            |mut at, dest| {
-                let whole = dest.len() / (VECTOR * PLANES) * (VECTOR * PLANES);
-                let (whole, rest) = dest.split_at_mut(whole);
-                for to in whole.as_chunks_mut().0.as_chunks_mut::<PLANES>().0 {
-                    let planes: [[u8; VECTOR]; PLANES] = array::from_fn(|plane| {
-                        let from = along(at.wrapping_add(below), row.stride, plane);
-                        let vector = source[from..].first_chunk();
-                        *vector.expect("a plan's pieces lie within its source")
-                    });
-                    for (to, indices) in to.iter_mut().zip(&indices) {
-                        let to: &mut [u8; VECTOR] = to;
-                        union(simd, &planes, indices).store_slice(to);
-                    }
-                    at = along(at, pitch, many);
-                }
-                one_by_one(source, at, self.piece, row, pitch, rest);
-            },
-        );
-    }
+    indices
 }
 
-/// The byte, counted from the first of `count` pieces, at which the lowest of them begins.
-fn lowest(stride: isize, count: usize) -> usize {
-    match stride < 0 {
-        true => along(0, stride, count - 1),
-        false => 0,
+/// Makes `STORES` vectors at a time from the vectors in `near` or, if there are several, from one of each plane.
+#[inline(always)]
+fn fill<'d, const LOADS: usize, const STORES: usize>(
+    simd: Shuffles,
+    to: impl Iterator<Item = &'d mut [[u8; VECTOR]; STORES]>,
+    near: &[[[u8; VECTOR]; LOADS]],
+    planes: &[&[[u8; VECTOR]]; LOADS],
+    indices: &[[u8x16<Shuffles>; LOADS]; STORES],
+) {
+    let store = |to: &mut [[u8; VECTOR]; STORES], from: &[[u8; VECTOR]; LOADS]| {
+        for (to, indices) in to.iter_mut().zip(indices) {
+            union(simd, from, indices).store_slice(to);
+        }
+    };
+    match STORES {
+        1 => to.zip(near).for_each(|(to, from)| store(to, from)),
+        _ => to
+            .zip(0..)
+            .for_each(|(to, number)| store(to, &planes.map(|plane| plane[number]))),
     }
 }
 
@@ -403,7 +373,7 @@ fn index(byte: usize) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::kernel::Kernel, *};
+    use super::*;
 
     /// Moves blocks by shuffles, if they can, to where copies of single pieces go. Returns whether they can.
     fn moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {

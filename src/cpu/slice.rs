@@ -104,7 +104,7 @@ impl<'a> LoopNest<'a> {
         // higher addresses for either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
-            || matches!(kernel, Kernel::Near(_));
+            || matches!(kernel, Kernel::Shuffle(_));
         Self {
             unit,
             offset: 0,
@@ -195,7 +195,7 @@ impl<'a> LoopNest<'a> {
     /// move them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Near(_) | Kernel::Woven(_) => 0,
+            Kernel::Shuffle(_) => 0,
             Kernel::Copy { .. } => bytes / self.piece,
         }
     }

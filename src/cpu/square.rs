@@ -21,36 +21,37 @@ use super::{
     memory::{self, LINE, Lines},
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR},
-    transpose::{MoveTile, Tile},
+    transpose::Tile,
 };
 use fearless_simd::{prelude::*, u8x16, u16x8, u32x4, u64x2};
 use std::mem;
 
-/// Moves pieces of `N` bytes. `M` of them fill a vector, `R` a cache line, and `C` the part of a source row that is read at
-/// once.
-pub(super) struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
+/// What moves tiles of pieces of `N` bytes. `M` of them fill a vector, `R` a cache line, and `C` the part of a source row
+/// that is read at once.
+pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const C: usize>(
     shuffles: Shuffles,
-    /// Parts of source rows, and then a line of each lane.
-    rows: Aligned<[[u8; WIDTH]; R]>,
-    columns: Aligned<[[u8; LINE]; C]>,
+) -> impl FnMut(Tile<'_, 'd>, &mut Lines<'d>) {
+    const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
+    let mut squares = Squares::<N, M, R, C> {
+        rows: [[0; WIDTH]; R],
+        columns: [[0; LINE]; C],
+        shuffles,
+    };
+    move |tile, lines| squares.move_tile(tile, lines)
+}
+
+/// Parts of source rows, and then a line of each lane. Both begin at a cache line.
+#[repr(C, align(64))]
+struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
+    rows: [[u8; WIDTH]; R],
+    columns: [[u8; LINE]; C],
+    shuffles: Shuffles,
 }
 
 /// The size in bytes of the part of a source row that is read at once.
 const WIDTH: usize = 4 * LINE;
 
-#[repr(align(64))]
-struct Aligned<T>(T);
-
 impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, M, R, C> {
-    pub(super) fn new(shuffles: Shuffles) -> Self {
-        const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
-        Self {
-            shuffles,
-            rows: Aligned([[0; WIDTH]; R]),
-            columns: Aligned([[0; LINE]; C]),
-        }
-    }
-
     /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source. `kernel` moves rows
     /// along `near` whose pieces are not contiguous.
     #[inline(always)]
@@ -88,7 +89,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     /// Writes the next `count` pieces of each lane.
     #[inline(always)]
     fn write<'d>(&self, lanes: &mut [&'d mut [u8]], count: usize, lines: &mut Lines<'d>) {
-        for (lane, column) in lanes.iter_mut().zip(&self.columns.0) {
+        for (lane, column) in lanes.iter_mut().zip(&self.columns) {
             let rest = mem::take(lane);
             *lane = if count == R {
                 let (line, rest) = rest.split_first_chunk_mut().expect("a lane has room");
@@ -101,11 +102,9 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             };
         }
     }
-}
 
-impl<const N: usize, const M: usize, const R: usize, const C: usize> MoveTile
-    for Squares<N, M, R, C>
-{
+    /// Moves the pieces of a tile into its lanes. Inlined, it takes 1.03 of the time for a matrix of 64 × 64 f32.
+    #[inline(never)]
     fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
         let Tile { source, count, .. } = tile;
         let (near, row) = (tile.tiles.near, tile.tiles.row);
@@ -132,11 +131,11 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> MoveTile
                 let mut next = first;
                 while next < end {
                     let count = if next == 0 { ahead } else { R }.min(end - next);
-                    let rows = &mut self.rows.0[..count];
+                    let rows = &mut self.rows[..count];
                     Self::read(kernel, source, from, near, row.stride, rows);
                     let rows = count.div_ceil(M) * M;
                     let shuffles = self.shuffles;
-                    let (rows, columns) = (&self.rows.0[..rows], &mut self.columns.0);
+                    let (rows, columns) = (&self.rows[..rows], &mut self.columns);
                     let columns = &mut columns[..near.size.next_multiple_of(M)];
                     shuffles.vectorize(
                         #[inline(always)]
@@ -217,7 +216,7 @@ mod tests {
     use crate::{
         cpu::{
             shuffle::SHUFFLES,
-            transpose::{MoveTile, Tile, Tiles},
+            transpose::{Tile, Tiles},
         },
         walk::Dim,
     };
@@ -266,7 +265,7 @@ mod tests {
                     count,
                     lanes: &mut lanes,
                 };
-                Squares::<N, M, R, C>::new(shuffles).move_tile(tile, lines);
+                squares::<N, M, R, C>(shuffles)(tile, lines);
             });
             assert!(lanes.iter().all(|lane| lane.len() == 7));
             for (column, lane) in dest[skip..].chunks(lane).enumerate() {

@@ -22,7 +22,7 @@ use super::{
     rows::{Axis, along, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
     slice::LoopNest,
-    square::Squares,
+    square::squares,
     threads,
 };
 use crate::walk::Dim;
@@ -53,31 +53,23 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
 
-/// Moves the pieces of a tile into its lanes.
-pub(super) trait MoveTile {
-    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>);
-}
-
-/// Moves rows lane by lane, with this kernel.
-struct Rows(Kernel);
-
 /// How many bytes of the source are spread over the lanes at a time, if the pieces of a row lie a few bytes apart: few
 /// enough to stay in the first-level cache until every lane has its pieces of them.
 const NEAR_PART: usize = 8 << 10;
 
-impl MoveTile for Rows {
-    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, _: &mut Lines<'d>) {
-        let Tile { tiles, source, .. } = tile;
-        let Self(kernel) = self;
+impl Tile<'_, '_> {
+    /// Moves rows lane by lane, with this kernel.
+    fn move_rows(self, kernel: Kernel) {
+        let Tile { tiles, source, .. } = self;
         let some = match kernel {
             Kernel::Copy { .. } => tiles.width() / tiles.piece,
-            _ => NEAR_PART / tiles.row.stride.unsigned_abs(),
+            Kernel::Shuffle(_) => NEAR_PART / tiles.row.stride.unsigned_abs(),
         };
         let some = some.max(1);
-        let mut begin = tile.at;
-        for lanes in tile.lanes.chunks_mut(tiles.columns()) {
-            for first in (0..tile.count).step_by(some) {
-                let size = some.min(tile.count - first);
+        let mut begin = self.at;
+        for lanes in self.lanes.chunks_mut(tiles.columns()) {
+            for first in (0..self.count).step_by(some) {
+                let size = some.min(self.count - first);
                 let row = Axis { size, ..tiles.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
@@ -92,15 +84,8 @@ impl MoveTile for Rows {
     }
 }
 
-/// Moves pieces in the order in which they lie along the near axis, so that the source is read as one stream.
-struct Across;
-
-impl MoveTile for Across {
-    fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, _: &mut Lines<'d>) {
-        with_copy_kernel(tile.tiles.piece, tile);
-    }
-}
-
+/// Moves pieces across the lanes, in the order in which they lie along the near axis, so that the source is read as one
+/// stream.
 impl CopyTask for Tile<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
         let mut at = self.at;
@@ -118,14 +103,14 @@ impl CopyTask for Tile<'_, '_> {
     }
 }
 
-/// The largest number of lanes for which [`Across`] is used. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
-/// 200 bytes it was 0.88 and 0.85 times as fast as [`Rows`] (AMD EPYC of family 25).
+/// The largest number of lanes across which pieces are moved. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
+/// 200 bytes this was 0.88 and 0.85 times as fast as moving rows (AMD EPYC of family 25).
 const FEW_LANES: usize = 16;
 
 /// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
 /// their pieces are moved, gains nothing then.
 const LONG_PIECE: usize = 4 * LINE;
-/// The size in bytes of the longest piece for which [`Across`] is used. Longer ones take as long in either order.
+/// The size in bytes of the longest piece that is moved across lanes. Longer ones take as long in either order.
 const LONG_ACROSS: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
@@ -160,7 +145,8 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Whether [`Across`] moves the pieces, if they are not transposed in registers.
+    /// Whether pieces are moved across the lanes, in the order in which they lie along the near axis, if they are not
+    /// transposed in registers.
     fn goes_across(&self) -> bool {
         self.piece <= LONG_ACROSS && self.near.size <= FEW_LANES
     }
@@ -272,44 +258,36 @@ impl<'a> Tiles<'a> {
     pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let plane = lane * self.near.size;
+        let part_of_lane = |at, skip, dest: &mut [u8]| {
+            let nest = LoopNest::along(self.unit, self.piece, self.row, self.between);
+            nest.part(source, at, skip, dest);
+        };
         let mut skip = first % plane;
         let mut rest = dest;
         for at in self.planes(at, first / plane) {
             let part;
             (part, rest) = rest.split_at_mut((plane - skip).min(rest.len()));
-            self.part_of_plane(source, at, skip, part);
+            let mut at = along(at, self.near.stride, skip / lane);
+            let [head, whole, tail] = split_pieces(lane, skip, part);
+            if !head.is_empty() {
+                part_of_lane(at, skip % lane, head);
+                at = at.wrapping_add_signed(self.near.stride);
+            }
+            let band = Band {
+                at,
+                first: 0,
+                lanes: whole.chunks_exact_mut(lane).collect(),
+            };
+            at = along(at, self.near.stride, band.lanes.len());
+            self.band(source, band);
+            if !tail.is_empty() {
+                part_of_lane(at, 0, tail);
+            }
             skip = 0;
             if rest.is_empty() {
                 return;
             }
         }
-    }
-
-    /// Writes `dest`, which begins at byte `skip` of the plane whose first piece is at byte `at` of the source.
-    fn part_of_plane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let lane = self.lane();
-        let mut at = along(at, self.near.stride, skip / lane);
-        let [head, whole, tail] = split_pieces(lane, skip, dest);
-        if !head.is_empty() {
-            self.part_of_lane(source, at, skip % lane, head);
-            at = at.wrapping_add_signed(self.near.stride);
-        }
-        let band = Band {
-            at,
-            first: 0,
-            lanes: whole.chunks_exact_mut(lane).collect(),
-        };
-        at = along(at, self.near.stride, band.lanes.len());
-        self.band(source, band);
-        if !tail.is_empty() {
-            self.part_of_lane(source, at, 0, tail);
-        }
-    }
-
-    /// Writes `dest`, which begins at byte `skip` of the lane whose first piece is at byte `at` of the source.
-    fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
-        lane.part(source, at, skip, dest);
     }
 
     fn band(&self, source: &[u8], band: Band<'_>) {
@@ -319,17 +297,25 @@ impl<'a> Tiles<'a> {
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
-            (1, Some(it)) => self.lanes(source, band, Squares::<1, 16, 64, 256>::new(it)),
-            (2, Some(it)) => self.lanes(source, band, Squares::<2, 8, 32, 128>::new(it)),
-            (4, Some(it)) => self.lanes(source, band, Squares::<4, 4, 16, 64>::new(it)),
-            (8, Some(it)) => self.lanes(source, band, Squares::<8, 2, 8, 32>::new(it)),
-            (16, Some(it)) => self.lanes(source, band, Squares::<16, 1, 4, 16>::new(it)),
-            _ if is_far && self.goes_across() => self.lanes(source, band, Across),
-            _ => self.lanes(source, band, Rows(kernel)),
+            (1, Some(it)) => self.lanes(source, band, squares::<1, 16, 64, 256>(it)),
+            (2, Some(it)) => self.lanes(source, band, squares::<2, 8, 32, 128>(it)),
+            (4, Some(it)) => self.lanes(source, band, squares::<4, 4, 16, 64>(it)),
+            (8, Some(it)) => self.lanes(source, band, squares::<8, 2, 8, 32>(it)),
+            (16, Some(it)) => self.lanes(source, band, squares::<16, 1, 4, 16>(it)),
+            (piece, _) if is_far && self.goes_across() => {
+                self.lanes(source, band, |tile, _| with_copy_kernel(piece, tile));
+            }
+            _ => self.lanes(source, band, |tile, _| tile.move_rows(kernel)),
         }
     }
 
-    fn lanes(&self, source: &[u8], band: Band<'_>, mut kernel: impl MoveTile) {
+    /// Calls `move_tile` for each tile of a band.
+    fn lanes<'d>(
+        &self,
+        source: &[u8],
+        band: Band<'d>,
+        mut move_tile: impl FnMut(Tile<'_, 'd>, &mut Lines<'d>),
+    ) {
         let Band {
             at,
             first,
@@ -341,7 +327,7 @@ impl<'a> Tiles<'a> {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);
-                kernel.move_tile(
+                move_tile(
                     Tile {
                         tiles: self,
                         source,
