@@ -256,94 +256,57 @@ mod tests {
     /// Every operation of a backend on the CPU uses as many threads as the backend's bound.
     #[test]
     fn every_operation_has_the_bound_of_its_backend() {
-        with_3_threads(|| {
-            for threads in 1..=3 {
-                let backend = Backend::cpu().with_threads_for_any_work(threads);
-                for (name, run) in OPERATIONS {
-                    MOST.set(1);
-                    run(&backend).unwrap();
-                    assert_eq!(MOST.get(), threads, "{name}");
-                }
-            }
-        });
+        with_3_threads(|| (1..=3).for_each(|threads| operations(threads).unwrap()));
     }
 
-    type Operation = fn(&Backend) -> Result<(), Error>;
+    fn operations(threads: usize) -> Result<(), Error> {
+        let backend = &Backend::cpu().with_threads_for_any_work(threads);
+        let check = |name| assert_eq!(MOST.replace(1), threads, "{name}");
+        let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
+        let indices = (&[3, 1, 2], &[3, 1]);
+        let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+        let backwards = &slice![..; -1];
+        MOST.set(1);
 
-    const OPERATIONS: [(&str, Operation); 14] = [
-        ("slice", |backend| {
-            backend.slice((&X, &[8, 2]), &slice![..; -1]).map(drop)
-        }),
-        ("slice_update", |backend| {
-            let updated = backend.slice_update((&X, &[16]), &slice![..; -1], (&X, &[16]));
-            updated.map(drop)
-        }),
-        ("slice_grad", |backend| {
-            let gradient = backend.slice_grad(&[16], &slice![..; -1], (&X, &[16]));
-            gradient.map(drop)
-        }),
-        ("gather_nd", |backend| {
-            let options = GatherOptions::default();
-            let gathered = backend.gather_nd((&X, &[16]), (&[3, 1, 2], &[3, 1]), options);
-            gathered.map(drop)
-        }),
-        ("scatter_nd", |backend| {
-            let options = ScatterOptions::default();
-            let indices = (&[3, 1, 2], &[3, 1]);
-            let scattered = backend.scatter_nd(&[16], indices, (&X[..3], &[3]), options);
-            scattered.map(drop)
-        }),
-        ("paste, a box for each item", |backend| {
-            let begins = (&[0; 16], &[8, 2]);
-            let (x, patches) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]));
-            let pasted = backend.paste(x, patches, begins, None, None, &Default::default());
-            pasted.map(drop)
-        }),
-        ("paste, a box of one item", |backend| {
-            let (begins, patches) = ((&[2], &[1, 1]), (&X[..8], &[1, 8]));
-            let pasted = backend.paste(
-                (&X, &[1, 16]),
-                patches,
-                begins,
-                None,
-                None,
-                &Default::default(),
-            );
-            pasted.map(drop)
-        }),
-        ("Tensor::slice", |backend| {
-            x(backend)?.slice(&slice![..; -1]).map(drop)
-        }),
-        ("slice_into, new memory", |backend| {
-            let mut dest = Tensor::from_bytes(backend, X, DType::U8, &[16])?;
-            x(backend)?.slice_into(&slice![..; -1], &mut dest)
-        }),
-        ("slice_into, in place", |backend| {
-            x(backend)?.slice_into(&slice![..; -1], &mut x(backend)?)
-        }),
-        ("Tensor::gather_nd", |backend| {
-            let (x, indices) = (x(backend)?, backend.upload((&[3, 1, 2], &[3, 1]))?);
-            let options = GatherOptions::default();
-            x.gather_nd(&indices, options).map(drop)
-        }),
-        ("upload_slice", |backend| {
-            backend.upload_slice((&X, &[16]), &slice![..; -1]).map(drop)
-        }),
-        ("upload_view", |backend| {
-            let view = View::new(&[8, 2])?.transpose(&[1, 0])?;
-            backend.upload_view(&X, &view).map(drop)
-        }),
-        ("stream", |backend| {
-            let stream = backend.stream(&[16], &slice![..; -1], DType::U8)?;
-            stream.run(|range| Ok(&X[range]), |_| Ok(())).map(drop)
-        }),
-    ];
+        backend.slice(matrix, backwards)?;
+        check("slice");
+        backend.slice_update(vector, backwards, vector)?;
+        check("slice_update");
+        backend.slice_grad(&[16], backwards, vector)?;
+        check("slice_grad");
+        backend.gather_nd(vector, indices, gather)?;
+        check("gather_nd");
+        backend.scatter_nd(&[16], indices, (&X[..3], &[3]), scatter)?;
+        check("scatter_nd");
+        let (x, patches, begins) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]), (&[0; 16], &[8, 2]));
+        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        check("paste, a box for each item");
+        let (x, patches, begins) = ((&X, &[1, 16]), (&X[..8], &[1, 8]), (&[2], &[1, 1]));
+        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        check("paste, a box of one item");
+        backend.upload_slice(vector, backwards)?;
+        check("upload_slice");
+        backend.upload_view(&X, &View::new(&[8, 2])?.transpose(&[1, 0])?)?;
+        check("upload_view");
+        let stream = backend.stream(&[16], backwards, DType::U8)?;
+        stream.run::<_, Error>(|range| Ok(&X[range]), |_| Ok(()))?;
+        check("stream");
+
+        let tensor = backend.upload(vector)?;
+        tensor.slice(backwards)?;
+        check("Tensor::slice");
+        let mut dest = Tensor::from_bytes(backend, X, DType::U8, &[16])?;
+        tensor.slice_into(backwards, &mut dest)?;
+        check("slice_into, new memory");
+        let mut dest = backend.upload(vector)?;
+        tensor.slice_into(backwards, &mut dest)?;
+        check("slice_into, in place");
+        tensor.gather_nd(&backend.upload(indices)?, gather)?;
+        check("Tensor::gather_nd");
+        Ok(())
+    }
 
     const X: [u8; 16] = [7; 16];
-
-    fn x(backend: &Backend) -> Result<Tensor, Error> {
-        backend.upload((&X, &[16]))
-    }
 
     /// Bringing an argument into row-major order uses as many threads as the backend's bound.
     #[cfg(feature = "ndarray")]
