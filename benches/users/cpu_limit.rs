@@ -3,7 +3,7 @@
 //! | argument | times |
 //! |---|---|
 //! | `loader` | batches of rows of a memory-mapped `.npy` file, for one epoch |
-//! | `small` | slices of 512 bytes to 64 KiB |
+//! | `small` | slices of 512 bytes to 64 KiB, gathers of 256 bytes to 2 MiB |
 //! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
 //! | `crop` | 64 random crops of images |
 //! | `paste` | the same boxes written back, and tokens appended to a cache |
@@ -478,7 +478,7 @@ fn loader() -> Result<(), Box<dyn Error>> {
 }
 
 fn small() -> Result<(), Box<dyn Error>> {
-    println!("-- small slices, ns, minimum of 300 x 200 calls");
+    println!("-- small slices and gathers, ns, minimum of 300 x 200 calls");
     let backend = Backend::cpu();
     for (r, c) in [(16usize, 8usize), (16, 16), (128, 128)] {
         let (h, w) = (r * 2, c * 3);
@@ -566,6 +566,26 @@ fn small() -> Result<(), Box<dyn Error>> {
                  {reused_loop:.0}"
             );
         }
+    }
+    for (rows, bytes) in [(16, 16), (128, 512), (512, 4096)] {
+        let width = bytes / 4;
+        let x: Vec<f32> = (0..4096 * width).map(|i| i as f32).collect();
+        let indices: Vec<i32> = (0..rows).map(|i| i * 1237 % 4096).collect();
+        let (of, options) = (indices.len(), GatherOptions::default());
+        let called = latency(|| {
+            let gathered = backend.gather((&x, &[4096, width]), (&indices, &[of]), options);
+            gathered.expect("a gather")
+        });
+        let new_loop = latency(|| {
+            let mut out: Vec<f32> = Vec::with_capacity(of * width);
+            for &index in &indices {
+                out.extend_from_slice(&x[index as usize * width..][..width]);
+            }
+            out
+        });
+        println!(
+            "{rows} rows of {bytes} B: Backend::gather {called:.0}, loop new Vec {new_loop:.0}"
+        );
     }
     Ok(())
 }

@@ -67,8 +67,8 @@ fn plain<const N: usize, T: Number + Pod>(combine: Combine, share: Share<'_>) {
     numbers::<N, T>(combine, share, cast, cast);
 }
 
-/// Combines numbers of type `T`. `read` makes a number from the `N` bytes of an element, and
-/// `write` makes these bytes from a number.
+/// Combines numbers of type `T`. `read` makes a number from the `N` bytes of an element, and `write` makes these bytes from a
+/// number.
 fn numbers<const N: usize, T: Number>(
     combine: Combine,
     share: Share<'_>,

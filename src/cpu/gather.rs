@@ -141,6 +141,7 @@ impl<'a> Group<'a> {
             return with_copy_kernel(self.bytes, groups);
         }
         if self.slice.is_some() {
+            // The loops of a slice write to memory with values.
             dest = dest.all().into();
         }
         let mut ahead = ahead(places, self.bytes);

@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn long_rows_go_to_new_memory() {
         let source: Vec<u8> = (0..=250).cycle().take(3 * 5 * 9000).collect();
-        for (spec, index) in [
+        for (spec, indices) in [
             ("...", [0, 2, 1, 0]),
             ("1:, :3, 7:", [1, 1, 9, 0]),
             (":, ::2, 11:150", [-4, 2, 2, 9]),
@@ -276,9 +276,9 @@ mod tests {
             let options = GatherOptions::default();
             let gather = Plan::gather(shape, &[4], options, DType::U8).unwrap();
             let row = expected.len() / shape[0];
-            let rows = index
+            let rows = indices
                 .iter()
-                .flat_map(|&row_of| match usize::try_from(row_of) {
+                .flat_map(|&index| match usize::try_from(index) {
                     Ok(n) if n < shape[0] => expected[n * row..][..row].to_vec(),
                     _ => vec![0; row],
                 });
@@ -293,17 +293,17 @@ mod tests {
                 .unwrap();
                 assert!(values == expected, "{spec} on {many} threads");
                 let (values, report) = filled(Vec::<u8>::new(), gathered.len(), |dest| {
-                    gather.run_on_threads(&expected, Indices::I32(&index), dest, threads)
+                    gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
                 assert!(
                     values == gathered,
-                    "{index:?} of {shape:?} on {many} threads"
+                    "{indices:?} of {shape:?} on {many} threads"
                 );
-                let inside = |&of: &i32| usize::try_from(of).is_ok_and(|n| n < shape[0]);
+                let inside = |&index: &i32| usize::try_from(index).is_ok_and(|n| n < shape[0]);
                 assert_eq!(
                     4 - report.out_of_range,
-                    index.into_iter().filter(inside).count()
+                    indices.into_iter().filter(inside).count()
                 );
             }
         }

@@ -62,8 +62,9 @@ impl<'a, I: Index> Places<'a, I> {
         dim.stride(self.walk.points)
     }
 
-    /// The places of all rows of a gather, as sums: the dimensions that number rows, of which the innermost has a list of
-    /// places. `None` unless the outer dimensions repeat the tuples, all of which are in range and few enough to keep their places.
+    /// The places of all rows of a gather, as sums of one place for each dimension that numbers rows. Those of the innermost
+    /// dimension are a list. `None` unless the outer dimensions repeat the tuples, all tuples are in range, and they are at
+    /// most [`KEPT`].
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);
         if !repeats || self.inner.size > KEPT {

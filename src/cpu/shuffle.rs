@@ -95,12 +95,13 @@ pub(super) struct Shuffle {
     loads: usize,
     /// From the lowest row's first piece, or the lowest piece of a long row, to the lowest byte.
     below: usize,
-    /// What goes to a vector of the result. Not for planes.
+    /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
+    /// each vector of the result, which is made when rows are moved.
     indices: [Indices; MOST],
 }
 
 impl Shuffle {
-    /// For rows of pieces of `piece` bytes that lie along `row`, of any number. `None` if shuffles cannot move them.
+    /// For any number of rows of pieces of `piece` bytes that lie along `row`. `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
@@ -108,8 +109,8 @@ impl Shuffle {
         (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
     }
 
-    /// For blocks of short rows, of any number: the pieces of a row lie along `row`, the rows of a block along `block`.
-    /// `None` if shuffles cannot move them.
+    /// For any number of blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None`
+    /// if shuffles cannot move them.
     #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
         let is_woven = (2..=MOST).contains(&row.size)

@@ -146,8 +146,8 @@ impl<'a> LoopNest<'a> {
         });
     }
 
-    /// Whether pieces are so long that new memory, which the other loops fill with zeros before, gets them one by one:
-    /// crops of 64 KiB with rows of 512 bytes take 0.80 of the time.
+    /// Whether [`Self::copy_pieces`] writes to new memory. The other loops write to memory that became zeros before. Without
+    /// zeros, crops of 64 KiB with rows of 512 bytes take 0.73 of the time.
     fn is_long(&self) -> bool {
         let is_forward = self.row.stride >= 0 && self.rows.iter().all(|dim| dim.from >= 0);
         self.piece > FIXED_MAX && is_forward && self.tiles.is_none()

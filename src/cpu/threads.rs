@@ -126,7 +126,7 @@ pub(super) fn spread<'d>(
 }
 
 /// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
-/// `dest` where a part begins, and the part, which may be new memory.
+/// `dest` where a part begins, and the part, which may be new memory. It is not generic, so that its loops are compiled once.
 pub(super) fn spread_parts(
     dest: Dest<'_>,
     grain: usize,

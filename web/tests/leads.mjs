@@ -103,6 +103,14 @@ export async function leads(checks, browser) {
       return ran.length ? `${ran.join(', ')} gave the same` : 'copied';
     });
   }
+  await checks.that('leads: a second copy is told as long as the first', async () => {
+    const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+    await page.page.click('#copy');
+    await wait(1200);
+    await page.page.click('#copy');
+    await wait(600);
+    same(await page.page.evaluate(() => document.getElementById('copy').textContent), 'Copied', 'the button');
+  });
   await checks.that('leads: slices in Rust', async () => {
     const spellings = {
       '::-1, -3:, :-7': 'slice![..; -1, -3.., ..-7]',
