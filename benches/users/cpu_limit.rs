@@ -20,7 +20,7 @@
     reason = "sizes and positions are small"
 )]
 
-use ndarray::{Array3, ArrayView2, ArrayView3, Axis, s};
+use ndarray::{ArrayView2, Axis, s};
 use rayon::prelude::*;
 use std::{
     cell::RefCell,
@@ -114,13 +114,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The bytes of a crop of 224 x 224 pixels.
+const CROP: usize = 224 * 224 * 3;
+
 fn crop() -> Result<(), Box<dyn Error>> {
-    const IMAGE: usize = 224 * 224 * 3;
     println!("-- 64 random crops [64,256,256,3] u8 -> 224 x 224, one thread, reused output, ms");
     let images: Vec<u8> = (0..64usize * 256 * 256 * 3)
         .map(|i| (i * 31 % 251) as u8)
         .collect();
-    let mut out = vec![0u8; 64 * IMAGE];
+    let mut out = vec![0u8; 64 * CROP];
     let mut mixed = Mixed(3);
     let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
     // The row and the column at which each crop begins, and whether it is flipped.
@@ -133,68 +135,57 @@ fn crop() -> Result<(), Box<dyn Error>> {
             for flips in [false, true] {
                 for chw in [false, true] {
                     let (plan, ids) = crop_plan(&crops, policy, flips, chw);
-                    let time = best(5, || {
-                        let ids = Indices::I32(&ids);
-                        plan.run_cpu_bytes(&images, Some(ids), &mut out)
-                            .expect("crops")
-                    });
-                    let time = ms(time);
-                    println!("{policy:?} flips {flips} CHW {chw}: {time:.2} ms   ({plan})");
-                }
-            }
-        }
-    });
-    let crops: Vec<[usize; 3]> = crops.iter().map(|at| at.map(|v| v as usize)).collect();
-    // Row `row` of crop `n` in its image.
-    let row_of = |n: usize, row: usize| {
-        let [y, x, _] = crops[n];
-        &images[((n * 256 + y + row) * 256 + x) * 3..][..672]
-    };
-    let time = best(9, || {
-        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
-            for (row, out) in out.chunks_exact_mut(672).enumerate() {
-                out.copy_from_slice(row_of(n, row));
-            }
-        }
-    });
-    println!("hand loop, no flips, HWC {:.2} ms", ms(time));
-    let time = best(9, || {
-        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
-            for (row, out) in out.chunks_exact_mut(672).enumerate() {
-                let row = row_of(n, row);
-                if crops[n][2] == 0 {
-                    out.copy_from_slice(row);
-                } else {
-                    let pixels = row.as_chunks::<3>().0.iter().rev();
-                    for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
-                        *out = *pixel;
+                    let [mut time, mut by_loop] = [Duration::MAX; 2];
+                    for _ in 0..40 {
+                        time = time.min(best(1, || {
+                            let ids = Indices::I32(&ids);
+                            plan.run_cpu_bytes(&images, Some(ids), &mut out)
+                                .expect("crops")
+                        }));
+                        by_loop = by_loop.min(best(1, || {
+                            for (n, out) in out.chunks_exact_mut(CROP).enumerate() {
+                                let [y, x, flip] = crops[n].map(|number| number as usize);
+                                let image = &images[((n * 256 + y) * 256 + x) * 3..];
+                                crop_by_hand(image, flips && flip == 1, chw, out);
+                            }
+                        }));
                     }
+                    println!(
+                        "{policy:?} flips {flips} CHW {chw}: {:.2} ms, plain loop {:.2} ms   ({plan})",
+                        ms(time),
+                        ms(by_loop)
+                    );
                 }
             }
         }
     });
-    println!("hand loop, flips, HWC {:.2} ms", ms(time));
-    let time = best(9, || {
-        for (n, out) in out.chunks_exact_mut(IMAGE).enumerate() {
-            for c in 0..3 {
-                for row in 0..224 {
-                    let out = &mut out[(c * 224 + row) * 224..][..224];
-                    let pixels = row_of(n, row).as_chunks::<3>().0.iter();
-                    if crops[n][2] == 0 {
-                        for (out, pixel) in out.iter_mut().zip(pixels) {
-                            *out = pixel[c];
-                        }
-                    } else {
-                        for (out, pixel) in out.iter_mut().zip(pixels.rev()) {
-                            *out = pixel[c];
-                        }
-                    }
-                }
-            }
-        }
-    });
-    println!("hand loop, flips, CHW {:.2} ms", ms(time));
     Ok(())
+}
+
+/// Crops an image whose rows have 256 pixels. Its first pixel is the first of the crop.
+fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
+    let rows = image.chunks(768).map(|row| &row[..672]);
+    if chw {
+        for (c, out) in out.chunks_exact_mut(CROP / 3).enumerate() {
+            for (out, row) in out.chunks_exact_mut(224).zip(rows.clone()) {
+                let pixels = row.as_chunks::<3>().0.iter().map(|pixel| pixel[c]);
+                match flip {
+                    true => fill(out, pixels.rev()),
+                    false => fill(out, pixels),
+                }
+            }
+        }
+    } else {
+        for (out, row) in out.chunks_exact_mut(672).zip(rows) {
+            match flip {
+                true => fill(
+                    out.as_chunks_mut::<3>().0,
+                    row.as_chunks::<3>().0.iter().copied().rev(),
+                ),
+                false => out.copy_from_slice(row),
+            }
+        }
+    }
 }
 
 /// Boxes written into pictures, and tokens behind those that a cache has.
@@ -547,13 +538,13 @@ fn small() -> Result<(), Box<dyn Error>> {
                 }),
                 "reversed" => latency(|| {
                     for (out, y) in out.chunks_exact_mut(c).zip(4..) {
-                        fill(out, row(y).iter().rev());
+                        fill(out, row(y).iter().copied().rev());
                     }
                     out[0]
                 }),
                 _ => latency(|| {
                     for (out, y) in out.chunks_exact_mut(c).zip(4..) {
-                        fill(out, long_row(y).iter().step_by(2));
+                        fill(out, long_row(y).iter().copied().step_by(2));
                     }
                     out[0]
                 }),
@@ -590,9 +581,9 @@ fn small() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn fill<'a>(out: &mut [f32], values: impl Iterator<Item = &'a f32>) {
+fn fill<T>(out: &mut [T], values: impl Iterator<Item = T>) {
     for (out, value) in out.iter_mut().zip(values) {
-        *out = *value;
+        *out = value;
     }
 }
 
@@ -634,23 +625,28 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     let ids: Vec<u32> = (0..k)
         .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
         .collect();
-    let mut show = |name: &str, plan: Plan, ids: Option<&[u32]>| {
+    // The three take turns, so that each finds the caches as the others do.
+    let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.result_bytes();
-        let src: &[u8] = &bytemuck::cast_slice(&src)[..plan.source_bytes()];
-        let out = &mut bytemuck::cast_slice_mut::<f32, u8>(&mut out)[..bytes];
-        let (mut time, mut copied) = (Duration::MAX, Duration::MAX);
-        for _ in 0..15 {
+        let indices = name.starts_with("gather").then_some(Indices::U32(&ids));
+        let [mut time, mut copied, mut by_loop] = [Duration::MAX; 3];
+        for _ in 0..40 {
+            let from: &[u8] = &bytemuck::cast_slice(&src)[..plan.source_bytes()];
+            let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
             time = time.min(best(1, || {
-                let ran = plan.run_cpu_bytes(src, ids.map(Indices::U32), out);
+                let ran = plan.run_cpu_bytes(from, indices, to);
                 ran.map(drop).expect("it fits");
             }));
-            copied = copied.min(best(1, || copy(out, &src[..bytes])));
+            copied = copied.min(best(1, || copy(to, &from[..bytes])));
+            by_loop = by_loop.min(best(1, || by_hand(&src, &mut out, &ids)));
         }
         println!(
-            "{name:44} {:7.2} ms {:5.1} GB/s, {:4.0} % of memcpy",
+            "{name:32} {:5.2} ms {:4.1} GB/s, {:3.0} % of memcpy; loop {:5.2} ms, {:4.2} of it",
             ms(time),
             bytes as f64 / time.as_nanos() as f64,
-            100.0 * copied.as_secs_f64() / time.as_secs_f64()
+            100.0 * copied.as_secs_f64() / time.as_secs_f64(),
+            ms(by_loop),
+            time.as_secs_f64() / by_loop.as_secs_f64(),
         );
     };
     let sliced = |shape: &[usize], spec: SliceSpec, dtype| Plan::slice(shape, &spec, dtype);
@@ -661,72 +657,123 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
         axis: Some(0),
         ..GatherOptions::default()
     };
-    let rows = Plan::gather(&[2 * k, 128], &[k], of_rows, DType::F32)?;
     let (f32, u8) = (DType::F32, DType::U8);
     let images = [64, 480, 640, 3];
-    for (name, plan) in [
-        (
-            "identity copy [..]",
-            sliced(&[4096, 4096], slice![..], f32)?,
-        ),
-        (
-            "crop of long rows 4096 x (4000 of 8192)",
-            sliced(&[4096, 8192], slice![.., 64..4064], f32)?,
-        ),
-        (
-            "crop of 3D, rows of 200 f32",
-            sliced(&[320, 256, 256], slice![8..312, 20..236, 28..228], f32)?,
-        ),
-        ("gather of rows of 128 f32, random", rows),
-        (
-            "::2 of the last axis",
-            sliced(&[4096, 8192], slice![.., ..; 2], f32)?,
-        ),
-        (
-            "::2 of both axes",
-            sliced(&[4096, 8192], slice![..; 2, ..; 2], f32)?,
-        ),
-        (
-            "last axis reversed",
-            sliced(&[4096, 4096], slice![.., ..; -1], f32)?,
-        ),
-        (
-            "transpose 4096 x 4096 f32",
-            transposed(&[4096, 4096], &[1, 0], f32)?,
-        ),
-        (
-            "transpose 4096 x 4096 f32 -> 3D [0,2,1]",
-            transposed(&[64, 512, 512], &[0, 2, 1], f32)?,
-        ),
-        (
-            "NHWC -> NCHW u8 [64,480,640,3]",
-            transposed(&images, &[0, 3, 1, 2], u8)?,
-        ),
-        (
-            "NCHW -> NHWC u8",
-            transposed(&[64, 3, 480, 640], &[0, 2, 3, 1], u8)?,
-        ),
-        (
-            "heads swapped [32,128,16,64] f32",
-            transposed(&[32, 128, 16, 64], &[0, 2, 1, 3], f32)?,
-        ),
-        (
-            "flip of pixels u8 [64,480,640,3]",
-            sliced(&images, slice![.., .., ..; -1], u8)?,
-        ),
-    ] {
-        let ids = name.starts_with("gather").then_some(&ids[..]);
-        show(name, plan, ids);
-    }
-    if threads == 1 {
-        by_hand(&src, &mut out, &ids);
-    }
-    let array = ArrayView3::from_shape((4, 2048, 2048), &src[..LARGE])?;
-    let mut assigned = Array3::<f32>::zeros((4, 2048, 2048));
-    let time = best(9, || assigned.assign(&array.slice(s![.., .., ..; -1])));
-    println!("(ndarray assign reversed {:.2} ms)", ms(time));
+    let plan = sliced(&[4096, 4096], slice![..], f32)?;
+    show("identity copy [..]", plan, |src, out, _| {
+        for (out, src) in out.iter_mut().zip(src) {
+            *out = *src;
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![.., 64..4064], f32)?;
+    show("crop, rows of 4000 of 8192 f32", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4000).zip(src.chunks_exact(8192)) {
+            out.copy_from_slice(&src[64..4064]);
+        }
+    });
+    let plan = sliced(&[320, 256, 256], slice![8..312, 20..236, 28..228], f32)?;
+    show("crop of 3D, rows of 200 f32", plan, |src, out, _| {
+        let planes = out.chunks_exact_mut(216 * 200).take(304);
+        for (out, src) in planes.zip(src[8 << 16..].chunks_exact(1 << 16)) {
+            for (out, src) in out
+                .chunks_exact_mut(200)
+                .zip(src[20 << 8..].chunks_exact(256))
+            {
+                out.copy_from_slice(&src[28..228]);
+            }
+        }
+    });
+    let plan = Plan::gather(&[2 * k, 128], &[k], of_rows, f32)?;
+    show("gather of random rows, 128 f32", plan, |src, out, ids| {
+        for (out, id) in out.chunks_exact_mut(128).zip(ids) {
+            out.copy_from_slice(&src[*id as usize * 128..][..128]);
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![.., ..; 2], f32)?;
+    show("::2 of the last axis", plan, |src, out, _| {
+        for (out, src) in out.iter_mut().zip(src.as_chunks::<2>().0) {
+            *out = src[0];
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![..; 2, ..; 2], f32)?;
+    show("::2 of both axes", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(16384)) {
+            for (out, src) in out.iter_mut().zip(src[..8192].as_chunks::<2>().0) {
+                *out = src[0];
+            }
+        }
+    });
+    let plan = sliced(&[4096, 4096], slice![.., ..; -1], f32)?;
+    show("last axis reversed", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(4096)) {
+            fill(out, src.iter().copied().rev());
+        }
+    });
+    let plan = transposed(&[4096, 4096], &[1, 0], f32)?;
+    show("transpose 4096 x 4096 f32", plan, |src, out, _| {
+        transpose_by_hand::<4096, 128>(out, src);
+    });
+    let plan = transposed(&[64, 512, 512], &[0, 2, 1], f32)?;
+    show("transposes of 64 x 512 x 512 f32", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(1 << 18).zip(src.chunks_exact(1 << 18)) {
+            transpose_by_hand::<512, 16>(out, src);
+        }
+    });
+    let plan = transposed(&images, &[0, 3, 1, 2], u8)?;
+    show("NHWC -> NCHW u8 [64,480,640,3]", plan, |src, out, _| {
+        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let out = bytemuck::cast_slice_mut::<_, u8>(out);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = out.split_at_mut(PLANE);
+            let (green, blue) = others.split_at_mut(PLANE);
+            let pixels = src.as_chunks::<3>().0.iter();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                [*red, *green, *blue] = *pixel;
+            }
+        }
+    });
+    let plan = transposed(&[64, 3, 480, 640], &[0, 2, 3, 1], u8)?;
+    show("NCHW -> NHWC u8", plan, |src, out, _| {
+        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let out = bytemuck::cast_slice_mut::<_, u8>(out);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = src.split_at(PLANE);
+            let (green, blue) = others.split_at(PLANE);
+            let pixels = out.as_chunks_mut::<3>().0.iter_mut();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                *pixel = [*red, *green, *blue];
+            }
+        }
+    });
+    let plan = transposed(&[32, 128, 16, 64], &[0, 2, 1, 3], f32)?;
+    show("heads swapped [32,128,16,64] f32", plan, |src, out, _| {
+        let (src, out) = (src.as_chunks::<64>().0, out.as_chunks_mut::<64>().0);
+        for b in 0..32 {
+            for token in 0..128 {
+                for head in 0..16 {
+                    out[(b * 16 + head) * 128 + token] = src[(b * 128 + token) * 16 + head];
+                }
+            }
+        }
+    });
+    let plan = sliced(&images, slice![.., .., ..; -1], u8)?;
+    show("flip of pixels u8 [64,480,640,3]", plan, |src, out, _| {
+        let rows = bytemuck::cast_slice_mut::<_, u8>(out)[..192 * PLANE].chunks_exact_mut(1920);
+        for (out, src) in rows.zip(bytemuck::cast_slice(src).chunks_exact(1920)) {
+            let pixels = src.as_chunks::<3>().0.iter().rev();
+            for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                *out = *pixel;
+            }
+        }
+    });
     Ok(())
 }
+
+/// Does by hand what a plan does: from the source, to the result, by the numbers of rows.
+type Loop = fn(&[f32], &mut [f32], &[u32]);
+
+/// The pixels of an image.
+const PLANE: usize = 480 * 640;
 
 /// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows of the result and `WIDTH` of its columns.
 fn transpose_by_hand<const SIZE: usize, const WIDTH: usize>(out: &mut [f32], src: &[f32]) {
@@ -740,107 +787,6 @@ fn transpose_by_hand<const SIZE: usize, const WIDTH: usize>(out: &mut [f32], src
             }
         }
     }
-}
-
-/// The same as plain loops.
-fn by_hand(src: &[f32], out: &mut [f32], ids: &[u32]) {
-    println!("-- the same by hand, one thread, reused output, ms");
-    let mut hand = |name: &str, f: &mut dyn FnMut(&[f32], &mut [f32])| {
-        let time = best(9, || f(src, out));
-        println!("{name:44} {:7.2} ms", ms(time));
-    };
-    hand("crop of long rows", &mut |src, out| {
-        for (out, src) in out.chunks_exact_mut(4000).zip(src.chunks_exact(8192)) {
-            out.copy_from_slice(&src[64..4064]);
-        }
-    });
-    hand("gather of rows of 128, checked", &mut |src, out| {
-        for (out, id) in out.chunks_exact_mut(128).zip(ids) {
-            out.copy_from_slice(&src[*id as usize * 128..][..128]);
-        }
-    });
-    hand("::2 of the last axis", &mut |src, out| {
-        for (out, src) in out.iter_mut().zip(src.as_chunks::<2>().0) {
-            *out = src[0];
-        }
-    });
-    hand("::2 of both axes", &mut |src, out| {
-        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(16384)) {
-            for (out, src) in out.iter_mut().zip(src[..8192].as_chunks::<2>().0) {
-                *out = src[0];
-            }
-        }
-    });
-    hand("last axis reversed", &mut |src, out| {
-        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(4096)) {
-            fill(out, src.iter().rev());
-        }
-    });
-    hand("transpose 4096 x 4096, tiles of 16", &mut |src, out| {
-        transpose_by_hand::<4096, 16>(out, src);
-    });
-    hand(
-        "transpose 4096 x 4096, tiles of 8 x 128",
-        &mut |src, out| {
-            transpose_by_hand::<4096, 128>(out, src);
-        },
-    );
-    hand(
-        "transpose 64 x (512 x 512), tiles of 16",
-        &mut |src, out| {
-            for (out, src) in out.chunks_exact_mut(1 << 18).zip(src.chunks_exact(1 << 18)) {
-                transpose_by_hand::<512, 16>(out, src);
-            }
-        },
-    );
-    const PLANE: usize = 480 * 640;
-    hand("NHWC -> NCHW u8", &mut |src, out| {
-        let (src, out): (&[u8], &mut [u8]) =
-            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
-        let images = src.chunks_exact(3 * PLANE).take(64);
-        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
-            let (red, others) = out.split_at_mut(PLANE);
-            let (green, blue) = others.split_at_mut(PLANE);
-            let pixels = src.as_chunks::<3>().0.iter();
-            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
-                (*red, *green, *blue) = (pixel[0], pixel[1], pixel[2]);
-            }
-        }
-    });
-    hand("NCHW -> NHWC u8", &mut |src, out| {
-        let (src, out): (&[u8], &mut [u8]) =
-            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
-        let images = src.chunks_exact(3 * PLANE).take(64);
-        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
-            let (red, others) = src.split_at(PLANE);
-            let (green, blue) = others.split_at(PLANE);
-            let pixels = out.as_chunks_mut::<3>().0.iter_mut();
-            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
-                *pixel = [*red, *green, *blue];
-            }
-        }
-    });
-    hand("heads swapped [32,128,16,64]", &mut |src, out| {
-        for b in 0..32 {
-            for token in 0..128 {
-                for head in 0..16 {
-                    out[((b * 16 + head) * 128 + token) * 64..][..64]
-                        .copy_from_slice(&src[((b * 128 + token) * 16 + head) * 64..][..64]);
-                }
-            }
-        }
-    });
-    hand("flip of pixels u8", &mut |src, out| {
-        let (src, out): (&[u8], &mut [u8]) =
-            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
-        let rows = out[..192 * PLANE].chunks_exact_mut(1920);
-        for (out, src) in rows.zip(src.chunks_exact(1920)) {
-            let pixels = src.as_chunks::<3>().0.iter().rev();
-            for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
-                *out = *pixel;
-            }
-        }
-    });
 }
 
 /// Whether results that go around the caches pay for readers, who find less of them in a cache.

@@ -317,7 +317,7 @@ fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
 
 /// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
 /// [`Axis::ONE`] and no others.
-fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
+pub(super) fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     match dims.split_last() {
         Some((last, outer)) => (Axis::of(unit, last), outer),
         None => (Axis::ONE, dims),

@@ -264,6 +264,8 @@ mod tests {
                     source: &source,
                     at,
                     count,
+                    rows: 1,
+                    pitch: 0,
                     lanes: &mut lanes,
                 };
                 squares::<N, M, R, C>(shuffles)(tile, lines);

@@ -21,7 +21,7 @@ use super::{
     odometer::Odometer,
     rows::{Axis, along, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
-    slice::LoopNest,
+    slice::{LoopNest, split},
     square::squares,
     threads,
 };
@@ -42,13 +42,16 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// Pieces of several lanes that follow each other along the row, `count` for each lane. Those of the first lane begin at
-/// byte `at` of the source, and the other lanes follow along the near axis.
+/// Pieces of several lanes that follow each other along the row, `count` for each lane, or as many of each of `rows` rows.
+/// Those of the first lane begin at byte `at` of the source, and the other lanes follow along the near axis.
 pub(super) struct Tile<'a, 'd> {
     pub(super) tiles: &'a Tiles<'a>,
     pub(super) source: &'a [u8],
     pub(super) at: usize,
     pub(super) count: usize,
+    /// More than 1 only for whole rows, which begin `pitch` bytes apart in the source.
+    pub(super) rows: usize,
+    pub(super) pitch: isize,
     /// What is left of each lane. It becomes shorter as pieces are written.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
@@ -73,8 +76,9 @@ impl Tile<'_, '_> {
                 let row = Axis { size, ..tiles.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
-                    let (dest, rest) = mem::take(lane).split_at_mut(size * tiles.piece);
-                    kernel.rows(source, at, row, 0, dest);
+                    let bytes = self.rows * size * tiles.piece;
+                    let (dest, rest) = mem::take(lane).split_at_mut(bytes);
+                    kernel.rows(source, at, row, self.pitch, dest);
                     *lane = rest;
                     at = at.wrapping_add_signed(tiles.near.stride);
                 }
@@ -309,7 +313,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Calls `move_tile` for each tile of a band.
+    /// Calls `move_tile` for each tile of a band. Rows that shuffles move share a tile if they are short: random crops to
+    /// planes of 224 × 224 pixels take 0.45 of the time.
     fn lanes<'d>(
         &self,
         source: &[u8],
@@ -321,18 +326,30 @@ impl<'a> Tiles<'a> {
             first,
             mut lanes,
         } = band;
-        let (row, mut skip) = (first / self.row.size, first % self.row.size);
+        let (mut row, mut skip) = (first / self.row.size, first % self.row.size);
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
+        let (inner, _) = split(self.unit, self.between);
+        let most = match Kernel::of(self.piece, self.row) {
+            Kernel::Copy { .. } => 1,
+            Kernel::Shuffle(_) => NEAR_PART / (self.row.size * self.row.stride.unsigned_abs()),
+        };
         memory::streaming(self.bytes() >= STREAMED, |lines| {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);
+                let left = lanes[0].len() / self.piece;
+                let whole = if skip > 0 { 0 } else { left / self.row.size };
+                let rows = whole.min(inner.size - row % inner.size).min(most).max(1);
+                places.by_ref().take(rows - 1).for_each(drop);
+                row += rows;
                 move_tile(
                     Tile {
                         tiles: self,
                         source,
                         at: along(at, self.row.stride, skip),
-                        count: (self.row.size - skip).min(lanes[0].len() / self.piece),
+                        count: (self.row.size - skip).min(left),
+                        rows,
+                        pitch: inner.stride,
                         lanes: &mut lanes,
                     },
                     lines,
