@@ -156,13 +156,12 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         if let Some(order) = order {
             view = view.transpose(order)?;
         }
-        let shape = view.shape().to_vec();
-        if view == View::new(&shape)? {
-            return Ok((memory, shape));
+        if view.is_whole() {
+            return Ok((memory, view.shape));
         }
         let plan = view.plan(T::DTYPE);
         let copy = |dest: Dest<'_>| backend.run_slice(&plan, T::as_bytes(&memory), dest);
-        let (Array { data, .. }, ()) = Array::collect(&shape, copy)?;
-        Ok((Cow::Owned(data), shape))
+        let (Array { data, .. }, ()) = Array::collect(&view.shape, copy)?;
+        Ok((Cow::Owned(data), view.shape))
     }
 }

@@ -265,7 +265,6 @@ mod tests {
                     at,
                     count,
                     rows: 1,
-                    pitch: 0,
                     lanes: &mut lanes,
                 };
                 squares::<N, M, R, C>(shuffles)(tile, lines);

@@ -49,9 +49,8 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) source: &'a [u8],
     pub(super) at: usize,
     pub(super) count: usize,
-    /// More than 1 only for whole rows, which begin `pitch` bytes apart in the source.
+    /// More than 1 only for whole rows.
     pub(super) rows: usize,
-    pub(super) pitch: isize,
     /// What is left of each lane. It becomes shorter as pieces are written.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
@@ -69,6 +68,7 @@ impl Tile<'_, '_> {
             Kernel::Shuffle(_) => NEAR_PART / tiles.row.stride.unsigned_abs(),
         };
         let some = some.max(1);
+        let (inner, _) = split(tiles.unit, tiles.between);
         let mut begin = self.at;
         for lanes in self.lanes.chunks_mut(tiles.columns()) {
             for first in (0..self.count).step_by(some) {
@@ -78,7 +78,7 @@ impl Tile<'_, '_> {
                 for lane in lanes.iter_mut() {
                     let bytes = self.rows * size * tiles.piece;
                     let (dest, rest) = mem::take(lane).split_at_mut(bytes);
-                    kernel.rows(source, at, row, self.pitch, dest);
+                    kernel.rows(source, at, row, inner.stride, dest);
                     *lane = rest;
                     at = at.wrapping_add_signed(tiles.near.stride);
                 }
@@ -349,7 +349,6 @@ impl<'a> Tiles<'a> {
                         at: along(at, self.row.stride, skip),
                         count: (self.row.size - skip).min(left),
                         rows,
-                        pitch: inner.stride,
                         lanes: &mut lanes,
                     },
                     lines,
