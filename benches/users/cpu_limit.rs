@@ -712,12 +712,12 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     });
     let plan = transposed(&[4096, 4096], &[1, 0], f32)?;
     show("transpose 4096 x 4096 f32", plan, |src, out, _| {
-        transpose_by_hand::<4096, 128>(out, src);
+        transpose_by_hand::<4096>(out, src);
     });
     let plan = transposed(&[64, 512, 512], &[0, 2, 1], f32)?;
     show("transposes of 64 x 512 x 512 f32", plan, |src, out, _| {
         for (out, src) in out.chunks_exact_mut(1 << 18).zip(src.chunks_exact(1 << 18)) {
-            transpose_by_hand::<512, 16>(out, src);
+            transpose_by_hand::<512>(out, src);
         }
     });
     let plan = transposed(&images, &[0, 3, 1, 2], u8)?;
@@ -776,12 +776,13 @@ type Loop = fn(&[f32], &mut [f32], &[u32]);
 /// The pixels of an image.
 const PLANE: usize = 480 * 640;
 
-/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows of the result and `WIDTH` of its columns.
-fn transpose_by_hand<const SIZE: usize, const WIDTH: usize>(out: &mut [f32], src: &[f32]) {
+/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows and 16 columns, which took half as long as 16 rows and
+/// 128 columns.
+fn transpose_by_hand<const SIZE: usize>(out: &mut [f32], src: &[f32]) {
     for y in (0..SIZE).step_by(16) {
-        for x in (0..SIZE).step_by(WIDTH) {
+        for x in (0..SIZE).step_by(16) {
             for i in y..y + 16 {
-                let row = &mut out[i * SIZE + x..][..WIDTH];
+                let row = &mut out[i * SIZE + x..][..16];
                 for (j, out) in row.iter_mut().enumerate() {
                     *out = src[(x + j) * SIZE + i];
                 }
