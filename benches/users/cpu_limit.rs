@@ -136,12 +136,16 @@ fn crop() -> Result<(), Box<dyn Error>> {
                 for chw in [false, true] {
                     let (plan, ids) = crop_plan(&crops, policy, flips, chw);
                     let [mut time, mut by_loop] = [Duration::MAX; 2];
+                    let mut expected = Vec::new();
                     for _ in 0..40 {
                         time = time.min(best(1, || {
                             let ids = Indices::I32(&ids);
                             plan.run_cpu_bytes(&images, Some(ids), &mut out)
                                 .expect("crops")
                         }));
+                        if expected.is_empty() {
+                            expected.clone_from(&out);
+                        }
                         by_loop = by_loop.min(best(1, || {
                             for (n, out) in out.chunks_exact_mut(CROP).enumerate() {
                                 let [y, x, flip] = crops[n].map(|number| number as usize);
@@ -150,6 +154,7 @@ fn crop() -> Result<(), Box<dyn Error>> {
                             }
                         }));
                     }
+                    assert!(out == expected, "the loop does something else");
                     println!(
                         "{policy:?} flips {flips} CHW {chw}: {:.2} ms, plain loop {:.2} ms   ({plan})",
                         ms(time),
@@ -630,6 +635,7 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
         let bytes = plan.result_bytes();
         let indices = name.starts_with("gather").then_some(Indices::U32(&ids));
         let [mut time, mut copied, mut by_loop] = [Duration::MAX; 3];
+        let mut expected = Vec::new();
         for _ in 0..40 {
             let from: &[u8] = &bytemuck::cast_slice(&src)[..plan.source_bytes()];
             let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
@@ -638,9 +644,17 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
                 let ran = plan.run_cpu_bytes(from, indices, to);
                 ran.map(drop).expect("it fits");
             }));
+            if expected.is_empty() {
+                expected = to.to_vec();
+            }
             copied = copied.min(best(1, || copy(to, &from[..bytes])));
             by_loop = by_loop.min(best(1, || by_hand(&src, &mut out, &ids)));
         }
+        let found: &[u8] = bytemuck::cast_slice(&out);
+        assert!(
+            found.starts_with(&expected),
+            "{name}: the loop does something else"
+        );
         println!(
             "{name:32} {:5.2} ms {:4.1} GB/s, {:3.0} % of memcpy; loop {:5.2} ms, {:4.2} of it",
             ms(time),
