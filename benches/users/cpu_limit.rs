@@ -167,7 +167,7 @@ fn crop() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Crops an image whose rows have 256 pixels. Its first pixel is the first of the crop.
+/// Crops an image by loops. `image` begins with the first pixel of the crop, and its rows are 256 pixels apart.
 fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
     let rows = image.chunks(768).map(|row| &row[..672]);
     if chw {
@@ -630,7 +630,8 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     let ids: Vec<u32> = (0..k)
         .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
         .collect();
-    // A copy, which goes around the caches, before either, so that neither first writes back what the other has left there.
+    // A copy of so many bytes writes past the caches. It runs before the plan and before the loop, so that neither must first
+    // write back what the other left in a cache.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.result_bytes();
         let indices = name.starts_with("gather").then_some(Indices::U32(&ids));

@@ -42,14 +42,14 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// Pieces of several lanes that follow each other along the row, `count` for each lane, or as many of each of `rows` rows.
-/// Those of the first lane begin at byte `at` of the source, and the other lanes follow along the near axis.
+/// Pieces of several lanes: for each lane, `count` pieces of each of `rows` rows. The pieces of the first lane begin at byte
+/// `at` of the source. The pieces of the other lanes follow along the near axis.
 pub(super) struct Tile<'a, 'd> {
     pub(super) tiles: &'a Tiles<'a>,
     pub(super) source: &'a [u8],
     pub(super) at: usize,
     pub(super) count: usize,
-    /// More than 1 only for whole rows.
+    /// 1, or the number of whole rows that together reach over at most [`NEAR_PART`] bytes of the source.
     pub(super) rows: usize,
     /// What is left of each lane. It becomes shorter as pieces are written.
     pub(super) lanes: &'a mut [&'d mut [u8]],
@@ -314,7 +314,7 @@ impl<'a> Tiles<'a> {
     }
 
     /// Calls `move_tile` for each tile of a band. Rows that shuffles move share a tile if they are short: random crops to
-    /// planes of 224 × 224 pixels take 0.45 of the time.
+    /// planes of 224 × 224 pixels take half of the time.
     fn lanes<'d>(
         &self,
         source: &[u8],

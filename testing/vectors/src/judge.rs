@@ -81,7 +81,7 @@ pub fn judge(
         }
         expected => as_expected(expected, variant, found),
     }?;
-    // A vector says only whether there are any, so the reference counts them.
+    // A vector says only whether tuples are out of range. The reference says how many.
     if bad > 0
         && let Ok(Answer::Tensor { bad_rows, .. }) = call.answer()
         && bad != bad_rows
