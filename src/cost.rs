@@ -219,7 +219,7 @@ impl fmt::Display for CostModel {
 mod tests {
     use super::{count::tests::plan, *};
     use crate::{
-        DType, Nonzero, Plan,
+        DType, Nonzero, Plan, View,
         options::{Boxes, CropOptions, GatherOptions},
     };
 
@@ -329,7 +329,12 @@ mod tests {
         let prefers_cpu = |costs: &CostModel, plan: &Plan| costs.estimate(plan).prefers_cpu();
         let flip = plan(&[4096, 4096], ":, ::-1");
         let tiny = plan(&[16, 16], "1:");
-        for plan in [&flip, &tiny] {
+        // A transpose moves each byte once.
+        let table = View::new(&[4096, 4096])
+            .unwrap()
+            .transpose(&[1, 0])
+            .unwrap();
+        for plan in [&flip, &tiny, &table.plan(DType::F32)] {
             for costs in [CostModel::HARDWARE, CostModel::SOFTWARE] {
                 assert!(prefers_cpu(&costs, plan));
             }

@@ -1,11 +1,12 @@
 //! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
 //! row before.
 //!
-//! Within a row, the bytes that a step skips count as read, up to a cache line for each unit. If the rows of a slice
-//! begin less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A
-//! slice uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
+//! Within a row, the bytes that a step skips count as read, up to a cache line for each unit, unless other rows of a slice
+//! use them: a transpose reads each line once, in tiles, and so do pixels that become planes. If the rows of a slice begin
+//! less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A slice
+//! uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
-use crate::{Plan, plan::Effect, stream::Piece};
+use crate::{Plan, plan::Effect, stream::Piece, walk::Walk};
 
 /// The size in bytes of a cache line, the unit in which memory is read.
 const LINE: usize = 64;
@@ -21,12 +22,7 @@ impl Plan {
             // The mask is read to count, and again to find.
             (_, Effect::Find(_)) => 2 * self.source_bytes() + self.result_bytes(),
             (None, _) => 0,
-            (Some(walk), _) => {
-                let run = walk.run();
-                // Bytes that a step skips are read too, up to a cache line for each unit.
-                let apart = run.from.unsigned_abs().saturating_mul(walk.unit);
-                walk.units() * (apart.min(LINE.max(walk.unit)) + walk.unit)
-            }
+            (Some(walk), _) => walk.units() * (read_for_a_unit(walk) + walk.unit),
         };
         read_and_written as f64 + self.indices()
     }
@@ -89,11 +85,35 @@ impl Plan {
     }
 }
 
+/// The number of bytes read for each unit: the distance to the next unit of the row, or less if other rows use the units
+/// between, and at most a cache line.
+fn read_for_a_unit(walk: &Walk) -> usize {
+    let apart = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
+    let along_the_row = apart(walk.run().from);
+    let mut near: Vec<(usize, usize)> = Vec::new();
+    if walk.coordinates.is_empty() {
+        let dims = walk.dims.iter().map(|dim| (apart(dim.from), dim.size));
+        near.extend(dims.filter(|&(apart, size)| apart > 0 && size > 1));
+    }
+    near.sort_unstable();
+    // The bytes from the first to the last of the units that are nearest to one another, until these fill a line.
+    let (mut extent, mut units) = (walk.unit, 1_usize);
+    for (apart, size) in near {
+        if extent >= LINE {
+            break;
+        }
+        extent = apart.saturating_mul(size - 1).saturating_add(extent);
+        units = units.saturating_mul(size);
+    }
+    let shared = extent.div_ceil(units);
+    along_the_row.min(shared).min(LINE.max(walk.unit))
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::{
-        DType, SliceSpec,
+        DType, SliceSpec, View,
         options::{Boxes, CropOptions, GatherOptions},
     };
 
@@ -116,6 +136,25 @@ pub(super) mod tests {
             let bytes = plan.result_bytes() as f64;
             assert_eq!(plan.moved(), bytes * (1.0 + read), "{spec}");
         }
+    }
+
+    #[test]
+    fn lines_that_several_rows_use_are_read_once() {
+        let transposed = |shape: &[usize], axes: &[usize], dtype| {
+            let view = View::new(shape).unwrap().transpose(axes).unwrap();
+            let plan = view.plan(dtype);
+            plan.moved() / plan.result_bytes() as f64
+        };
+        assert_eq!(transposed(&[1000, 1000], &[1, 0], DType::F32), 2.0);
+        // Pixels become planes and planes pixels.
+        assert_eq!(transposed(&[100, 100, 3], &[2, 0, 1], DType::U8), 2.0);
+        assert_eq!(transposed(&[3, 100, 100], &[1, 2, 0], DType::U8), 2.0);
+        // Contiguous rows are read as they are.
+        assert_eq!(transposed(&[1000, 2, 50], &[1, 0, 2], DType::F32), 2.0);
+        let columns = plan(&[1000, 100], ":, :3");
+        assert_eq!(columns.moved(), 2.0 * columns.result_bytes() as f64);
+        let channel = plan(&[100, 100, 3], "..., 1");
+        assert_eq!(channel.moved(), 4.0 * channel.result_bytes() as f64);
     }
 
     #[test]
