@@ -108,6 +108,11 @@ impl Pool {
         any
     }
 
+    /// The number of bytes that tensors hold.
+    pub(super) fn lent(&self) -> u64 {
+        lock(&self.0).lent
+    }
+
     /// The size of all pooled buffers in bytes.
     #[cfg(test)]
     pub(in crate::gpu) fn kept(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::{
     OpenDevice,
+    adapter::is_software,
     caps::{Parts, VECTOR},
     pool::{Lent, Pool},
     readback::Readback,
@@ -88,6 +89,9 @@ impl DeviceBytes {
     }
 }
 
+/// The size in bytes of the smallest tensor for which a software adapter is asked whether the machine has the memory.
+const CHECKED: u64 = 1 << 20;
+
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
 const TUPLES: u64 = 80_640;
 
@@ -124,6 +128,7 @@ impl OpenDevice {
 
     fn allocate_parts(&self, parts: Parts, bytes: usize) -> Result<DeviceBytes, Error> {
         let (mut buffers, mut left) = (Vec::new(), padded(bytes));
+        self.check_host_memory("allocating a tensor", left)?;
         while left > 0 {
             let size = parts.bytes.min(left);
             buffers.push(self.tensor_buffer(size)?);
@@ -134,6 +139,19 @@ impl OpenDevice {
             parts,
             bytes,
         })
+    }
+
+    /// Fails if the machine does not have `more` bytes beside the tensors of a software adapter, which are in its memory
+    /// too. Drivers do not check this: the system would end the process when it writes to the memory.
+    fn check_host_memory(&self, doing: &'static str, more: u64) -> Result<(), Error> {
+        if more < CHECKED || !is_software(&self.shared.info) {
+            return Ok(());
+        }
+        let needed = self.shared.pool.lent().saturating_add(more);
+        let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+        // The system refuses to map more than it has. What it maps takes no memory until it is written.
+        let room = Vec::<u8>::new().try_reserve_exact(needed);
+        room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
 
     /// Returns the tensor to change: `source` itself if `in_place`, otherwise a new tensor, to which it records a copy
@@ -184,6 +202,7 @@ impl OpenDevice {
         into: &mut [u8],
     ) -> Result<(), Error> {
         source.check_copied()?;
+        self.check_host_memory("reading a tensor back", into.len() as u64)?;
         let most = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let longest = into.len().min(most).next_multiple_of(4) as u64;
