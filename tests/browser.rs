@@ -6,7 +6,7 @@ use crate::harness::{
     gpu_devices, kind,
 };
 use wgslice::{
-    Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, Tensor,
+    Backend, Conversion, DType, Error, Gpu, Indices, Pending, Plan, Report, Tensor,
     options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -186,7 +186,7 @@ fn plans_run_on_host_values() {
     for backend in backends {
         let run = |plan: &Plan, source: &[f32], indices: Option<&[i32]>, dest: Option<&[f32]>| {
             let indices = indices.map(Indices::I32);
-            let running = backend.run_async(plan, source, indices, dest);
+            let running = backend.run_async::<f32, f32>(plan, source, indices, dest);
             pollster::block_on(sent(running))
         };
         let flip = Plan::slice(&[4, 2], &slice![..; -2, ..], DType::F32).unwrap();
@@ -240,15 +240,62 @@ fn plans_run_on_host_values() {
                 "{argument}: {error}"
             );
         }
-        let wide = pollster::block_on(backend.run_async(&flip, &[0f64; 8], None, None));
+        let wide = pollster::block_on(backend.run_async::<_, f64>(&flip, &[0f64; 8], None, None));
         assert!(kind(&wide.unwrap_err()) == "dtype_mismatch");
-        let other = pollster::block_on(backend.run_async(
+        let result = pollster::block_on(backend.run_async::<_, i32>(&flip, &TABLE, None, None));
+        assert!(kind(&result.unwrap_err()) == "dtype_mismatch");
+        let other = pollster::block_on(backend.run_async::<_, i32>(
             &add,
             &[1i32, 2],
             Some(Indices::I32(&[3])),
             Some(&[0; 8]),
         ));
         assert!(kind(&other.unwrap_err()) == "dtype_mismatch");
+    }
+}
+
+/// `Backend::convert` names `Backend::run_async`, which runs the same plan. Operations of several plans name tensors.
+#[test]
+fn converting_plans_run_where_nothing_may_wait() {
+    let plan = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::U8).unwrap();
+    let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
+    let (bytes, ids) = ([1u8, 2, 3, 4, 5, 6], Indices::I32(&[2, 7]));
+    // The table of the conversion has 1 KiB.
+    let holds_table = |gpu: &&Gpu| gpu.device().limits().max_storage_buffer_binding_size >= 1024;
+    for gpu in gpu_devices().filter(holds_table) {
+        let backend = Backend::from(gpu.without_blocking());
+        let error = backend
+            .convert::<u8, f32>(&plan, &bytes, Some(ids))
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("use Backend::run_async"),
+            "{error}"
+        );
+        let running = backend.run_async::<u8, f32>(&plan, &bytes, Some(ids), None);
+        let (rows, report) = pollster::block_on(sent(running)).unwrap();
+        assert_eq!(
+            (rows.shape, rows.data),
+            (vec![2, 2], vec![5.0, 6.0, 0.0, 0.0])
+        );
+        assert_eq!(report.out_of_range, 1, "{backend}");
+        let same = backend.run_async::<u8, u8>(&plan, &bytes, Some(ids), None);
+        assert!(kind(&pollster::block_on(same).unwrap_err()) == "dtype_mismatch");
+
+        let (x, mask) = (
+            (&bytes, &[6]),
+            (&[true, false, true, false, true, true], &[6]),
+        );
+        for outcome in [
+            backend.boolean_mask(x, mask, 0),
+            backend.select(mask, x, x),
+            backend.roll(x, &[1], &[0]),
+        ] {
+            let error = outcome.unwrap_err();
+            let Error::WouldBlock { instead, .. } = error else {
+                panic!("{backend}: {error}");
+            };
+            assert!(instead.to_lowercase().contains("tensor"), "{instead}");
+        }
     }
 }
 

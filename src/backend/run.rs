@@ -97,14 +97,19 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. Each
-    /// blocking call on host values has a plan: that of [`Backend::gather`] comes from [`Plan::gather`], for example.
-    /// The device and the fallback are chosen as in those calls.
+    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. For
+    /// example, [`Plan::gather`] makes the plan of [`Backend::gather`], and a [converting](Plan::converted) plan does the
+    /// work of [`Backend::convert`]. The device and the fallback are chosen as in those calls.
+    ///
+    /// Operations of several plans have no such call yet: `concat`, `stack`, `pad`, `roll`, `tile`, `repeat`,
+    /// `boolean_mask`, `compress`, `select`, `masked_scatter`, and outer expressions of `index`. Upload the values, and
+    /// call the same operation on tensors: it submits, and does not wait.
     ///
     /// `source` holds the values that the plan reads, [`Plan::source_bytes`] bytes in total. `indices` are those of a
     /// gather, a crop (in the order of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a
     /// plan changes [in place](Plan::is_in_place): the result is a changed copy of it. Plans that do not need `indices`
-    /// or `dest` ignore them.
+    /// or `dest` ignore them. `T` is the element type of the source, and `U` the element type of the result: the same
+    /// unless the plan converts.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, Backend, DType, Indices, Plan};
@@ -113,7 +118,7 @@ impl Backend {
     /// let plan = Plan::gather(&[3], &[2], GatherOptions::default(), DType::F32)?;
     /// let ids = Indices::I32(&[2, 7]);
     /// let (array, report) = backend.run_async(&plan, &[0.5f32, 1.5, 2.5], Some(ids), None).await?;
-    /// assert_eq!((array.data, report.out_of_range), (vec![2.5, 0.0], 1));
+    /// assert_eq!((array.data, report.out_of_range), (vec![2.5f32, 0.0], 1));
     /// # Ok(())
     /// # }
     /// # pollster::block_on(example(Backend::auto()))?;
@@ -124,20 +129,20 @@ impl Backend {
     ///
     /// [`Error::Length`] for an argument that does not have as many values as the plan needs; [`Error::Argument`] if
     /// the plan is for elements of another type; the errors of the operation.
-    pub async fn run_async<T: Element>(
+    pub async fn run_async<T: Element, U: Element>(
         &self,
         plan: &Plan,
         source: &[T],
         indices: Option<Indices<'_>>,
         dest: Option<&[T]>,
-    ) -> Result<(Array<T>, Report), Error> {
+    ) -> Result<(Array<U>, Report), Error> {
         let inputs = Inputs {
             source,
             indices,
             dest: dest.filter(|_| plan.is_in_place()),
         };
         inputs.check(plan)?;
-        plan.check_dtype::<T>()?;
+        plan.check_types(T::DTYPE, U::DTYPE)?;
         if *self.device_for(plan) != Device::Cpu {
             let running = async {
                 let (tensor, report) = self.submit(plan, inputs)?;
@@ -161,7 +166,7 @@ impl Backend {
     ) -> Result<Report, Error> {
         gpu.opened().check_may_block(
             "the result of an operation on host values",
-            "Backend::run_async",
+            "Backend::run_async with a plan of the operation, or the operation on tensors, which does not wait",
         )?;
         #[cfg(not(target_arch = "wasm32"))]
         if plan.is_slice() {

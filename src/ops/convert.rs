@@ -377,7 +377,7 @@ impl Plan {
     }
 
     /// Fails if the plan is not for elements of these types.
-    fn check_types(&self, source: DType, result: DType) -> Result<(), Error> {
+    pub(crate) fn check_types(&self, source: DType, result: DType) -> Result<(), Error> {
         for (argument, found, needed) in [
             ("source", source, self.source_dtype()),
             ("the result", result, self.dtype),
