@@ -11,6 +11,7 @@ mod convert;
 mod cpu;
 mod crop;
 mod devices;
+mod documents;
 #[cfg(feature = "gpu")]
 mod encode;
 #[cfg(feature = "gpu")]

@@ -32,8 +32,8 @@ impl<const N: usize> CopyKernel for Fixed<N> {
     }
 }
 
-/// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that may overlap: the first `HEAD` bytes and the last
-/// 16. The field is the number of bytes beyond `HEAD + 1`.
+/// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that may overlap: the first `HEAD` bytes and the last 16
+/// bytes. The field is the number of bytes beyond `HEAD + 1`.
 #[derive(Clone, Copy)]
 struct Overlapping<const HEAD: usize>(usize);
 

@@ -51,8 +51,8 @@ impl Tuning {
     };
 
     /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
-    /// memory for that many, a workgroup has the largest power of two that it allows and has memory for, but at least
-    /// 64. A device that does not allow 64 rejects the shaders.
+    /// memory for that many, a workgroup has the largest power of two that it allows and has memory for, but at least 64
+    /// invocations. A device that does not allow 64 rejects the shaders.
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE

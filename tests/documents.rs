@@ -1,0 +1,188 @@
+//! Checks of the documents: a paragraph stays a paragraph when it is rendered, and a figure is the same wherever it is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// All files below `folder` with one of these endings, except in folders of built or downloaded files.
+fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !name.starts_with('.') && !["target", "node_modules", "dist"].contains(&&*name) {
+                files(&path, endings, found);
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// The Markdown of a source file: the text of its doc comments, with an empty line for each other line.
+fn doc_comments(source: &str) -> String {
+    let text = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("//!").or(line.strip_prefix("///"))?;
+        Some(text.strip_prefix(' ').unwrap_or(text).to_owned())
+    };
+    let lines: Vec<String> = source
+        .lines()
+        .map(|line| text(line).unwrap_or_default())
+        .collect();
+    lines.join("\n")
+}
+
+/// The marker that makes a line an item of a list, a heading or a quotation.
+fn marker(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let number = first.strip_suffix(['.', ')']).unwrap_or_default();
+    let ordered =
+        !number.is_empty() && number.len() < 10 && number.bytes().all(|b| b.is_ascii_digit());
+    let heading = (1..=6).contains(&first.len()) && first.bytes().all(|byte| byte == b'#');
+    let other = matches!(first, "-" | "*" | "+" | ">") && !rest.is_empty();
+    (ordered || heading || other).then_some(first)
+}
+
+/// The lines that Markdown takes for items, headings or quotations in the middle of a paragraph, numbered from 1.
+fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
+    let (mut broken, mut fenced) = (Vec::new(), false);
+    // The line before in the same paragraph, and whether the paragraph began as a list.
+    let (mut before, mut list) = (None::<&str>, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            before = None;
+            continue;
+        }
+        if fenced || line.trim().is_empty() {
+            before = None;
+            continue;
+        }
+        let Some(last) = before.replace(line) else {
+            // A paragraph that is indented belongs to an item.
+            list = marker(line).is_some() || line.starts_with(' ');
+            continue;
+        };
+        let Some(found) = marker(line) else {
+            continue;
+        };
+        let ordered = found.starts_with(|c: char| c.is_ascii_digit());
+        // A list may follow the line that introduces it, and an item the item before.
+        let announced = last.trim_end().ends_with(':') || last.starts_with('#');
+        let wanted = match (list, ordered) {
+            (false, _) => announced,
+            (true, false) => true,
+            (true, true) => announced || follows(text, number, line, found),
+        };
+        match wanted {
+            true => list = true,
+            false => broken.push((number, line)),
+        }
+    }
+    broken
+}
+
+/// Whether the item before a numbered line has the number before, or the line is the first of its list.
+fn follows(text: &str, number: usize, line: &str, found: &str) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let value = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
+    let items = text.lines().take(number - 1);
+    let before = items
+        .filter(|before| indent(before) == indent(line))
+        .filter_map(marker)
+        .filter_map(value)
+        .last();
+    before.map(|before| before + 1) == value(found)
+}
+
+#[test]
+fn paragraphs_are_not_taken_for_lists() {
+    let mut documents = Vec::new();
+    files(root(), &[".md", ".rs"], &mut documents);
+    assert!(documents.contains(&root().join("README.md")));
+    let mut broken = Vec::new();
+    for path in documents {
+        let mut text = fs::read_to_string(&path).unwrap();
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            text = doc_comments(&text);
+        }
+        let lines = broken_paragraphs(&text).into_iter();
+        broken.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", path.display())));
+    }
+    assert!(
+        broken.is_empty(),
+        "Markdown breaks these paragraphs:\n{}",
+        broken.join("\n")
+    );
+}
+
+#[test]
+fn a_broken_paragraph_is_found() {
+    let broken = |text| {
+        broken_paragraphs(text)
+            .into_iter()
+            .map(|(line, _)| line)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        broken("On an older EPYC (model\n1) reversed rows are slower"),
+        [2]
+    );
+    assert_eq!(broken("a sum of\n- 1 and\n# 2"), [2, 3]);
+    assert_eq!(
+        broken("1. one\n   of\n2. two\n   1) three\n\ntext:\n- item\n- item"),
+        [4]
+    );
+    assert!(broken("```\ntext\n- code\n```\n\n- item\n  more\n- item").is_empty());
+}
+
+/// The number before each occurrence of `text` in a document.
+fn numbers_before(document: &str, text: &str) -> Vec<u64> {
+    let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
+    let before = |(at, _): (usize, &str)| {
+        let word = document[..at].trim_end().rsplit(' ').next()?;
+        word.parse().ok()
+    };
+    document.match_indices(text).filter_map(before).collect()
+}
+
+/// The counts of small faults that `tests/mutants.py` put into the shaders, and of those that were noticed.
+#[test]
+fn counts_of_faults_are_the_same_everywhere() {
+    let testing = numbers_before(&read("docs/TESTING.md"), "of 190");
+    assert!(!testing.is_empty());
+    let readme = read("README.md");
+    assert_eq!(numbers_before(&readme, "of 190"), testing[..1]);
+}
+
+/// README counts the workloads on which another program makes a new array faster, as the table of docs/PERFORMANCE.md
+/// shows them.
+#[test]
+fn slower_workloads_are_counted() {
+    let performance = read("docs/PERFORMANCE.md");
+    let row = performance
+        .lines()
+        .find_map(|line| line.strip_prefix("| EPYC (model 17), new output |"))
+        .unwrap();
+    let ratios: Vec<f64> = row
+        .split('|')
+        .filter_map(|cell| cell.trim().trim_matches('*').parse().ok())
+        .collect();
+    assert_eq!(ratios.len(), 16);
+    let slower = ratios.iter().filter(|&&ratio| ratio < 1.0).count() as u64;
+    assert_eq!(
+        numbers_before(&read("README.md"), "of the 16 workloads"),
+        [slower]
+    );
+}
