@@ -1,7 +1,7 @@
-//! Threads work on a device for minutes, and neither the memory of the process nor the memory of the device grows.
-//! `cargo test` leaves this test out. `bash tests/run-soak` runs it.
+//! Threads work on a device for minutes, and a device runs thousands of different plans: neither the memory of the process
+//! nor the memory of the device grows. `cargo test` leaves these tests out. `bash tests/run-soak` runs them.
 //!
-//! The times and sizes are printed as a table.
+//! The times and sizes are printed as tables.
 
 #[path = "stress/worker.rs"]
 mod worker;
@@ -12,7 +12,8 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use wgslice::Gpu;
+use wgslice::{Backend, Gpu};
+use wgslice_vectors::{Call, check, random};
 use worker::{Shared, Worker};
 
 const THREADS: usize = 4;
@@ -40,20 +41,57 @@ struct Sample {
     pipelines: usize,
 }
 
-#[test]
-fn memory_stays_flat() {
-    let minutes: f64 =
-        env::var("WGSLICE_SOAK_MINUTES").map_or(10.0, |text| text.parse().expect("minutes"));
-    let whole = Duration::from_secs_f64(60.0 * minutes);
+/// Opens a device of the first Vulkan adapter.
+fn open() -> (wgpu::Instance, Gpu) {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN;
     let instance = wgpu::Instance::new(descriptor);
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
     let adapter = adapters.first().expect("a Vulkan adapter");
     let gpu = pollster::block_on(Gpu::from_adapter(adapter)).expect("a device");
+    (instance, gpu)
+}
+
+/// The number of random cases that run on one device, each with a plan of its own.
+const PLANS: usize = 10_000;
+
+/// A device that has run 10,000 different plans holds no more memory than after the first 1,000: it keeps the pipelines of
+/// those that were used lately.
+#[test]
+fn plans_do_not_pile_up() {
+    let (instance, gpu) = open();
+    let (backend, begin) = (Backend::from(gpu.clone()), Instant::now());
+    println!("{gpu}, {PLANS} random cases\n");
+    heading();
+    let mut early = None;
+    for number in 1..=PLANS {
+        let case = random::answered(random::case(11, number)).unwrap();
+        let (call, variant) = (Call::of(&case).unwrap(), random::variant(&case).unwrap());
+        check(&case, &call, &backend, &variant).unwrap_or_else(|problem| {
+            panic!("case {number}: {variant}: {problem}: {}", case.to_line())
+        });
+        if number % (PLANS / 10) == 0 {
+            let sample = sample(&instance, &gpu, begin, number);
+            row(&sample);
+            let early: &Sample = early.get_or_insert(sample);
+            assert!(
+                sample.resident <= early.resident + early.resident / 4,
+                "resident memory grows from {} to {} KiB",
+                early.resident,
+                sample.resident
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_stays_flat() {
+    let minutes: f64 =
+        env::var("WGSLICE_SOAK_MINUTES").map_or(10.0, |text| text.parse().expect("minutes"));
+    let whole = Duration::from_secs_f64(60.0 * minutes);
+    let (instance, gpu) = open();
     println!("{gpu}, {THREADS} threads\n");
-    println!("| s | acts | resident, KiB | device, KiB | buffers | bind groups | pipelines |");
-    println!("|---|---|---|---|---|---|---|");
+    heading();
 
     let shared = Shared::new(&gpu);
     Worker::new(&shared, 0, MOST).warm_up().unwrap();
@@ -90,6 +128,11 @@ fn memory_stays_flat() {
     flat("device memory", warm, |sample| sample.device, 1 << 10);
     flat("buffers", warm, |sample| sample.buffers as u64, 16);
     flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
+}
+
+fn heading() {
+    println!("| s | acts | resident, KiB | device, KiB | buffers | bind groups | pipelines |");
+    println!("|---|---|---|---|---|---|---|");
 }
 
 fn row(sample: &Sample) {

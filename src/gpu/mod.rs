@@ -174,8 +174,8 @@ impl Gpu {
     /// - Slots of reports and uniforms (16 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary
-    /// programs use tens of pipelines.
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
+    /// pipelines, and a device keeps at most 256.
     pub fn trim(&self) {
         self.opened().shared.pool.clear();
         self.engine.trim();

@@ -1,8 +1,8 @@
-//! The pipelines of a device, each compiled at its first use and kept.
+//! The pipelines of a device, each compiled at its first use and kept while it is used.
 //!
-//! A program uses tens of pipelines. On lavapipe
-//! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (averages of 200 of
-//! each).
+//! A program uses tens of pipelines. On lavapipe a pipeline of a slice that has run takes 0.8 MB of resident memory, and
+//! one of a gather 1.4 MB (averages of 200 of each). So a program that runs thousands of different plans would need
+//! gigabytes if all were kept.
 //!
 //! A device whose limits are too low rejects layouts or pipelines. On a caller's device, the error would reach only the
 //! caller's handlers. So layouts and pipelines are created in error scopes. A rejected pipeline is not kept: each
@@ -21,9 +21,14 @@ use super::{
 use crate::{Error, lock::lock};
 use std::{
     collections::HashMap,
+    mem,
     sync::{Mutex, OnceLock},
 };
 use wgpu::BufferBindingType;
+
+/// The number of pipelines of a generation. There are two, so a device keeps at most twice as many, beside those of
+/// prepared plans.
+const GENERATION: usize = 128;
 
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
@@ -32,11 +37,30 @@ pub(crate) struct Pipelines {
     /// How the uniforms reach the shaders.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
+    made: Mutex<Made>,
     pub(in crate::gpu) reports: Slots,
     /// What dispatches bind whose report nobody reads.
     unread: OnceLock<Slot>,
     pub(in crate::gpu) uniforms: Slots,
+}
+
+/// The compiled pipelines in two generations. A pipeline that is used moves to the young generation. When this is full,
+/// the old generation is dropped, and the young one becomes the old one.
+#[derive(Debug, Default)]
+struct Made {
+    young: HashMap<Program, wgpu::ComputePipeline>,
+    old: HashMap<Program, wgpu::ComputePipeline>,
+}
+
+impl Made {
+    fn find(&mut self, program: &Program) -> Option<wgpu::ComputePipeline> {
+        if let Some(pipeline) = self.young.get(program) {
+            return Some(pipeline.clone());
+        }
+        let (program, pipeline) = self.old.remove_entry(program)?;
+        self.young.insert(program, pipeline.clone());
+        Some(pipeline)
+    }
 }
 
 impl Pipelines {
@@ -60,9 +84,8 @@ impl Pipelines {
 
     /// Returns the pipeline of a program, which is compiled at its first use.
     pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
-        let made = || lock(&self.made);
-        if let Some(pipeline) = made().get(&program) {
-            return Ok(pipeline.clone());
+        if let Some(pipeline) = lock(&self.made).find(&program) {
+            return Ok(pipeline);
         }
         // The program is compiled without the lock, so that other threads can record meanwhile. If two threads compile
         // the same program, both use the pipeline that was made first.
@@ -75,7 +98,8 @@ impl Pipelines {
         let doing = "compiling a shader";
         let (pipeline, error) = scoped(&self.device.wgpu, make);
         let Some(error) = error else {
-            return Ok(made().entry(program).or_insert(pipeline).clone());
+            let young = &mut lock(&self.made).young;
+            return Ok(young.entry(program).or_insert(pipeline).clone());
         };
         self.device.check_alive(doing)?;
         Err(match error {
@@ -85,6 +109,17 @@ impl Pipelines {
                 source: error.into(),
             },
         })
+    }
+
+    /// Drops the pipelines that were not used while as many others were as a generation has. Returns whether a generation
+    /// was full. What holds pipelines must then ask for them again, so that those in use are young again.
+    pub(in crate::gpu) fn age(&self) -> bool {
+        let mut made = lock(&self.made);
+        let full = made.young.len() >= GENERATION;
+        if full {
+            made.old = mem::take(&mut made.young);
+        }
+        full
     }
 
     /// Returns the slot for dispatches whose report nobody reads. It belongs to a strip of its own, which is never
@@ -136,7 +171,7 @@ impl Pipelines {
     #[cfg(test)]
     pub(in crate::gpu) fn compiled(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
-        made.keys().cloned().collect()
+        made.young.keys().chain(made.old.keys()).cloned().collect()
     }
 
     fn make(&self, program: &Program) -> wgpu::ComputePipeline {

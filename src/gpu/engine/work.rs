@@ -140,6 +140,10 @@ impl Engine {
             scratch: cut.scratch,
             tables: self.tables(plan)?,
         };
+        if self.pipelines.age() {
+            // Kept works hold pipelines.
+            self.cache.clear();
+        }
         let doing = "allocating the numbers of a dispatch";
         match work.exists() {
             true => Ok(work),
