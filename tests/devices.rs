@@ -6,16 +6,19 @@
 //! shows. Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at
 //! all sizes and with all index types, on the CPU and on adapters as programs open them.
 
-use crate::harness::{check_case, devices};
+use crate::harness::{check_case, devices, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
+
+/// Strict devices run one of this many vectors, and under `WGSLICE_TEST_ALL=1` all.
+const STRICT: u64 = 10;
 
 #[test]
 fn every_vector_on_every_device() {
     let mut checked = BTreeMap::new();
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
-        check_case(&case);
+        with_strict_one_in(STRICT, || check_case(&case));
         *checked.entry(case.op.name()).or_insert(0) += 1;
     }
     let expected = [
@@ -35,7 +38,7 @@ fn every_vector_on_every_device() {
 #[test]
 fn every_assembly_on_every_device() {
     for case in parse(include_str!("vectors/assembly.jsonl")) {
-        check_case(&case.unwrap());
+        with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
 }
 
@@ -43,7 +46,7 @@ fn every_assembly_on_every_device() {
 #[test]
 fn every_array_index_on_every_device() {
     for case in parse(include_str!("vectors/array_index.jsonl")) {
-        check_case(&case.unwrap());
+        with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
 }
 
@@ -51,7 +54,7 @@ fn every_array_index_on_every_device() {
 #[test]
 fn every_selection_by_mask_on_every_device() {
     for case in parse(include_str!("vectors/mask.jsonl")) {
-        check_case(&case.unwrap());
+        with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
 }
 
@@ -59,7 +62,7 @@ fn every_selection_by_mask_on_every_device() {
 #[test]
 fn every_paste_on_every_device() {
     for case in parse(include_str!("vectors/paste.jsonl")) {
-        check_case(&case.unwrap());
+        with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
 }
 
@@ -69,7 +72,9 @@ fn every_scatter_of_floats_on_every_device() {
     for case in parse(include_str!("vectors/scatter_floats.jsonl")) {
         let case = case.unwrap();
         let (call, variant) = (Call::of(&case).unwrap(), variant(&case).unwrap());
-        for device in devices() {
+        let mut drawn = &[][..];
+        with_strict_one_in(STRICT, || drawn = devices());
+        for device in drawn {
             let same = check(&case, &call, &device.backend, &variant);
             same.unwrap_or_else(|problem| {
                 panic!("line {}, {}: {variant}: {problem}", case.line, device.name)

@@ -1,11 +1,10 @@
 //! Checks on random cases that the naive reference, the CPU path and the GPUs give the same bits.
 //!
-//! The cases are drawn by `wgslice-vectors`, as for `wgslice verify --random`, and are the same in every run. The
-//! harness runs each case on one device of each adapter, and successive cases on successive devices. A device runs
-//! plans on tensors or on the caller's buffers, between guard bytes. A failing case is reduced and printed as a line of
-//! a vector file.
+//! The cases are drawn by `wgslice-vectors`, as for `wgslice verify --random`, from the seed of all tests: `bash tests/run`
+//! takes another in each run. A device runs plans on tensors or on the caller's buffers, between guard bytes. A failing
+//! case is reduced and printed as a line of a vector file.
 
-use crate::harness::{Sizes, check_case, check_slice, in_turn};
+use crate::harness::{SEED, Sizes, again, check_case, check_slice, draws};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{
@@ -19,12 +18,13 @@ const TRIES: usize = 500;
 /// Checks `count` cases of an operation that satisfy `wanted`.
 #[track_caller]
 fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
-    let cases = (0..).map(|number| case_of(operation, 1, number));
-    for (number, case) in cases.filter(wanted).take(count).enumerate() {
+    let cases = (0..).map(|number| case_of(operation, *SEED, number));
+    for case in cases.filter(wanted).take(count) {
+        let before = draws();
         let fails = |smaller: &Case| {
             // A panic ends the case, and nothing that the case holds is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
-            Call::of(smaller).is_ok() && in_turn(number, check).is_err()
+            Call::of(smaller).is_ok() && again(before, check).is_err()
         };
         if fails(&case) {
             let smallest = answered(reduce(&case, TRIES, fails)).unwrap();

@@ -1,7 +1,7 @@
 //! Compares gathers on every device with the reference. The reference gathers from the array that the view of the
 //! params selects.
 
-use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
+use super::{DEVICES, Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
     DType, Error, Indices, Plan, Report, Tensor, View,
@@ -212,7 +212,7 @@ pub(crate) fn check_gather_on_cpu(
     batch_dims: usize,
 ) {
     let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
-    case.check(&devices()[..1], &SIZES, &Typed::signed(indices));
+    case.check(&DEVICES[..1], &SIZES, &Typed::signed(indices));
 }
 
 /// Checks a gather from a view of an array of this shape on every device against the reference. `number` chooses one

@@ -1,6 +1,6 @@
 //! Opens the GPUs of the machine, and runs plans on them with buffers as a caller has them.
 
-use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
+use super::{GUARD_BYTES, SEED, UNWRITTEN, draw::ALL, read_buffer::read_buffer};
 use std::{env, panic};
 use wgpu::util::DeviceExt;
 use wgslice::{
@@ -38,6 +38,9 @@ impl Kind {
             // Mesa's OpenGL runs shaders by the same code as lavapipe, so two kinds are enough: one that tiles as on a
             // GPU, and one that works as on a software adapter, in windows.
             &[Self::Default, Self::Tiny]
+        } else if candidate.is_software() && !*ALL {
+            // Strict devices are of the other kinds too, and compile no pipelines.
+            &[Self::Full, Self::Default]
         } else {
             &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
         }
@@ -56,8 +59,12 @@ impl Kind {
         match self {
             Self::Full => request_device(adapter, all, adapters),
             Self::Default => {
-                let gpu = request_device(adapter, none, defaults)?;
-                Ok(gpu.as_hardware().without_shared_pipelines())
+                let gpu = request_device(adapter, none, defaults)?.as_hardware();
+                // Compiling a pipeline for each number of dimensions takes most of the time of all tests.
+                Ok(match *ALL {
+                    true => gpu.without_shared_pipelines(),
+                    false => gpu,
+                })
             }
             Self::Tiny => {
                 let limits = wgpu::Limits {
@@ -87,17 +94,19 @@ pub(super) struct Opened {
     pub(super) name: String,
     pub(super) gpu: Gpu,
     pub(super) by_tensors: bool,
-    /// The device's number among the devices of its adapter, from 0, and the number of these devices.
-    pub(super) of_adapter: (usize, usize),
 }
 
-/// Returns every adapter that the library accepts, on all of wgpu's backends. OpenGL is included because it is another
-/// implementation.
+/// Returns every adapter that the library accepts, on all of wgpu's backends. Under `WGSLICE_TEST_ALL=1` these include
+/// OpenGL: it is another implementation, but its software adapter runs shaders by the same code as lavapipe.
 ///
 /// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<Candidate> {
+    let backends = match *ALL {
+        true => wgpu::Backends::all(),
+        false => wgpu::Backends::all() - wgpu::Backends::GL,
+    };
     let found = fitting(&AdapterOptions {
-        backends: Some(wgpu::Backends::all()),
+        backends: Some(backends),
         ..AdapterOptions::default()
     });
     if found.is_empty() {
@@ -125,47 +134,38 @@ pub(super) fn gpus() -> Vec<Opened> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
         let kinds = Kind::of(candidate);
-        for (number, kind) in kinds.iter().enumerate() {
+        for kind in kinds {
             let name = format!("{candidate}, {kind:?}");
             let by_tensors = matches!(kind, Kind::Parts);
             match kind.open(&candidate.adapter) {
                 Ok(gpu) => gpus.push(Opened {
                     name,
-                    gpu,
+                    gpu: gpu.with_few_pipelines(),
                     by_tensors,
-                    of_adapter: (number, kinds.len()),
                 }),
                 Err(error) => eprintln!("not tested: {name}: {error}"),
             }
         }
     }
-    let kinds = [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts];
-    for (number, kind) in kinds.iter().enumerate() {
+    for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
         let mut options = strict_options();
         // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         gpus.push(Opened {
-            name: format!("strict in order {}, {kind:?}", seed()),
+            name: format!("strict in order {}, {kind:?}", *SEED),
             gpu: kind.open(&adapter).expect("whatever is asked for"),
             by_tensors: matches!(kind, Kind::Parts),
-            of_adapter: (number, kinds.len()),
         });
     }
     gpus
-}
-
-/// Returns the seed of the order in which strict devices run invocations. `WGSLICE_TEST_ORDER` chooses another.
-fn seed() -> u64 {
-    let chosen = env::var("WGSLICE_TEST_ORDER").ok();
-    chosen.map_or(1, |seed| seed.parse().expect("a number"))
 }
 
 /// Returns strict-gpu's default options, with invocations in random order. Each dispatch has an order of its own, but
 /// always the same one.
 pub(crate) fn strict_options() -> strict_gpu::Options {
     strict_gpu::Options {
-        shuffle: Some(seed()),
+        shuffle: Some(*SEED),
         ..strict_gpu::Options::default()
     }
 }

@@ -1,13 +1,15 @@
 //! Runs one case on every device of the machine, and compares the results with those of the naive reference.
 //!
 //! The devices are the CPU path and up to four for each adapter: one with the adapter's own limits, one with WebGPU's
-//! default limits, and two with limits so low that even small data is cut into many windows. On GPUs, unless a plan
+//! default limits, and two with limits so low that even small data is cut into many windows. `draw` says which of them run
+//! a case. On GPUs, unless a plan
 //! runs on tensors, the result is a part of a longer buffer that is filled with a pattern. A byte of the result that is
 //! not written, and a byte outside of it that is written, are then noticed.
 
 mod call;
 mod combine;
 mod crop;
+mod draw;
 mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
@@ -22,6 +24,7 @@ mod write;
 pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
 pub(crate) use crop::check_crop;
+pub(crate) use draw::{SEED, Sizes, again, devices, draws, with_strict_one_in};
 pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
@@ -30,7 +33,7 @@ pub(crate) use view::{broadcast, check_view, slice, transpose};
 pub(crate) use wgslice_vectors::kind;
 pub(crate) use write::{check_block, check_grad, check_update};
 
-use std::{borrow::Cow, cell::Cell, env, sync::LazyLock};
+use std::{borrow::Cow, env, sync::LazyLock};
 use wgslice::{
     Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor, spec::TfStridedSlice,
 };
@@ -56,36 +59,6 @@ pub(crate) const SIZES: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// The element sizes at which a case runs.
-#[derive(Clone, Copy)]
-pub(crate) enum Sizes {
-    /// Every size on every device.
-    All,
-    /// One size on each device. Successive devices have successive sizes, and the case's number chooses the first.
-    InTurn(usize),
-}
-
-impl Sizes {
-    /// Returns the sizes for rows of this many elements, in tests of many row lengths. Rows of more than 16 elements
-    /// run at one size on each device, because they differ only in how often loops run.
-    pub(crate) fn of_length(length: usize) -> Self {
-        match length {
-            ..=16 => Self::All,
-            _ => Self::InTurn(length),
-        }
-    }
-
-    /// Returns the devices on which a case runs at this size.
-    fn devices(self, dtype: DType) -> impl Iterator<Item = &'static Device> {
-        let runs = move |place: usize| match self {
-            Self::All => true,
-            Self::InTurn(number) => SIZES[(number + place) % SIZES.len()] == dtype,
-        };
-        let devices = devices().iter().enumerate();
-        devices.filter_map(move |(place, device)| runs(place).then_some(device))
-    }
-}
-
 /// A device that runs plans: the CPU path or a GPU.
 #[derive(Clone)]
 pub(crate) struct Device {
@@ -93,8 +66,15 @@ pub(crate) struct Device {
     pub(crate) backend: Backend,
     /// Whether plans run on tensors rather than on the caller's buffers.
     by_tensors: bool,
-    /// The device's number among the devices of its adapter, from 0, and the number of these devices: 1, 2 or 4.
-    of_adapter: (usize, usize),
+}
+
+impl Device {
+    /// The part of the name that all devices of an adapter have.
+    fn adapter(&self) -> &str {
+        self.name
+            .rsplit_once(", ")
+            .map_or(&self.name, |(adapter, _)| adapter)
+    }
 }
 
 static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
@@ -102,14 +82,12 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
         name: "CPU".into(),
         backend: Backend::cpu(),
         by_tensors: false,
-        of_adapter: (0, 1),
     };
     #[cfg(feature = "gpu")]
     let gpus = gpu::gpus().into_iter().map(|opened| Device {
         name: opened.name,
         backend: opened.gpu.into(),
         by_tensors: opened.by_tensors,
-        of_adapter: opened.of_adapter,
     });
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
@@ -125,45 +103,6 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     );
     kept
 });
-
-/// The number of turns in which [`in_turn`] goes through the devices of an adapter, which has at most as many devices.
-const TURNS: usize = 4;
-
-/// The devices of each turn: the CPU, and one device of each adapter.
-static IN_TURN: LazyLock<[Vec<Device>; TURNS]> = LazyLock::new(|| {
-    std::array::from_fn(|turn| {
-        let devices = DEVICES.iter().filter(|device| {
-            let (number, count) = device.of_adapter;
-            turn % count == number
-        });
-        devices.cloned().collect()
-    })
-});
-
-thread_local! {
-    /// The current turn of this thread. `None` if the thread tests all devices.
-    static TURN: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-/// Returns the CPU, followed by every GPU or, within [`in_turn`], by one device of each adapter.
-pub(crate) fn devices() -> &'static [Device] {
-    match TURN.get() {
-        Some(turn) => &IN_TURN[turn],
-        None => &DEVICES,
-    }
-}
-
-/// Calls `check` so that [`devices`] has only one device of each adapter, which the number of the case chooses. Over
-/// many cases, each device gets an equal share. `check` must not panic.
-pub(crate) fn in_turn<T>(number: usize, check: impl FnOnce() -> T) -> T {
-    // Remainders of a case's number also choose other things, such as its policy. The additional terms vary these
-    // choices on each device.
-    let turn = (number + number / TURNS + number / (TURNS * TURNS)) % TURNS;
-    TURN.set(Some(turn));
-    let result = check();
-    TURN.set(None);
-    result
-}
 
 /// Returns every GPU on which plans run on the caller's buffers.
 #[cfg(feature = "gpu")]
@@ -302,18 +241,18 @@ pub(crate) fn naive_slice(
 /// Checks a slice on every device against the reference.
 #[track_caller]
 pub(crate) fn check_slice(shape: &[usize], encoded: &TfStridedSlice, sizes: Sizes) {
-    check_slice_on(|dtype| sizes.devices(dtype), shape, encoded);
+    check_slice_on(sizes.drawn(), shape, encoded);
 }
 
 /// Checks a slice on the CPU path at every element size against the reference.
 #[track_caller]
 pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &TfStridedSlice) {
-    check_slice_on(|_| devices()[..1].iter(), shape, encoded);
+    check_slice_on(|_| vec![&DEVICES[0]], shape, encoded);
 }
 
 #[track_caller]
-fn check_slice_on<Devices: Iterator<Item = &'static Device>>(
-    devices: impl Fn(DType) -> Devices,
+fn check_slice_on(
+    devices: impl Fn(DType) -> Vec<&'static Device>,
     shape: &[usize],
     encoded: &TfStridedSlice,
 ) {
@@ -333,7 +272,8 @@ fn check_slice_on<Devices: Iterator<Item = &'static Device>>(
         assert_eq!(plan.shape(), expected.0, "{shape:?} {encoded:?}");
         let expected = to_bytes(&expected.1, dtype.size());
         let source = to_bytes(&input, dtype.size());
-        for device in devices(dtype).filter(|device| device.takes(source.len(), expected.len())) {
+        let takes = |device: &&Device| device.takes(source.len(), expected.len());
+        for device in devices(dtype).into_iter().filter(takes) {
             let what = || format!("{}: {shape:?} {encoded:?}: {plan}", device.name);
             match device.slice(dtype, shape, &spec, &source) {
                 Ok(got) => assert_same(&expected, &got, dtype.size(), &what),

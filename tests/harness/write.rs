@@ -25,6 +25,7 @@ pub(crate) fn check_update(
     let spec = spec_of(encoded);
     let expected = reference::strided_slice_update(&input, shape, &spec, &value, value_shape);
     let case = || format!("{shape:?} {encoded:?} = {value_shape:?}");
+    let devices = sizes.drawn();
     for dtype in SIZES {
         let plan = |spec: &SliceSpec| Plan::slice_update(shape, spec, value_shape, dtype);
         let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
@@ -34,7 +35,7 @@ pub(crate) fn check_update(
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (input, value, expected) = (bytes(&input), bytes(&value), bytes(expected));
         let takes = |device: &&Device| device.takes(value.len(), expected.len());
-        for device in sizes.devices(dtype).filter(takes) {
+        for device in devices(dtype).into_iter().filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             let given = (dtype, shape, &input[..]);
             match device.update(given, (&spec, &plan), (value_shape, &value)) {
@@ -56,6 +57,7 @@ pub(crate) fn check_grad(
     let dy = elements(dy_shape.iter().product());
     let expected = reference::strided_slice_grad(shape, &spec_of(encoded), &dy, dy_shape);
     let case = || format!("{shape:?} {encoded:?} of {dy_shape:?}");
+    let devices = sizes.drawn();
     for dtype in SIZES {
         let plan = |spec: &SliceSpec| Plan::slice_grad(shape, spec, dy_shape, dtype);
         let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
@@ -65,7 +67,7 @@ pub(crate) fn check_grad(
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (dy, expected) = (bytes(&dy), bytes(expected));
         let takes = |device: &&Device| device.takes(dy.len(), expected.len());
-        for device in sizes.devices(dtype).filter(takes) {
+        for device in devices(dtype).into_iter().filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             match device.grad((dtype, shape), (&spec, &plan), (dy_shape, &dy)) {
                 Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
@@ -81,6 +83,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     let input = elements(shape.iter().product());
     let expected = reference::slice(&input, shape, begin, size);
     let case = || format!("{shape:?} from {begin:?} of {size:?}");
+    let devices = sizes.drawn();
     for dtype in SIZES {
         let planned = SliceSpec::block(shape, begin, size)
             .and_then(|block| Ok((Plan::slice(shape, &block, dtype)?, block)));
@@ -98,7 +101,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
             to_bytes(values, dtype.size()),
         );
         let takes = |device: &&Device| device.takes(source.len(), values.len());
-        for device in sizes.devices(dtype).filter(takes) {
+        for device in devices(dtype).into_iter().filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             let got = if device.by_tensors {
                 let tensor =

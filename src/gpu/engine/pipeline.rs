@@ -12,7 +12,7 @@ use super::{
     OpenDevice,
     caps::within,
     group::group_layout,
-    program::{Program, UNIFORMS_GROUP, UniformSpace},
+    program::{Kernel, Prelude, Program, UNIFORMS_GROUP, UniformSpace},
     report::REPORT_BYTES,
     scoped,
     slots::{Slot, Slots},
@@ -34,10 +34,14 @@ const GENERATION: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     device: OpenDevice,
+    /// The number of pipelines of a generation: [`GENERATION`] but in tests.
+    generation: usize,
     /// How the uniforms reach the shaders.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<Made>,
+    /// The parsed texts of programs, which differ in constants only.
+    modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
     /// What dispatches bind whose report nobody reads.
     unread: OnceLock<Slot>,
@@ -73,12 +77,23 @@ impl Pipelines {
         let OpenDevice { wgpu, queue, .. } = device;
         Self {
             device: device.clone(),
+            generation: GENERATION,
             space,
             cache,
             made: Mutex::default(),
+            modules: Mutex::default(),
             reports: Slots::new(wgpu, queue, REPORT_BYTES),
             unread: OnceLock::new(),
             uniforms: Slots::new(wgpu, queue, UNIFORM_BYTES),
+        }
+    }
+
+    /// No pipelines yet, of which few will be kept: tests make thousands, on several devices.
+    #[cfg(feature = "test-seams")]
+    pub(crate) fn few(device: &OpenDevice, space: UniformSpace) -> Self {
+        Self {
+            generation: GENERATION / 4,
+            ..Self::new(device, space, None)
         }
     }
 
@@ -90,14 +105,18 @@ impl Pipelines {
         // The program is compiled without the lock, so that other threads can record meanwhile. If two threads compile
         // the same program, both use the pipeline that was made first.
         let make = || {
-            let pipeline = self.make(&program);
+            let module = self.module(&program);
+            let pipeline = self.make(&program, &module);
             // A lost device reports nothing when it makes a pipeline, only when the pipeline is used.
             pipeline.get_bind_group_layout(UNIFORMS_GROUP);
-            pipeline
+            (module, pipeline)
         };
         let doing = "compiling a shader";
-        let (pipeline, error) = scoped(&self.device.wgpu, make);
+        let ((module, pipeline), error) = scoped(&self.device.wgpu, make);
         let Some(error) = error else {
+            lock(&self.modules)
+                .entry(program.text_key())
+                .or_insert(module);
             let young = &mut lock(&self.made).young;
             return Ok(young.entry(program).or_insert(pipeline).clone());
         };
@@ -115,7 +134,7 @@ impl Pipelines {
     /// was full. What holds pipelines must then ask for them again, so that those in use are young again.
     pub(in crate::gpu) fn age(&self) -> bool {
         let mut made = lock(&self.made);
-        let full = made.young.len() >= GENERATION;
+        let full = made.young.len() >= self.generation;
         if full {
             made.old = mem::take(&mut made.young);
         }
@@ -174,7 +193,21 @@ impl Pipelines {
         made.young.keys().chain(made.old.keys()).cloned().collect()
     }
 
-    fn make(&self, program: &Program) -> wgpu::ComputePipeline {
+    /// The module of a program's text, which was parsed before or is parsed now.
+    fn module(&self, program: &Program) -> wgpu::ShaderModule {
+        if let Some(module) = lock(&self.modules).get(&program.text_key()) {
+            return module.clone();
+        }
+        let label = program.to_string();
+        self.device
+            .wgpu
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(&label),
+                source: wgpu::ShaderSource::Wgsl(program.text(self.space).into()),
+            })
+    }
+
+    fn make(&self, program: &Program, module: &wgpu::ShaderModule) -> wgpu::ComputePipeline {
         let device = &self.device.wgpu;
         let label = program.to_string();
         let label = Some(label.as_str());
@@ -195,14 +228,10 @@ impl Pipelines {
         });
         let constants = program.constants.iter();
         let constants: Vec<(&str, f64)> = constants.map(|&(name, of)| (name, of.into())).collect();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label,
-            source: wgpu::ShaderSource::Wgsl(program.text(self.space).into()),
-        });
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&layout),
-            module: &module,
+            module,
             entry_point: Some("main"),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,

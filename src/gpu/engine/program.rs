@@ -208,6 +208,11 @@ impl Program {
         constants.find(|of| of.0 == name).map(|of| of.1)
     }
 
+    /// What the text of the shader depends on, beside the device.
+    pub(super) fn text_key(&self) -> (Kernel, Prelude, u32) {
+        (self.kernel, self.prelude, self.workgroup)
+    }
+
     /// The shader's text for a device that reads the walk from `space`. The size of workgroups is a constant in it,
     /// because wgpu compares only constants with the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {

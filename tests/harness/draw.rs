@@ -1,0 +1,188 @@
+//! Draws on which devices and at which element sizes a case runs, and says so if the case fails.
+//!
+//! Every case runs on the CPU and on one device of each adapter, which a seed and the number of the draw choose. So the
+//! pipelines of an adapter are compiled about once, and over many cases each device has its share. `WGSLICE_TEST_ALL=1`
+//! runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default; `WGSLICE_TEST_CASE` runs the drawn
+//! devices of a single draw, and only the CPU in all others.
+
+use super::{DEVICES, Device, SIZES};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    env, panic,
+    str::FromStr,
+    sync::{LazyLock, Mutex},
+    thread,
+};
+use wgslice::DType;
+
+fn number<T: FromStr>(variable: &str) -> Option<T> {
+    let text = env::var(variable).ok()?;
+    let number = text.parse().ok();
+    assert!(number.is_some(), "{variable}={text}, which is not a number");
+    number
+}
+
+/// The seed of all draws, of the random cases and of the order in which strict devices run invocations.
+pub(crate) static SEED: LazyLock<u64> = LazyLock::new(|| number("WGSLICE_TEST_SEED").unwrap_or(1));
+
+/// The only draw to run.
+static ONLY: LazyLock<Option<u64>> = LazyLock::new(|| number("WGSLICE_TEST_CASE"));
+
+/// Whether every case runs on every device.
+pub(crate) static ALL: LazyLock<bool> =
+    LazyLock::new(|| env::var("WGSLICE_TEST_ALL").is_ok_and(|all| all == "1"));
+
+thread_local! {
+    /// The number of draws of this thread so far.
+    static DRAWS: Cell<u64> = const { Cell::new(0) };
+    /// The devices of the last draw.
+    static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    /// Strict devices take part in one of this many draws.
+    static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
+}
+
+/// A number for a choice of the current draw. Equal seeds, draws and choices have equal numbers.
+fn chosen(choice: u64) -> usize {
+    // The output function of SplitMix64.
+    let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAWS.get() << 8 ^ choice;
+    for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)] {
+        bits = (bits ^ bits >> shift).wrapping_mul(factor);
+    }
+    (bits >> 33) as usize
+}
+
+/// Returns the CPU, followed by one device of each adapter, drawn anew in each call, or by all devices under
+/// `WGSLICE_TEST_ALL=1`.
+pub(crate) fn devices() -> &'static [Device] {
+    /// A list for each combination that was drawn.
+    static LISTS: Mutex<Option<HashMap<Vec<usize>, &'static [Device]>>> = Mutex::new(None);
+    LazyLock::force(&HOOK);
+    DRAWS.set(DRAWS.get() + 1);
+    let places = places();
+    DRAWN.replace(places.iter().map(|&place| &*DEVICES[place].name).collect());
+    let mut lists = LISTS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    lists
+        .get_or_insert_default()
+        .entry(places)
+        .or_insert_with_key(|places| {
+            let devices = places.iter().map(|&place| DEVICES[place].clone());
+            devices.collect::<Vec<_>>().leak()
+        })
+}
+
+/// The places in [`DEVICES`] of the devices of each adapter. The first is the CPU.
+static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+    let mut adapters: Vec<Vec<usize>> = Vec::new();
+    for (place, device) in DEVICES.iter().enumerate() {
+        match adapters.last_mut() {
+            Some(places) if DEVICES[places[0]].adapter() == device.adapter() => places.push(place),
+            _ => adapters.push(vec![place]),
+        }
+    }
+    adapters
+});
+
+/// The places in [`DEVICES`] of the devices that the current draw chooses.
+fn places() -> Vec<usize> {
+    let mut adapters = ADAPTERS.iter();
+    let mut chosen_places = adapters.next().cloned().unwrap_or_default();
+    if ONLY.is_some_and(|only| only != DRAWS.get()) {
+        return chosen_places;
+    }
+    for (adapter, places) in (0..).zip(adapters) {
+        let strict = DEVICES[places[0]].name.starts_with("strict");
+        match *ALL {
+            true => chosen_places.extend(places),
+            false if strict && chosen(1 << 33) as u64 % STRICT_ONE_IN.get() != 0 => {}
+            false => chosen_places.push(places[chosen(adapter) % places.len()]),
+        }
+    }
+    chosen_places
+}
+
+/// Calls `check` so that strict devices take part in one of `many` draws: they interpret shaders, which takes long.
+pub(crate) fn with_strict_one_in(many: u64, check: impl FnOnce()) {
+    STRICT_ONE_IN.set(many);
+    check();
+    STRICT_ONE_IN.set(1);
+}
+
+/// Calls `check` so that it makes the same draws as the last call of `again` with the same `draws`, the return value of
+/// [`draws`].
+pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
+    DRAWS.set(draws);
+    check()
+}
+
+/// The number of draws so far.
+pub(crate) fn draws() -> u64 {
+    DRAWS.get()
+}
+
+/// The element sizes at which a case runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Sizes {
+    /// Every size.
+    All,
+    /// One size on each device, which is drawn.
+    One,
+}
+
+impl Sizes {
+    /// Returns the sizes for rows of this many elements, in tests of many row lengths. Rows of more than 16 elements
+    /// run at one size on each device, because they differ only in how often loops run.
+    pub(crate) fn of_length(length: usize) -> Self {
+        match length {
+            ..=16 => Self::All,
+            _ => Self::One,
+        }
+    }
+
+    /// Returns the devices of a case for each size.
+    pub(crate) fn drawn(self) -> impl Fn(DType) -> Vec<&'static Device> {
+        let one: Vec<(DType, &Device)> = match self {
+            Self::All => Vec::new(),
+            Self::One => {
+                let devices = (0_u64..).zip(devices());
+                let size = |place| SIZES[chosen(1 << 32 | place) % SIZES.len()];
+                devices
+                    .map(|(place, device)| (size(place), device))
+                    .collect()
+            }
+        };
+        move |dtype| match self {
+            Self::All => devices().iter().collect(),
+            Self::One => {
+                let of = one.iter().filter(|(size, _)| *size == dtype);
+                of.map(|(_, device)| *device).collect()
+            }
+        }
+    }
+}
+
+/// What a failed test prints behind its message: its seed, its devices, and the command that runs the case alone.
+static HOOK: LazyLock<()> = LazyLock::new(|| {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        before(info);
+        let draw = DRAWS.get();
+        if draw == 0 {
+            return;
+        }
+        let thread = thread::current();
+        let test = thread
+            .name()
+            .filter(|name| *name != "main")
+            .unwrap_or("TEST");
+        let devices = DRAWN.with_borrow(|names| names.join("; "));
+        let all = if *ALL { "WGSLICE_TEST_ALL=1 " } else { "" };
+        eprintln!(
+            "draw {draw} of seed {}: {devices}\nto run only this draw again:\n  {all}WGSLICE_TEST_SEED={} \
+             WGSLICE_TEST_CASE={draw} cargo test -p wgslice --all-features --test root -- --exact {test}",
+            *SEED, *SEED
+        );
+    }));
+});
