@@ -146,7 +146,7 @@ mod tests {
 
     /// All 2^32 values of `f32` convert to the same 16-bit values as in `half`.
     #[test]
-    #[ignore = "two minutes without optimisation; bash tests/run-large runs it with"]
+    #[ignore = "two minutes without optimisation; bash tests/run large runs it with"]
     fn all_conversions_agree_with_the_crate_half() {
         (0..=u32::MAX).for_each(compare);
     }

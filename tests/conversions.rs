@@ -192,7 +192,7 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
 
 /// Tests all 2^32 values of f32, and all 2^32 pairs of bf16 numbers.
 #[test]
-#[ignore = "minutes on a software adapter; bash tests/run-large runs it"]
+#[ignore = "minutes on a software adapter; bash tests/run large runs it"]
 fn all_conversions_in_shaders_agree_with_the_crate_half() {
     const COUNT: u32 = 1 << 23;
     for (name, gpu) in gpus() {

@@ -6,7 +6,7 @@
 //! shows. Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at
 //! all sizes and with all index types, on the CPU and on adapters as programs open them.
 
-use crate::harness::{check_case, devices, with_strict_one_in};
+use crate::harness::{check_case, devices, print_cases, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
@@ -32,6 +32,7 @@ fn every_vector_on_every_device() {
         ("tensor_strided_slice_update", 230),
     ];
     assert!(checked.into_iter().eq(expected));
+    print_cases();
 }
 
 /// Every device puts arrays together as TensorFlow and NumPy do.
@@ -40,6 +41,7 @@ fn every_assembly_on_every_device() {
     for case in parse(include_str!("vectors/assembly.jsonl")) {
         with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
+    print_cases();
 }
 
 /// Every device indexes by arrays as NumPy does.
@@ -48,6 +50,7 @@ fn every_array_index_on_every_device() {
     for case in parse(include_str!("vectors/array_index.jsonl")) {
         with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
+    print_cases();
 }
 
 /// Every device selects by masks as TensorFlow and NumPy do.
@@ -56,6 +59,7 @@ fn every_selection_by_mask_on_every_device() {
     for case in parse(include_str!("vectors/mask.jsonl")) {
         with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
+    print_cases();
 }
 
 /// Every device writes boxes as TensorFlow writes their elements.
@@ -64,6 +68,7 @@ fn every_paste_on_every_device() {
     for case in parse(include_str!("vectors/paste.jsonl")) {
         with_strict_one_in(STRICT, || check_case(&case.unwrap()));
     }
+    print_cases();
 }
 
 /// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
@@ -81,4 +86,5 @@ fn every_scatter_of_floats_on_every_device() {
             });
         }
     }
+    print_cases();
 }

@@ -157,7 +157,7 @@ fn numbers_before(document: &str, text: &str) -> Vec<u64> {
     document.match_indices(text).filter_map(before).collect()
 }
 
-/// The counts of small faults that `tests/mutants.py` put into the shaders, and of those that were noticed.
+/// The counts of small faults that `tests/python/mutants.py` put into the shaders, and of those that were noticed.
 #[test]
 fn counts_of_faults_are_the_same_everywhere() {
     let testing = numbers_before(&read("docs/TESTING.md"), "of 190");

@@ -1,6 +1,6 @@
 //! Checks on the CPU and the best adapter that large tensors take the same time per byte as small ones, and tensors of
 //! many dimensions at most twice the time of those of few. Other work of the machine disturbs the times, so `cargo
-//! test` leaves these tests out. `bash tests/run-large` runs them. They need 3 GB of memory.
+//! test` leaves these tests out. `bash tests/run large` runs them. They need 3 GB of memory.
 
 use std::time::{Duration, Instant};
 use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions, gpu::Buffers};

@@ -1,5 +1,5 @@
 //! Tests of tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter. The
-//! tests need 16 GB of memory and some minutes, so `cargo test` leaves them out. `bash tests/run-large` runs them.
+//! tests need 16 GB of memory and some minutes, so `cargo test` leaves them out. `bash tests/run large` runs them.
 
 #![cfg(target_pointer_width = "64")]
 

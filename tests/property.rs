@@ -4,7 +4,7 @@
 //! takes another in each run. A device runs plans on tensors or on the caller's buffers, between guard bytes. A failing
 //! case is reduced and printed as a line of a vector file.
 
-use crate::harness::{SEED, Sizes, again, check_case, check_slice, draws};
+use crate::harness::{SEED, Sizes, again, check_case, check_slice, draws, print_cases};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{
@@ -35,6 +35,7 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
             );
         }
     }
+    print_cases();
 }
 
 fn all(_: &Case) -> bool {

@@ -1,5 +1,5 @@
 //! Threads work on a device for minutes, and a device runs thousands of different plans: neither the memory of the process
-//! nor the memory of the device grows. `cargo test` leaves these tests out. `bash tests/run-soak` runs them.
+//! nor the memory of the device grows. `cargo test` leaves these tests out. `bash tests/run soak` runs them.
 //!
 //! The times and sizes are printed as tables.
 

@@ -38,9 +38,11 @@ mod report;
 mod shell;
 mod slice;
 mod target;
+mod text;
 mod times;
 mod units;
 mod values;
+#[cfg(feature = "verify")]
 mod verify;
 
 use args::{Args, Global, To};
@@ -73,6 +75,7 @@ Examples:
         #[arg(value_name = "FILE")]
         files: Vec<Source>,
     },
+    #[cfg(feature = "verify")]
     Verify(verify::Verify),
     Bench(bench::Bench),
     /// Print a script by which a shell completes the command line
@@ -105,6 +108,7 @@ impl Command {
             }
             Self::Info { files } if files.is_empty() => info::run(global),
             Self::Info { files } => inspect::run(global, files),
+            #[cfg(feature = "verify")]
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
             Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),

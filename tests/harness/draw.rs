@@ -38,6 +38,8 @@ thread_local! {
     static DRAWS: Cell<u64> = const { Cell::new(0) };
     /// The devices of the last draw.
     static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    /// The number of devices that cases of this thread ran on, since `print_cases` printed it.
+    static CASES: Cell<usize> = const { Cell::new(0) };
     /// Strict devices take part in one of this many draws.
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
 }
@@ -60,6 +62,7 @@ pub(crate) fn devices() -> &'static [Device] {
     LazyLock::force(&HOOK);
     DRAWS.set(DRAWS.get() + 1);
     let places = places();
+    CASES.set(CASES.get() + places.len());
     DRAWN.replace(places.iter().map(|&place| &*DEVICES[place].name).collect());
     let mut lists = LISTS
         .lock()
@@ -101,6 +104,11 @@ fn places() -> Vec<usize> {
         }
     }
     chosen_places
+}
+
+/// Prints how many cases have passed, of which each device counts one, for `bash tests/run` to add up.
+pub(crate) fn print_cases() {
+    println!("cases: {} passed", CASES.take());
 }
 
 /// Calls `check` so that strict devices take part in one of `many` draws: they interpret shaders, which takes long.

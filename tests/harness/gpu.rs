@@ -152,9 +152,10 @@ pub(super) fn gpus() -> Vec<Opened> {
         // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
+        let opened = kind.open(&adapter).expect("whatever is asked for");
         gpus.push(Opened {
             name: format!("strict in order {}, {kind:?}", *SEED),
-            gpu: kind.open(&adapter).expect("whatever is asked for"),
+            gpu: opened.with_few_pipelines(),
             by_tensors: matches!(kind, Kind::Parts),
         });
     }

@@ -24,7 +24,7 @@ mod write;
 pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
 pub(crate) use crop::check_crop;
-pub(crate) use draw::{SEED, Sizes, again, devices, draws, with_strict_one_in};
+pub(crate) use draw::{SEED, Sizes, again, devices, draws, print_cases, with_strict_one_in};
 pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,

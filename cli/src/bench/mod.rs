@@ -25,7 +25,8 @@ use crate::{
     device,
     failure::{Failure, WRONG_RESULT},
     files::Document,
-    print, progress, verify,
+    print, progress,
+    text::text,
 };
 use data::Data;
 use report::{Costs, Device, Kind, Report, Row};
@@ -97,7 +98,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     let all = match &args.workloads {
         None => workload::built_in().map_err(Failure::usage)?,
         Some(path) => {
-            let parsed = verify::text(path).and_then(|text| workload::parse(&text));
+            let parsed = text(path).and_then(|text| workload::parse(&text));
             parsed.map_err(|problem| Failure::usage(format!("{}: {problem}", path.display())))?
         }
     };

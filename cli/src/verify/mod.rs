@@ -18,10 +18,9 @@ use crate::{
     device,
     failure::{Failure, WRONG_RESULT},
     progress,
+    text::text,
 };
 use std::{
-    fs,
-    io::ErrorKind,
     num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -135,14 +134,6 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
             }),
         }
     }
-}
-
-/// Reads a file of text.
-pub(crate) fn text(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => "it is no text (UTF-8)".into(),
-        _ => error.to_string(),
-    })
 }
 
 /// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error.

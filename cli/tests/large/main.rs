@@ -1,5 +1,5 @@
 //! Tests of files larger than memory, and of choices that depend on times. They are slow, so `cargo test` leaves them
-//! out. `bash tests/run-large` runs them.
+//! out. `bash tests/run large` runs them.
 
 #![cfg(target_os = "linux")]
 

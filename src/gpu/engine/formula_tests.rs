@@ -1,4 +1,4 @@
-//! Tests that the functions of shaders on which `tests/proofs.py` proves lemmas have a formula, and writes the
+//! Tests that the functions of shaders on which `tests/python/proofs.py` proves lemmas have a formula, and writes the
 //! formulas. `testing/formats/` makes a formula of a function's text, and says how it names arguments, uniforms and results.
 
 use super::program::{Kernel, Prelude, Program, UniformSpace};

@@ -70,7 +70,7 @@ const MOST_CROPPED: usize = 1 << 30;
 const ABREAST: usize = 8;
 
 /// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
-/// kernel then takes its walks: `bash tests/run-hardware --leave-one-out` measures so what each is worth.
+/// kernel then takes its walks: `bash tests/run hardware --leave-one-out` measures so what each is worth.
 #[cfg(feature = "test-seams")]
 fn is_refused(kernel: Kernel) -> bool {
     static REFUSED: std::sync::OnceLock<String> = std::sync::OnceLock::new();

@@ -2,7 +2,7 @@
 //!
 //! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
 //! is written with all of its [`settings`], and the files are kept in that folder for other compilers: see
-//! `bash tests/run-compilers`.
+//! `bash tests/run compilers`.
 
 use super::{
     caps::Tuning,

@@ -73,7 +73,7 @@ impl Machine<'_> {
     }
 
     /// The quotient of two numbers. Unless the divisor is known and not 0, the quotient is a function about which
-    /// nothing is known here: `tests/lemmas/integers.py` proves lemmas about quotients of integers.
+    /// nothing is known here: `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
     fn quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.of_words("bvudiv", &[a, b]),

@@ -1,7 +1,7 @@
 """Checks that no link is dead: those between the Markdown files of the repository, and those between the pages that
 `cargo doc` has written.
 
-    python3 tests/links.py target/doc
+    python3 tests/python/links.py target/doc
 
 Links to other hosts are not followed. Markdown in a folder `src` is part of pages or of tables that programs write. Pages
 count if others lead to them, since the folder may hold pages of items that are gone.

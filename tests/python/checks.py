@@ -14,11 +14,11 @@ try:
     import numpy as np
 except ImportError as error:
     sys.exit(
-        f"{error}. Install with: pip install -r tests/requirements.txt, "
+        f"{error}. Install with: pip install -r tests/python/requirements.txt, "
         "or start everything with: bash tests/run --all"
     )
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WGSLICE = os.environ.get("WGSLICE", str(TARGET / "release" / "wgslice"))
 

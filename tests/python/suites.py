@@ -1,9 +1,9 @@
-"""The suites that tests/adapters.py runs on each adapter."""
+"""The suites that tests/python/adapters.py runs on each adapter."""
 
 import hashlib
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VECTORS = ROOT / "tests/vectors/seed1.jsonl"
 
 SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]

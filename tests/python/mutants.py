@@ -1,4 +1,4 @@
-"""Makes mutants of the shaders and runs judges on them. tests/run-mutants builds the command and calls this.
+"""Makes mutants of the shaders and runs judges on them. tests/run mutants builds the command and calls this.
 
 A mutant is a shader with one small fault, in one line. The command holds the texts of the shaders, so a mutant is a copy
 of the executable in which the text of one shader is replaced by another text of equal length; nothing is compiled
@@ -8,6 +8,7 @@ again. Comments are cut where a text becomes longer. The faults are drawn from t
 import argparse
 import collections
 import concurrent.futures
+import datetime
 import os
 import pathlib
 import queue
@@ -19,9 +20,13 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-EXPLAINED = ROOT / "tests/mutants.txt"
-VECTORS = [f"tests/vectors/{name}.jsonl" for name in ("seed1", "scatter_floats", "assembly")]
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXPLAINED = ROOT / "tests/python/mutants.txt"
+RESULTS = ROOT / "benches/results/mutants.md"
+VECTORS = [
+    f"tests/vectors/{name}.jsonl"
+    for name in ("seed1", "scatter_floats", "assembly", "array_index", "mask", "paste", "convert", "xla")
+]
 
 # Kinds of faults: a pattern in a line of code, and what replaces it. A replacement that the compiler rejects does no
 # harm: the mutant is not counted.
@@ -118,14 +123,19 @@ def key(mutant):
     return (f"shaders/{mutant.file}", mutant.old.strip(), mutant.new.strip())
 
 
+# The judge that is the tests of `bash tests/run`: their golden vectors and random cases.
+TESTS = "tests"
+
+
 def judges(quick, seed):
-    """The judges: a name, and the arguments of `wgslice`."""
+    """The judges: a name, and the arguments of `wgslice`, or of the tests."""
     lavapipe, strict = (100, 150) if quick else (400, 1000)
     on_lavapipe = ["--device", "gpu", "--adapter", "llvmpipe", "--backend", "vulkan"]
     return {
         "golden": ["verify", *VECTORS, *on_lavapipe, "--first"],
         "lavapipe": ["verify", "--random", str(lavapipe), "--seed", str(seed), *on_lavapipe, "--first"],
         "strict": ["verify", "--random", str(strict), "--seed", str(seed), "--strict", "--first"],
+        TESTS: ["devices::", "property::", "--test-threads", "1"],
     }
 
 
@@ -167,11 +177,14 @@ REJECTED = re.compile(r"refuses the shader|parsing error|Validation Error")
 
 
 class Run:
-    def __init__(self, program, options):
+    def __init__(self, program, tests, options):
         self.options = options
-        self.original = program.read_bytes()
+        self.programs = {name: tests if name == TESTS else program for name in judges(False, 1)}
+        self.originals = {path: path.read_bytes() for path in (program, tests)}
         self.folder = program.resolve().parent.parent / "mutants"
         self.folder.mkdir(exist_ok=True)
+        # As in `bash tests/run`, but the same draws in each run.
+        os.environ |= {"GALLIVM_PERF": "nopt", "WGSLICE_TEST_SEED": str(options.seed)}
         # What shaders compile to is kept, so that a run compiles only what the mutant has changed.
         os.environ["MESA_SHADER_CACHE_DIR"] = str(self.folder / "cache")
         self.judges = judges(options.quick, options.seed)
@@ -181,13 +194,13 @@ class Run:
         for number in range(options.jobs):
             self.copies.put(self.folder / f"wgslice-{number}")
 
-    def measure(self, program):
+    def measure(self):
         """Runs every judge on the shaders as they are. Their processor times become the limits for mutants."""
         self.limits = {}
         for name, arguments in self.judges.items():
             before = processor_time()
-            if judge(program, arguments, 1200) != "passed":
-                sys.exit(f"the judge {name} does not pass the shaders as they are: wgslice {' '.join(arguments)}")
+            if judge(self.programs[name], arguments, 1200) != "passed":
+                sys.exit(f"the judge {name} does not pass the shaders as they are: {' '.join(arguments)}")
             seconds = processor_time() - before
             # Mutants compile their shaders, and processors that share caches are slower.
             self.limits[name] = 10 + 4 * seconds
@@ -199,20 +212,24 @@ class Run:
         if new is None or time.monotonic() > self.end:
             return None
         program = self.copies.get()
-        try:
+
+        def run(name, arguments, limit):
             with STARTING:
-                program.write_bytes(self.original.replace(text.encode(), new))
+                program.write_bytes(self.originals[self.programs[name]].replace(text.encode(), new))
                 program.chmod(0o755)
+            return judge(program, arguments, limit)
+
+        try:
             said = {}
             for name, arguments in self.judges.items():
-                said[name] = judge(program, arguments, self.limits[name])
+                said[name] = run(name, arguments, self.limits[name])
                 if said[name] == "rejected":
                     return None
             if "killed" not in said.values() and not self.options.quick and key(mutant) not in explained():
                 arguments = [*self.judges["strict"]]
                 cases = arguments.index("--random") + 1
                 arguments[cases] = str(LONGER * int(arguments[cases]))
-                said["strict"] = judge(program, arguments, LONGER * self.limits["strict"])
+                said["strict"] = run("strict", arguments, LONGER * self.limits["strict"])
             return said
         finally:
             self.copies.put(program)
@@ -232,8 +249,8 @@ class Run:
         drawn = {}
         for file in files:
             text = (ROOT / "shaders" / file).read_text()
-            if text.encode() not in self.original:
-                sys.exit(f"{file} is not in the program as it is in the folder")
+            if any(text.encode() not in original for original in self.originals.values()):
+                sys.exit(f"{file} is not in the programs as it is in the folder")
             drawn[file] = iter([(mutant, text) for mutant in mutants_of(file, text, self.options.seed)])
         made = {file: [] for file in files}
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
@@ -259,12 +276,24 @@ def report(made, names, known):
         totals += counts
         row(file, width, counts, names)
     row("all", width, totals, names)
+    print(f"\n{totals['any']} of {totals['made']} noticed, {totals[TESTS]} by the tests of `bash tests/run` alone")
     new = [mutant for mutant in survivors if key(mutant) not in known]
     print(f"\n{len(survivors)} survive, of which {len(survivors) - len(new)} are explained")
     for mutant in new:
         file, old, changed = key(mutant)
         print(f"\n{file}\n- {old}\n+ {changed}\n  (line {mutant.line + 1}, {mutant.kind})")
-    return new
+    return new, totals
+
+
+def write(totals, seed):
+    """Writes the counts of a whole run, which README and docs/TESTING.md quote."""
+    RESULTS.write_text(
+        "# Faults in the shaders that the tests notice\n\n"
+        f"{totals['any']} of {totals['made']} noticed, {totals[TESTS]} of {totals['made']} by the tests of "
+        "`bash tests/run` alone.\n\n"
+        f"Written by `bash tests/run mutants` with seed {seed} on {datetime.date.today()}. "
+        "`tests/python/mutants.txt` explains the others.\n"
+    )
 
 
 def row(name, width, counts, names):
@@ -273,8 +302,9 @@ def row(name, width, counts, names):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/run-mutants")
+    parser = argparse.ArgumentParser(prog="bash tests/run mutants")
     parser.add_argument("program", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("tests", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="*", help="shaders, such as combine.wgsl; all by default")
     parser.add_argument("--quick", action="store_true", help="2 mutants of each shader, and fewer cases")
     parser.add_argument("--mutants", type=int, help="mutants of each shader (10; 2 with --quick)")
@@ -285,11 +315,13 @@ def main():
     options = parser.parse_intermixed_args()
     options.mutants = options.mutants or (2 if options.quick else 10)
     files = options.files or sorted(path.name for path in (ROOT / "shaders").glob("*.wgsl"))
-    run = Run(options.program, options)
-    run.measure(options.program)
+    run = Run(options.program, options.tests, options)
+    run.measure()
     made = run.all(files)
     known = explained()
-    new = report(made, list(run.judges), known)
+    new, totals = report(made, list(run.judges), known)
+    if not options.quick and not options.files:
+        write(totals, options.seed)
     for file, old, _ in sorted(known):
         if pathlib.Path(file).name in files and old not in map(str.strip, (ROOT / file).read_text().splitlines()):
             print(f"\n{EXPLAINED.name} explains a line that {file} lacks: {old}")

@@ -1,6 +1,6 @@
 """Proves what functions of the shaders compute with indices, bytes and numbers, for all inputs, with z3.
 
-    python tests/proofs.py FOLDER
+    python tests/python/proofs.py FOLDER
 
 FOLDER holds formulas of functions of the shaders, which a test of the library writes from their text:
 `WGSLICE_FORMULAS=FOLDER cargo test --workspace --all-features --lib formulas`. `WGSLICE_LEMMA=TEXT` proves only the

@@ -1,6 +1,10 @@
 # Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and gets them on
 # Debian and Ubuntu.
 
+has_egl() {
+    [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libEGL.so.1* ]]
+}
+
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
 }
@@ -12,6 +16,22 @@ lavapipe_manifest() {
 
 has_lavapipe() {
     lavapipe_manifest >/dev/null
+}
+
+# Whether there is a Vulkan driver for the tests.
+has_vulkan() {
+    has_vulkan_loader && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null
+}
+
+# Prints how to install lavapipe here.
+vulkan_packages() {
+    if command -v apt-get >/dev/null; then
+        echo 'bash tests/run --install, or apt-get install mesa-vulkan-drivers libvulkan1'
+    elif command -v dnf >/dev/null; then
+        echo 'dnf install mesa-vulkan-drivers vulkan-loader'
+    else
+        echo 'install lavapipe, as by pacman -S vulkan-swrast vulkan-icd-loader'
+    fi
 }
 
 is_debian() {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Slices a photograph with wgslice and compares every bit with NumPy.
 
-    python3 tests/photo.py
+    python3 tests/python/photo.py
 
 Runs target/release/wgslice, or the binary that WGSLICE names, on the CPU and on
-the GPU. Needs numpy and pillow (tests/requirements.txt).
+the GPU. Needs numpy and pillow (tests/python/requirements.txt).
 """
 
 import sys
@@ -14,7 +14,7 @@ from checks import ROOT, Checks, np
 try:
     from PIL import Image
 except ImportError as error:
-    sys.exit(f"{error}. Install with: pip install -r tests/requirements.txt")
+    sys.exit(f"{error}. Install with: pip install -r tests/python/requirements.txt")
 
 PHOTO = ROOT / "tests" / "data" / "astronaut.png"
 

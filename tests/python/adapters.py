@@ -1,4 +1,4 @@
-"""Runs the suites on every adapter, and prints and writes the table; tests/run-adapters builds and calls this."""
+"""Runs the suites on every adapter, and prints and writes the table; tests/run adapters builds and calls this."""
 
 import argparse
 import datetime
@@ -40,7 +40,7 @@ def run(command, environment):
     """Runs a command, and returns its exit status and its output."""
     done = subprocess.run(
         [str(word) for word in command],
-        env={**os.environ, **environment},
+        env={**os.environ, "WGSLICE_TEST_ALL": "1", **environment},
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -197,7 +197,7 @@ class Rows:
         self.script("WebGPU in Chromium on SwiftShader", script, environment)
 
     def compilers(self):
-        _, output = self.script(None, ROOT / "tests/run-compilers")
+        _, output = self.script(None, ROOT / "tests/scripts/compilers")
         lines = output[output.rindex("== Summary") :].splitlines()
         accepted = {}
         for line in lines[3:]:
@@ -267,7 +267,7 @@ def table(rows, mode):
     lines += [f"| {title} | {' | '.join(map(cell, cells))} |" for title, cells in rows.rows]
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
     size = "all cases" if mode else "the quick mode; `--full` runs all cases"
-    command = f"`bash tests/run-adapters{mode}` ({size})"
+    command = f"`bash tests/run adapters{mode}` ({size})"
     made = f"Cases and tests that passed; a failure would stand beside them: {command}, {datetime.date.today()}, {system}."
     return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
 

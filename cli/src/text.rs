@@ -1,0 +1,11 @@
+//! Files of text: workloads and cases.
+
+use std::{fs, io::ErrorKind, path::Path};
+
+/// Reads a file of text.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => "it is no text (UTF-8)".into(),
+        _ => error.to_string(),
+    })
+}

@@ -1,0 +1,308 @@
+# Sourced by tests/run: its steps. The function `check_NAME` is the step NAME. It returns 77 if it skips itself.
+
+# Name, time on 2 cores, what it checks and needs.
+steps=(
+    formatting '2 s' 'rustfmt on every package; rustfmt'
+    lints '1 min' 'clippy on all targets with all features; clippy'
+    tests '4 min' 'unit and integration tests, golden vectors, 3,000 random cases; lavapipe for those on a GPU'
+    readme '2 min' "README's first command, a release build of the command"
+    features '3 min' 'lints and tests of other sets of features'
+    documents '2 min' 'rustdoc, doc tests, links; Python 3 for links'
+    links '1 min' 'links between documents and pages (a part of documents); Python 3'
+    wasm '1 min' "the library for browsers; rustup's target wasm32-unknown-unknown"
+    fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
+    package '5 s' 'the package for crates.io has every file that the library needs'
+    verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
+    everywhere '9 min' 'every test on every kind of device, OpenGL included; lavapipe'
+    swiftshader '3 min' 'tests on a second software adapter; Debian'
+    driverless '1 min' 'tests as on a machine without an adapter'
+    benches '1 min' 'everything that the benchmarks measure, once and untimed'
+    examples '10 s' 'the examples; lavapipe or a GPU'
+    proofs '2 min' 'formulas of the shaders; Python 3 with venv, network'
+    photo '10 s' 'slices of a photograph against NumPy; Python 3 with venv, network'
+    embedding '2 min' 'rows of a real table (84 MB): by name only; Python 3 with venv, network'
+    adapters '15 min' 'the suites on each adapter by itself; writes the table of docs/TESTING.md'
+    arm '10 min' "the CPU path on 64-bit Arm by QEMU; rustup's target"
+    compilers '45 min' 'every shader through spirv-val, glslang, DXC and Tint'
+    dependencies '15 min' 'licences, sets of features, oldest versions; cargo-deny, cargo-hack, nightly'
+    hardware '60 min' 'what the shaders ask of GPUs; writes benches/results/hardware.md'
+    large '30 min' 'arrays beyond 2^32 bytes; 16 GB of memory, 3 GB of disk'
+    mutants '50 min' 'faults in the shaders that the judges notice; writes benches/results/mutants.md; Python 3, lavapipe'
+    others '10 min' 'the examples with burn and bevy; 4 GB of disk'
+    soak '12 min' 'memory stays flat for minutes and over 10,000 plans; Linux, lavapipe'
+)
+quick=(formatting readme lints tests)
+rest=(
+    features documents wasm fuzz-targets package verify everywhere swiftshader driverless benches examples proofs photo
+)
+
+# Nothing here is debugged or compiled again and again, so debug information and incremental builds would only cost disk
+# and time. Build scripts have no debug information either, and steps only share dependencies if that is equal.
+export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG-0}
+export CARGO_INCREMENTAL=${CARGO_INCREMENTAL-0}
+# With RUST_BACKTRACE=1, panics still have backtraces. Without this wgpu would also take one at every call.
+export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE-0}
+# Without a display, EGL and Mesa's Vulkan layer complain.
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT-1}
+# Each run draws other devices and random cases. A failed test prints the seed.
+export WGSLICE_TEST_SEED=${WGSLICE_TEST_SEED-$(date +%s)}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+target=$CARGO_TARGET_DIR
+vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,mask,paste,convert,xla}.jsonl)
+
+# For one package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies again with
+# other features. So every step takes the whole workspace; without `gpu`, all packages that can do without it.
+all_features=(--workspace --all-features)
+without_gpu=(
+    --workspace --exclude wgslice-hardware --no-default-features
+    --features wgslice/half,wgslice/ndarray,wgslice-cli/verify
+)
+
+# Runs cargo's tests, of which each prints its time. A test has few rows, so Mesa's drivers take longer to compile its
+# shaders than to run them; `nopt` makes Mesa compile without optimizations.
+timed_tests() {
+    local host variable
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$host")_RUNNER
+    env "$variable=$PWD/tests/scripts/timed" GALLIVM_PERF=nopt cargo test --no-fail-fast "$@"
+}
+
+# Every package, also those outside the workspace, whose own tests take long to get to a failure.
+check_formatting() {
+    if ! cargo fmt --version >/dev/null 2>&1; then
+        lacks rustfmt 'rustup component add rustfmt'
+        return
+    fi
+    local manifest status=0
+    for manifest in Cargo.toml */Cargo.toml */*/Cargo.toml; do
+        # A target folder may hold copies.
+        [[ $PWD/$manifest != "$target"/* ]] || continue
+        cargo fmt --manifest-path "$manifest" --check || status=1
+    done
+    return "$status"
+}
+
+check_lints() {
+    if ! cargo clippy --version >/dev/null 2>&1; then
+        lacks clippy 'rustup component add clippy'
+        return
+    fi
+    cargo clippy "${all_features[@]}" --all-targets -- -D warnings
+}
+
+check_tests() {
+    if [[ $(uname) == Linux ]] && ! has_vulkan; then
+        echo 'There is no Vulkan driver here: the tests run on the CPU and in the interpreter of shaders.'
+        echo "a Vulkan driver: $(vulkan_packages)" >>"$folder/missing"
+    fi
+    timed_tests "${all_features[@]}" --lib --bins --tests -- --show-output
+}
+
+# As the README has it, so that its first command is never ambiguous or wrong.
+check_readme() {
+    cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o "$target/flipped.png"
+}
+
+check_features() {
+    if cargo clippy --version >/dev/null 2>&1; then
+        cargo clippy "${without_gpu[@]}" --all-targets -- -D warnings &&
+            cargo clippy -p wgslice --no-default-features --all-targets -- -D warnings &&
+            cargo clippy --workspace --all-targets --features wgslice/half,wgslice/ndarray,wgpu/noop -- -D warnings ||
+            return
+    else
+        lacks clippy 'rustup component add clippy'
+    fi
+    timed_tests "${without_gpu[@]}" --lib --bins --tests
+}
+
+check_documents() {
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps "${all_features[@]}" --features wgpu/noop &&
+        cargo test "${all_features[@]}" --doc &&
+        cargo test "${without_gpu[@]}" --doc || return
+    if command -v python3 >/dev/null; then
+        python3 tests/python/links.py "$target/doc"
+    else
+        lacks 'Python 3' 'install python3'
+        # The rest of the step has passed.
+        return 0
+    fi
+}
+
+check_links() {
+    if ! command -v python3 >/dev/null; then
+        lacks 'Python 3' 'install python3'
+        return
+    fi
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps "${all_features[@]}" --features wgpu/noop &&
+        python3 tests/python/links.py "$target/doc"
+}
+
+check_wasm() {
+    local browser=wasm32-unknown-unknown
+    if ! [[ -d $(rustc --print target-libdir --target "$browser" 2>/dev/null) ]]; then
+        lacks "target $browser" "rustup target add $browser"
+        return
+    fi
+    cargo check -p wgslice --target "$browser"
+}
+
+# Outside of the workspace, and it compiles files of the command.
+check_fuzz_targets() {
+    if ! command -v c++ >/dev/null; then
+        lacks 'compiler of C++' 'install g++'
+        return
+    fi
+    cargo check --manifest-path testing/fuzz/Cargo.toml --target-dir "$target/fuzz"
+}
+
+# Packs what crates.io would get, and checks that it has every file that the compiler read for the library. Cargo's own
+# verification would compile all dependencies again. Work in progress may be packed as well; a clean checkout must be
+# packed as it is.
+check_package() {
+    local rlib files lacking dirty=()
+    if [[ -n $(git status --porcelain 2>/dev/null) ]]; then
+        dirty=(--allow-dirty)
+    fi
+    cargo build -p wgslice &&
+        cargo package --no-verify -p wgslice "${dirty[@]+"${dirty[@]}"}" || return
+    # For each library, the compiler has written lines such as `src/gpu/../../shaders/crop.wgsl:`. Files that only old
+    # builds have read may be gone.
+    files=$(
+        for rlib in "$target"/debug/deps/libwgslice-*.rlib; do
+            rlib=${rlib%.rlib}
+            sed -n -E 's/^([^ ]+):$/\1/p' "${rlib/libwgslice/wgslice}.d"
+        done | sed -E ':again; s|[^/]+/\.\./||; t again' | sort -u |
+            while read -r file; do [[ ! -e $file ]] || echo "$file"; done
+    )
+    lacking=$(comm -23 <(echo "$files") <(cargo package --list -p wgslice "${dirty[@]+"${dirty[@]}"}" | sort))
+    if [[ $files != *src/lib.rs* || -n $lacking ]]; then
+        printf 'of the files that the library is compiled from:\n%s\nthe package lacks these:\n%s\n' "$files" "$lacking"
+        return 1
+    fi
+}
+
+# Every vector at all sizes and with all index types. Both parts run at the same time, as each uses one processor. On the
+# CPU also as on processors without byte shuffles, by a build in which an overflow is a panic. A case that fails is
+# printed as a line that can be verified again.
+check_verify() {
+    local random=$folder/random status=0
+    cargo build --release -p wgslice-cli --features verify &&
+        cargo build "${all_features[@]}" --bin wgslice || return
+    "$target/release/wgslice" verify --random 10000 --seed "$WGSLICE_TEST_SEED" --device all >"$random" 2>&1 &
+    "$target/release/wgslice" verify "${vectors[@]}" --device all || status=$?
+    wait $! || status=$?
+    WGSLICE_TEST_SHUFFLES=none "$target/debug/wgslice" verify tests/vectors/seed1.jsonl --random 10000 \
+        --seed "$WGSLICE_TEST_SEED" --device cpu || status=$?
+    cat "$random"
+    return "$status"
+}
+
+# Each kind of device in a process of its own, so that compiled pipelines do not pile up.
+check_everywhere() {
+    local kind status=0
+    for kind in Full Default Tiny Parts; do
+        WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES=$kind timed_tests "${all_features[@]}" --test root -- \
+            array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: into_view:: mask:: \
+            onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: strided_slice:: \
+            strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
+    done
+    return "$status"
+}
+
+# SwiftShader clamps an index that lies outside of a buffer, as many GPUs do, where lavapipe drops the store: enough
+# tests that every kind of shader that a GPU runs stores something. All of them would take many minutes.
+check_swiftshader() {
+    local manifest
+    if ! manifest=$(swiftshader_manifest); then
+        if is_debian && [[ ${WGSLICE_REQUIRE_GPU-} == 1 ]]; then
+            echo 'WGSLICE_REQUIRE_GPU=1, but there is no SwiftShader'
+            return 1
+        fi
+        lacks SwiftShader 'on Debian: bash tests/run --install swiftshader'
+        return
+    fi
+    VK_ICD_FILENAMES=$manifest WGPU_ADAPTER_NAME=SwiftShader WGSLICE_TEST_DEVICES=SwiftShader WGSLICE_REQUIRE_GPU=1 \
+        timed_tests "${all_features[@]}" --test root -- \
+        strided_slice:: strided_slice_update:: strided_slice_grad:: texture:: \
+        gather::every_axis gather_nd::slices_of_every_length \
+        scatter_nd::slices_of_every_length scatter_nd::floats_are scatter_nd::halves_are
+}
+
+# What counts adapters, or loses them, on a machine that has none.
+check_driverless() (
+    unset WGSLICE_REQUIRE_GPU
+    export VK_ICD_FILENAMES=/dev/null __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null
+    timed_tests "${all_features[@]}" --test root -- gpu:: stream:: failures:: prepare:: encode:: limits::
+)
+
+check_benches() {
+    cargo test "${all_features[@]}" --bench encode --bench copies --bench writes --bench threads
+}
+
+# They compare what they get with plain loops.
+check_examples() {
+    local example
+    if ! has_vulkan && [[ ${WGSLICE_REQUIRE_GPU-} != 1 ]]; then
+        lacks 'Vulkan driver' "$(vulkan_packages)"
+        return
+    fi
+    cargo build "${all_features[@]}" --examples || return
+    for example in examples/*.rs; do
+        example=$(basename "$example" .rs)
+        echo "$example"
+        "$target/debug/examples/$example" || return
+    done
+}
+
+# Python packages go to a virtual environment of their own under target/.
+python_ready() {
+    if ! has_venv; then
+        lacks 'Python 3 with venv' 'install python3 python3-venv'
+        return
+    fi
+    python3 -m venv "$target/venv" &&
+        "$target/venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/python/requirements.txt
+}
+
+# Proves what the shaders compute, from their text, for all inputs.
+check_proofs() {
+    python_ready || return
+    local formulas=$target/formulas
+    rm -rf "$formulas"
+    mkdir -p "$formulas"
+    WGSLICE_FORMULAS=$formulas cargo test "${all_features[@]}" --lib -q -- formulas_of_the_shaders >/dev/null &&
+        "$target/venv/bin/python" tests/python/proofs.py "$formulas"
+}
+
+check_photo() {
+    python_ready && built_command && "$target/venv/bin/python" tests/python/photo.py
+}
+
+check_embedding() {
+    python_ready && built_command && "$target/venv/bin/python" tests/python/embedding.py
+}
+
+# The command as people build it.
+built_command() {
+    export WGSLICE=$target/release/wgslice
+    cargo build --release
+}
+
+# install_requirements STEP...: what these steps use and the machine lacks, if this script knows how.
+install_requirements() {
+    [[ $(uname) == Linux ]] || return 0
+    local lacking=()
+    has_lavapipe || lacking+=(mesa-vulkan-drivers)
+    has_vulkan_loader || lacking+=(libvulkan1)
+    command -v cc >/dev/null || lacking+=(gcc libc6-dev)
+    if [[ " $* " == *' proofs '* || " $* " == *' photo '* ]]; then
+        has_venv || lacking+=(python3-venv)
+    fi
+    if [[ " $* " == *' everywhere '* ]]; then
+        has_egl || lacking+=(libegl1 libgl1-mesa-dri)
+    fi
+    install_packages "${lacking[@]+"${lacking[@]}"}"
+    if [[ " $* " == *' swiftshader '* ]]; then
+        get_swiftshader
+    fi
+}
