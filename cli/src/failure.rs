@@ -69,7 +69,11 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 34] = [
+const WORDS: [(&str, &str); 35] = [
+    (
+        "`index` takes them (Backend::index)",
+        "`wgslice index` takes them",
+    ),
     ("strides[", "the stride of dimension "),
     ("] is 0: a stride", " is 0: a stride"),
     (

@@ -10,14 +10,7 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
     text: &str,
     argument: &str,
 ) -> Result<T, Failure> {
-    let text = text.trim();
-    let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-    let is_named = rest.len() < text.len() && !text.starts_with(|c: char| c.is_ascii_digit());
-    let content = rest
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let content = content.filter(|_| is_named).unwrap_or(text);
-    content.parse().map_err(Failure::refused(argument))
+    text.parse().map_err(Failure::refused(argument))
 }
 
 /// The values of an array, before they have a type.

@@ -34,7 +34,7 @@ pub(crate) struct Slice {
     /// The array
     #[arg(value_name = "IN")]
     pub(crate) input: Source,
-    /// The content of the brackets of x[...] in Python
+    /// The content of the brackets of x[...] in Python; `wgslice index` takes lists of positions
     #[arg(
         value_name = "SPEC",
         allow_hyphen_values = true,

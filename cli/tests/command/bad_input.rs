@@ -320,10 +320,36 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
         let ran = wgslice(&args).ok();
         assert!(ran.stdout.contains("[[ 4  5  6  7]]"), "{ran:?}");
     }
-    for spec in ["2[1]", "x[1", "x(1)"] {
+    for spec in ["2[1]", "x[1", "x(1)", "x[1][2]", "x[[1:, 2]]"] {
         let ran = wgslice(&["slice", &x, spec]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(&format!("\n  {spec}\n")), "{ran:?}");
+    }
+}
+
+/// NumPy selects several rows by a list, so it may not become a single element.
+#[test]
+fn a_list_of_positions_is_no_slice() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[3, 4]);
+    for spec in ["[0, 2]", "[0]", "x[[0]]", "x[[0, 2]]", "1:, [0, 2]", "[]"] {
+        for args in [
+            &["slice", &x, spec][..],
+            &["convert", &x, spec, "--as", "int16"],
+            &["slice-update", &x, spec, "0"],
+            &["grad", &x, spec, "--shape", "3,4"],
+        ] {
+            let ran = wgslice(args);
+            assert_eq!(ran.code, Some(2), "{ran:?}");
+            assert!(ran.stderr.contains("`wgslice index` takes them"), "{ran:?}");
+        }
+    }
+    let ran = wgslice(&["index", &x, "[0, 2]"]).ok();
+    assert_eq!(ran.stdout.lines().next(), Some("[[ 0  1  2  3]"), "{ran:?}");
+    // Brackets that can be no list are those around the whole.
+    for spec in ["[1:, 2]", "x[1:, 2]", "1:, 2"] {
+        let ran = wgslice(&["slice", &x, spec]).ok();
+        assert_eq!(ran.stdout.lines().next(), Some("[ 6 10]"), "{ran:?}");
     }
 }
 
