@@ -1,8 +1,8 @@
 //! What is kept from one file to another.
 
 use crate::support::{Folder, bytes, safetensors, wgslice};
-use serde_json::json;
-use std::fs;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, io::Read};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
@@ -99,6 +99,34 @@ fn tensors_of_every_type_are_written() {
     wgslice(&["slice", &array, "...", "-o", &output]).ok();
     let info = wgslice(&["info", &output]).ok().stdout;
     assert!(info.contains("  out "), "named after the file: {info}");
+}
+
+/// The file has each byte as a number, by ml_dtypes 0.6.
+#[test]
+fn bits_are_printed_as_numbers() {
+    let folder = Folder::new();
+    let tables = fs::read(format!("{DATA}/eight_bit_floats.json")).expect("the tables");
+    let tables: Value = serde_json::from_slice(&tables).expect("JSON");
+    let every: Vec<u8> = (0..=255).collect();
+    for (dtype, table) in tables.as_object().expect("an object") {
+        let input = folder.write("x.safetensors", safetensors("x", dtype, &[256], &every));
+        let json = wgslice(&["slice", &input, "...", "--json"]).ok().json();
+        assert_eq!(&json["values"], table, "{dtype}");
+        assert_eq!(&json["dtype"], dtype);
+    }
+    for (dtype, bytes, text) in [
+        ("F8_E8M0", [126, 127, 128], "[0.5 1.  2. ]\n"),
+        (
+            "F8_E4M3FNUZ",
+            [0x38, 0x80, 0xff],
+            "[   0.5    nan -240. ]\n",
+        ),
+        ("F8_E5M2FNUZ", [0x40, 0x80, 0], "[ 1. nan  0.]\n"),
+    ] {
+        let input = folder.write("x.safetensors", safetensors("x", dtype, &[3], &bytes));
+        let shown = wgslice(&["slice", &input, "...", "-q"]).ok().stdout;
+        assert_eq!(shown, text, "{dtype}");
+    }
 }
 
 #[test]

@@ -91,3 +91,18 @@ header = json.dumps({"z": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}
 (here / "complex.safetensors").write_bytes(
     struct.pack("<Q", len(header)) + header + np.array([1 + 2j], "<c8").tobytes()
 )
+
+# The number of each byte, by name of the format in .safetensors. JSON has no NaN and no infinities.
+formats = {
+    "F8_E4M3": ml_dtypes.float8_e4m3fn,
+    "F8_E5M2": ml_dtypes.float8_e5m2,
+    "F8_E8M0": ml_dtypes.float8_e8m0fnu,
+    "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+}
+tables = []
+for name, dtype in formats.items():
+    numbers = np.arange(256, dtype="u1").view(dtype).astype("f8").tolist()
+    numbers = [number if np.isfinite(number) else str(number) for number in numbers]
+    tables.append(f"{json.dumps(name)}: {json.dumps(numbers)}")
+(here / "eight_bit_floats.json").write_text("{\n" + ",\n".join(tables) + "\n}\n")
