@@ -9,7 +9,7 @@ use crate::{
     failure::{Failure, Stopped, Words},
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
-    print,
+    print, range,
     report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Times},
@@ -330,6 +330,16 @@ impl Job<'_> {
         }
     }
 
+    /// Says what a conversion to `result` makes of the numbers, if they all become the same.
+    fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
+        let read = self.read()?;
+        if let Some(loss) = range::loss(&read.values[0], result) {
+            let name = name(self.values[0]).unwrap_or_default();
+            print::aside(format_args!("warning: {name} holds {loss}"));
+        }
+        Ok(())
+    }
+
     fn read(&self) -> Result<Read, Failure> {
         let operands = self.values.iter().map(|&source| Operand::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
@@ -400,6 +410,9 @@ impl Job<'_> {
             let report = report.as_ref().map(Pending::wait).transpose()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
+        if self.converts && range::may_be_lost(tensor.dtype(), &bytes) {
+            self.warn_of_loss(tensor.dtype())?;
+        }
         times.measure(Stage::Write, || output.write(&bytes))?;
         Ok((tensor.shape().to_vec(), report))
     }

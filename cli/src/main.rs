@@ -13,6 +13,7 @@
 //! | `literal` | arrays that are written on the command line |
 //! | `shell` | completions and manual pages |
 //! | `job` | how an operation of the table runs |
+//! | `range` | numbers that a conversion loses |
 //! | `report` | the output of a run |
 //! | `target`, `values` | where a result goes, and how its values are printed |
 //! | `times` | the times of the stages of a run |
@@ -34,6 +35,7 @@ mod many;
 mod ops;
 mod print;
 mod progress;
+mod range;
 mod report;
 mod shell;
 mod slice;

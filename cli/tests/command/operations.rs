@@ -118,6 +118,61 @@ fn crop_takes_boxes_of_items() {
 }
 
 /// Numbers become another type on the way, scaled by the position in the input, which gathers and crops keep.
+/// Floats in [0, 1] make a black picture, and numbers beyond the type a white one.
+#[test]
+fn a_conversion_that_loses_all_differences_warns() {
+    let folder = Folder::new();
+    let floats = |name: &str, values: &[f32]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        folder.npy(name, "<f4", &[values.len()], &bytes)
+    };
+    let unit = floats("unit.npy", &[0.0, 0.25, f32::NAN, 0.75]);
+    let signed = floats("signed.npy", &[-1.0, 0.25, 0.75]);
+    let large = floats("large.npy", &[1.0, 1000.0, 2550.0]);
+    let mask = floats("mask.npy", &[0.0, 1.0, 1.0]);
+    let full = floats("full.npy", &[0.0, 255.0, 255.0]);
+    let deep = folder.npy("deep.npy", "<u2", &[3], &[0, 0x10, 0, 0x20, 0xff, 0xff]);
+    for (input, dtype, says) in [
+        (
+            &unit,
+            "uint8",
+            "warning: unit.npy holds numbers from 0 to 0.75, which are 0 or 1 as uint8: multiply them by 255 before",
+        ),
+        (&unit, "uint16", "multiply them by 65535 before"),
+        (
+            &signed,
+            "int8",
+            "from -1 to 0.75, which are 0 or ±1 as int8: multiply them by 127 before",
+        ),
+        (
+            &large,
+            "uint8",
+            "from 1 to 2550, 2 of them beyond the 0 to 255 of uint8: multiply them by 0.1 before",
+        ),
+        (&deep, "uint8", "3 of them beyond the 0 to 255 of uint8"),
+    ] {
+        for args in [
+            &["convert", input][..],
+            &["slice", input, "..."],
+            &["gather", input, "0,1,2"],
+        ] {
+            let ran = wgslice(&[args, &["--as", dtype]].concat()).ok();
+            assert!(ran.stderr.contains(says), "{ran:?}");
+            let quiet = wgslice(&[args, &["--as", dtype, "-q"]].concat()).ok();
+            assert_eq!(quiet.stderr, "");
+        }
+    }
+    for (input, dtype) in [
+        (&mask, "uint8"),
+        (&full, "uint8"),
+        (&unit, "float16"),
+        (&deep, "uint16"),
+    ] {
+        let ran = wgslice(&["convert", input, "--as", dtype]).ok();
+        assert!(!ran.stderr.contains("warning"), "{ran:?}");
+    }
+}
+
 #[test]
 fn slices_gathers_and_crops_convert() {
     let folder = Folder::new();
