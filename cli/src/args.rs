@@ -157,8 +157,8 @@ pub(crate) enum Api {
 #[derive(Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
-    /// The file to write: .npy, .png, .npz#NAME or .safetensors#NAME, or - for standard output. Of a symbolic link, its target is
-    /// replaced [default: the values are printed, as by NumPy]
+    /// The file to write: .npy, .png, .npz or .safetensors, or - for standard output. .npz#NAME and .safetensors#NAME add to the
+    /// file that is there. Of a symbolic link, its target is replaced [default: the values are printed, as by NumPy]
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR

@@ -276,7 +276,20 @@ impl Writer {
         let create = || {
             let extension = extension(path);
             let len = claimed_len(element.dtype, shape)?;
-            let output = || Output::create(path, manner.keep);
+            // An array that the path names is added to the file that is there.
+            let present = match (tensor, File::open(path)) {
+                (None, _) => None,
+                (Some(_), Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
+                (Some(_), opened) => Some(opened?),
+            };
+            let before = present.as_ref().map(File::metadata).transpose()?;
+            let output = || {
+                let output = Output::create(path, manner.keep)?;
+                Ok(match tensor {
+                    Some(_) => output.adds_to(before),
+                    None => output,
+                })
+            };
             // A tensor is named by the path, or else as the one that it is made of, or as the file.
             let name = || {
                 let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
@@ -290,10 +303,13 @@ impl Writer {
                     Written::Png(png::Image::create(output, element, shape, kept)?)
                 }
                 Some(Format::Safetensors) => {
-                    Written::Bytes(safetensors::create(output, &name(), element, shape, len)?)
+                    let name = name();
+                    let tensor = safetensors::Described::new(&name, element, shape, len)?;
+                    Written::Bytes(safetensors::create(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
-                    let packed = npz::create(output, &name(), element, shape, len)?;
+                    let header = npy::header(element, shape)?;
+                    let packed = npz::create(output, &name(), &header, len, present)?;
                     Written::Npz(Box::new(packed))
                 }
                 Some(Format::Jpg) => {

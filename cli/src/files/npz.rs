@@ -7,7 +7,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError};
 
 use super::error::Problem;
-use super::{Array, Element, Entry, npy, output::Output};
+use super::{Array, Entry, npy, output::Output};
 
 /// More bytes than the header of an `.npy` file takes.
 const HEADER: u64 = 1 << 17;
@@ -97,24 +97,35 @@ fn damaged(error: ZipError) -> Problem {
 /// An archive of one array that is being written.
 pub(super) type Packed = ZipWriter<StreamWriter<Output>>;
 
-/// Creates an archive and writes everything that comes before the data.
+/// Creates an archive and writes everything that comes before the data: the other members of the file that is there, as
+/// they are, and the header of the array.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     name: &str,
-    element: Element,
-    shape: &[usize],
+    header: &[u8],
     len: usize,
+    present: Option<File>,
 ) -> Result<Packed, Problem> {
-    let header = npy::header(element, shape)?;
+    let member = format!("{name}.npy");
+    let present = present.map(open).transpose()?;
     let mut archive = ZipWriter::new_stream(output()?);
+    if let Some(mut present) = present {
+        archive
+            .set_raw_comment(present.comment().into())
+            .map_err(damaged)?;
+        for at in 0..present.len() {
+            let other = present.by_index_raw(at).map_err(damaged)?;
+            if other.name_raw() != member.as_bytes() {
+                archive.raw_copy_file(other).map_err(damaged)?;
+            }
+        }
+    }
     // As `numpy.savez` does, without compression.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .large_file(len > SHORT);
-    archive
-        .start_file(format!("{name}.npy"), options)
-        .map_err(damaged)?;
-    archive.write_all(&header)?;
+    archive.start_file(member, options).map_err(damaged)?;
+    archive.write_all(header)?;
     Ok(archive)
 }
 

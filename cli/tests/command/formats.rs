@@ -278,3 +278,111 @@ fn formats_of_others_get_a_way_out() {
         assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
     }
 }
+
+/// The packed or stored bytes of the members of an archive.
+fn members(path: &str) -> Vec<(String, Vec<u8>)> {
+    let file = fs::File::open(path).expect("the archive");
+    let mut archive = zip::ZipArchive::new(file).expect("an archive");
+    let count = archive.len();
+    let member = |at| {
+        let mut member = archive.by_index_raw(at).expect("a member");
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).expect("its bytes");
+        (member.name().expect("a name").into_owned(), bytes)
+    };
+    (0..count).map(member).collect()
+}
+
+#[test]
+fn an_array_is_added_to_the_archive_that_is_there() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[2, 3]);
+    for name in ["packed.npz", "stored.npz"] {
+        let path = folder.path(name);
+        fs::copy(format!("{DATA}/{name}"), &path).expect("a copy");
+        let before = members(&path);
+        for rows in ["0", "1"] {
+            // The second time, the array replaces the first one.
+            wgslice(&["slice", &x, rows, "-o", &format!("{path}#new")]).ok();
+        }
+        let mut after = members(&path);
+        let (name, _) = after.pop().expect("the new array");
+        assert_eq!((name.as_str(), &after), ("new.npy", &before));
+        let new = wgslice(&["slice", &format!("{path}#new"), "...", "-q"]).ok();
+        assert_eq!(new.stdout, "[3 4 5]\n");
+        let info = wgslice(&["info", &path, "--json"]).ok().json();
+        let arrays = info["files"][0]["arrays"].as_array().map(Vec::len);
+        assert_eq!(arrays, Some(before.len() + 1));
+        // Without a name, the file is replaced.
+        wgslice(&["slice", &x, "0", "-o", &path]).ok();
+        assert_eq!(members(&path).len(), 1);
+    }
+    let path = folder.write("no.npz", "no archive");
+    let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("not an .npz file"), "{ran:?}");
+    assert_eq!(fs::read(&path).expect("the file"), b"no archive");
+}
+
+#[test]
+fn a_tensor_is_added_to_the_file_that_is_there() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[2, 3]);
+    let path = folder.path("many.safetensors");
+    fs::copy(format!("{DATA}/many.safetensors"), &path).expect("a copy");
+    let header = |path: &str| {
+        let file = fs::read(path).expect("the file");
+        let length = usize::from(u16::from_le_bytes([file[0], file[1]]));
+        let header: Value = serde_json::from_slice(&file[8..8 + length]).expect("JSON");
+        (header, file[8 + length..].to_vec())
+    };
+    let tensors = |path: &str| {
+        let (header, data) = header(path);
+        let header = header.as_object().expect("an object").clone();
+        let tensor = |(name, tensor): (String, Value)| {
+            let offset = |at: usize| tensor["data_offsets"][at].as_u64().unwrap_or(0) as usize;
+            let described = (tensor["dtype"].clone(), tensor["shape"].clone());
+            (name, (described, data[offset(0)..offset(1)].to_vec()))
+        };
+        header.into_iter().map(tensor).collect::<BTreeMap<_, _>>()
+    };
+    let mut expected = tensors(&path);
+    for (name, rows) in [("new", "0"), ("new", "1"), ("a", "0")] {
+        wgslice(&["slice", &x, rows, "-o", &format!("{path}#{name}")]).ok();
+        let values: &[i32] = if rows == "0" { &[0, 1, 2] } else { &[3, 4, 5] };
+        expected.insert(name.into(), ((json!("I32"), json!([3])), bytes(values)));
+        assert_eq!(tensors(&path), expected);
+    }
+    // What a file says of itself is kept.
+    let described = json!({
+        "__metadata__": {"format": "pt", "note": "ä"},
+        "b": {"dtype": "I4", "shape": [2], "data_offsets": [0, 1]},
+    });
+    let described = described.to_string();
+    let length = (described.len() as u64).to_le_bytes();
+    let file = [&length[..], described.as_bytes(), &[0x21]].concat();
+    let path = folder.write("x.safetensors", &file);
+    wgslice(&["slice", &x, "0, 0", "-o", &format!("{path}#c")]).ok();
+    let (after, data) = header(&path);
+    assert_eq!(after["__metadata__"], json!({"format": "pt", "note": "ä"}));
+    assert_eq!(
+        after["b"],
+        json!({"dtype": "I4", "shape": [2], "data_offsets": [0, 1]})
+    );
+    assert_eq!(data, [0x21, 0, 0, 0, 0]);
+    // A file that is damaged is kept as it is.
+    for (name, content, says) in [
+        ("short.safetensors", &file[..file.len() - 1], "is damaged"),
+        (
+            "no.safetensors",
+            &b"no tensors"[..],
+            "not a .safetensors file",
+        ),
+    ] {
+        let path = folder.write(name, content);
+        let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        assert_eq!(fs::read(&path).expect("the file"), content);
+    }
+    assert!(folder.names().iter().all(|name| !name.starts_with('.')));
+}
