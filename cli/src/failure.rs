@@ -69,7 +69,9 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 35] = [
+const WORDS: [(&str, &str); 37] = [
+    ("multiples has", "N,... has"),
+    ("paddings has", "N,N:M,... has"),
     (
         "`index` takes them (Backend::index)",
         "`wgslice index` takes them",

@@ -42,12 +42,13 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (_, shape) = open(file)?;
     Ok(Entry {
         name: None,
-        dtype: DType::U8.name().to_owned(),
+        dtype: Some(DType::U8.name().to_owned()),
         bytes: shape.iter().product::<usize>() as u64,
-        shape,
+        shape: Some(shape),
         column_major: false,
         big_endian: false,
         damaged: None,
+        unsupported: None,
     })
 }
 

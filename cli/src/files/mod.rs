@@ -15,6 +15,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
@@ -76,7 +77,7 @@ pub(crate) struct Origin {
 impl Array {
     /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
-        (byte_len(dtype, &shape)? == bytes.len()).then_some(Self {
+        (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(Self {
             dtype,
             shape,
             bytes: Bytes::Owned(bytes),
@@ -154,17 +155,20 @@ pub(crate) struct Listing {
 pub(crate) struct Entry {
     /// The name of a tensor. `None` if the file is the array.
     pub(crate) name: Option<String>,
-    /// The element type: this command's name of it, or the file's if it is unknown here.
-    pub(crate) dtype: String,
-    pub(crate) shape: Vec<usize>,
+    /// The element type: this command's name of it, or else NumPy's or the file's. `None` if the file does not say it.
+    pub(crate) dtype: Option<String>,
+    /// `None` if the file does not say it.
+    pub(crate) shape: Option<Vec<usize>>,
     /// The size of the elements.
     pub(crate) bytes: u64,
     /// Whether the first dimension is contiguous in the file.
     pub(crate) column_major: bool,
     /// Whether the highest byte of a number stands first in the file. False if the elements are single bytes.
     pub(crate) big_endian: bool,
-    /// Why the elements cannot be read. `None` if they can.
+    /// Why the elements cannot be read. `None` if the file is not damaged.
     pub(crate) damaged: Option<String>,
+    /// Why no operation takes the array. `None` if the file is damaged or an operation does.
+    pub(crate) unsupported: Option<String>,
 }
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
@@ -173,7 +177,7 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
         let (mut file, format) = open(source)?;
         let bytes = bytes::file_len(&file);
         let mut arrays = match format {
-            Format::Npy => vec![npy::entry(&mut file)?],
+            Format::Npy => vec![npy::entry(&mut file, bytes)?],
             Format::Npz => npz::list(file)?,
             Format::Png => vec![png::entry(file)?],
             Format::Jpg => vec![jpg::entry(file)?],
@@ -275,12 +279,12 @@ impl Writer {
         let Source { path, tensor, .. } = &target;
         let create = || {
             let extension = extension(path);
-            let len = claimed_len(element.dtype, shape)?;
-            // An array that the path names is added to the file that is there.
-            let present = match (tensor, File::open(path)) {
-                (None, _) => None,
-                (Some(_), Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
-                (Some(_), opened) => Some(opened?),
+            let len = claimed_len(element.name(), element.dtype.size(), shape)?;
+            // An array that the path names is added to the file that is there. Opening a named pipe would wait.
+            let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
+            let present = match tensor {
+                Some(_) if is_file() => Some(File::open(path)?),
+                _ => None,
             };
             let before = present.as_ref().map(File::metadata).transpose()?;
             let output = || {
@@ -487,21 +491,20 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
 
 /// Returns the number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, an array with axes of
 /// length zero must be addressable without those axes, because strides are products of the other lengths.
-fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
+fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()
         .filter(|&&n| n != 0)
-        .try_fold(dtype.size(), |product, &n| product.checked_mul(n))?;
+        .try_fold(size, |product, &n| product.checked_mul(n))?;
     isize::try_from(spanned).ok()?;
     Some(if shape.contains(&0) { 0 } else { spanned })
 }
 
 /// Returns [`byte_len`], or an error if the shape is too large.
-fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
-    byte_len(dtype, shape).ok_or_else(|| {
+fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize, Problem> {
+    byte_len(size, shape).ok_or_else(|| {
         Problem::invalid(format!(
-            "shape {shape:?} of {} is larger than any memory; the file is damaged",
-            dtype.name()
+            "shape {shape:?} of {name} is larger than any memory; the file is damaged"
         ))
     })
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 
 use wgslice::DType;
-use wgslice_npy::{ByteOrder, Header};
+use wgslice_npy::{ByteOrder, Described, Header};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
@@ -20,7 +20,7 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
         column_major,
         shape,
     } = Header::read(file)?;
-    let len = claimed_len(dtype, &shape)?;
+    let len = claimed_len(dtype.name(), dtype.size(), &shape)?;
     let start = file.stream_position()?;
     let there = file_len(file).saturating_sub(start);
     if u64::try_from(len).is_ok_and(|len| len > there) {
@@ -43,18 +43,26 @@ pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
     })
 }
 
-/// Describes the array of a file, by its header.
-pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
-    let header = Header::read(file)?;
-    let len = claimed_len(header.dtype, &header.shape)?;
+/// Describes the array of a file of `len` bytes, by its header.
+pub(super) fn entry(file: &mut File, len: u64) -> Result<Entry, Problem> {
+    let Described {
+        element,
+        column_major,
+        shape,
+    } = Described::read(file)?;
+    let start = file.stream_position()?;
     Ok(Entry {
         name: None,
-        dtype: header.dtype.name().to_owned(),
-        bytes: len as u64,
-        column_major: header.column_major && header.shape.len() > 1,
-        shape: header.shape,
-        big_endian: header.dtype.size() > 1 && header.byte_order == ByteOrder::Big,
+        dtype: Some(element.to_string()),
+        bytes: match element.is_fixed() {
+            true => claimed_len(&element, element.size, &shape)? as u64,
+            false => len.saturating_sub(start),
+        },
+        column_major: column_major && shape.len() > 1,
+        shape: Some(shape),
+        big_endian: element.is_ordered() && element.byte_order == ByteOrder::Big,
         damaged: None,
+        unsupported: element.number().is_none().then(|| element.remark().into()),
     })
 }
 

@@ -47,16 +47,18 @@ pub(super) fn list(file: File) -> Result<Vec<Entry>, Problem> {
     let mut archive = open(file)?;
     let names = names(&archive)?;
     let entry = |name: String| {
+        let bytes = size(&mut archive, &name);
         let described = member(&mut archive, &name, HEADER);
-        let described = described.and_then(|mut file| npy::entry(&mut file));
-        let unreadable = |problem| Entry {
+        let described = described.and_then(|mut file| npy::entry(&mut file, bytes));
+        let unreadable = |problem: Problem| Entry {
             name: None,
-            dtype: format!("unreadable: {problem}"),
-            shape: Vec::new(),
-            bytes: 0,
+            dtype: None,
+            shape: None,
+            bytes,
             column_major: false,
             big_endian: false,
-            damaged: None,
+            damaged: Some(problem.to_string()),
+            unsupported: None,
         };
         Entry {
             name: Some(name),
@@ -76,6 +78,13 @@ fn names(archive: &Archive) -> Result<Vec<String>, Problem> {
     let names = names.collect::<Result<Vec<_>, _>>()?;
     let arrays = names.iter().filter_map(|name| name.strip_suffix(".npy"));
     Ok(arrays.map(str::to_owned).collect())
+}
+
+/// The bytes of a member that is unpacked, as the archive says.
+fn size(archive: &mut Archive, name: &str) -> u64 {
+    let member = archive.index_for_name(&format!("{name}.npy"));
+    let member = member.and_then(|at| archive.by_index_raw(at).ok());
+    member.map_or(0, |member| member.size())
 }
 
 /// Unpacks the begin of a member to a nameless file.

@@ -98,13 +98,14 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (color, depth) = reader.output_color_type();
     Ok(Entry {
         name: None,
-        dtype: dtype(depth).name().to_owned(),
-        shape: vec![to_usize(height)?, to_usize(width)?, color.samples()],
+        dtype: Some(dtype(depth).name().to_owned()),
+        shape: Some(vec![to_usize(height)?, to_usize(width)?, color.samples()]),
         bytes: len as u64,
         column_major: false,
         // Not that of the file, which is of no use to anyone.
         big_endian: false,
         damaged: None,
+        unsupported: None,
     })
 }
 

@@ -200,7 +200,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
         )));
     };
     // The data of a tensor that is not damaged is there, and has the length of its shape.
-    let len = byte_len(dtype, &tensor.shape).ok_or_else(damaged)?;
+    let len = byte_len(dtype.size(), &tensor.shape).ok_or_else(damaged)?;
     let bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
     Ok(Array {
         dtype,
@@ -221,11 +221,15 @@ pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
     let entry = |(name, tensor): (String, Tensor)| Entry {
         damaged: damaged.remove(&name),
         name: Some(name),
-        dtype: match tensor.element() {
+        unsupported: match tensor.element() {
+            Some(_) => None,
+            None => Some("this type is not known here".into()),
+        },
+        dtype: Some(match tensor.element() {
             Some(element) => element.name().to_owned(),
             None => tensor.dtype,
-        },
-        shape: tensor.shape,
+        }),
+        shape: Some(tensor.shape),
         bytes: tensor.data_offsets.1.saturating_sub(tensor.data_offsets.0),
         column_major: false,
         big_endian: false,
@@ -276,7 +280,7 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
     for (name, tensor) in tensors {
         let (from, to) = tensor.data_offsets;
         let len = tensor.element().map(|element| {
-            let len = byte_len(element.dtype, &tensor.shape);
+            let len = byte_len(element.dtype.size(), &tensor.shape);
             len.and_then(|len| u64::try_from(len).ok())
         });
         let why = if from != end || to < from {

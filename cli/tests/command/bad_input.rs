@@ -31,7 +31,7 @@ fn files_that_are_not_what_they_say() {
         ("short.npy", whole[..whole.len() - 1].into(), ""),
         ("header.npy", whole[..40].into(), ""),
         ("magic.npy", [b"NUMPX", &whole[5..]].concat(), ""),
-        ("object.npy", npy("|O", &[2], &[0; 16]), "O"),
+        ("object.npy", npy("|O", &[2], &[0; 16]), "object"),
         ("text.npy", npy("<U3", &[2], &[0; 24]), "<U3"),
         (
             "huge.npy",

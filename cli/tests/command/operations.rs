@@ -451,7 +451,10 @@ fn arrays_are_put_together() {
     }
     for (args, message) in [
         (&["concat", &a, &b][..], "must be that of the first"),
-        (&["pad", &a, "1"], "paddings has 1 entries"),
+        (
+            &["pad", &a, "1"],
+            "N,N:M,... has 1 number, but a.npy has 2 dimensions",
+        ),
         (&["pad", &a, "x,1"], "is no number of positions"),
         (&["roll", &a, "1", "2"], "axis is 2"),
         (&["index", &a, "[0, 2]"], "entry 0 has position 2"),
