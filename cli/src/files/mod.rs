@@ -184,7 +184,10 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
             Format::Safetensors => safetensors::list(&mut file)?,
         };
         if let Some(tensor) = &source.tensor {
-            arrays.retain(|entry| entry.name.as_ref() == Some(tensor));
+            arrays.retain(|entry| match (&entry.name, format) {
+                (Some(name), Format::Npz) => npz::is_named(name, tensor),
+                (name, _) => name.as_ref() == Some(tensor),
+            });
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
                     "it holds no tensor named {tensor:?}"

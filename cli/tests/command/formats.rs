@@ -1,8 +1,12 @@
 //! What is kept from one file to another.
 
-use crate::support::{Folder, bytes, safetensors, wgslice};
+use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fs, io::Read};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
@@ -388,4 +392,113 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         assert_eq!(fs::read(&path).expect("the file"), content);
     }
     assert!(folder.names().iter().all(|name| !name.starts_with('.')));
+}
+
+/// Members of other writers have no extension, and names may have one.
+#[test]
+fn members_are_found_as_by_numpy() {
+    let folder = Folder::new();
+    let path = folder.path("x.npz");
+    let mut archive = zip::ZipWriter::new(fs::File::create(&path).expect("a file"));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, content) in [
+        ("bare", npy("<i4", &[2], &bytes(&[1, 2]))),
+        ("arr_0.npy", npy("<i4", &[2], &bytes(&[3, 4]))),
+        ("format", b"no array".to_vec()),
+        ("deep/er", npy("|u1", &[1], &[5])),
+    ] {
+        archive.start_file(name, options).expect("a member");
+        archive.write_all(&content).expect("its bytes");
+    }
+    archive.finish().expect("the archive");
+    let json = wgslice(&["info", &path, "--json"]).ok().json();
+    let arrays = json["files"][0]["arrays"]
+        .as_array()
+        .expect("arrays")
+        .clone();
+    let names: Vec<_> = arrays.iter().map(|array| array["name"].clone()).collect();
+    assert_eq!(names, ["bare", "arr_0", "deep/er"]);
+    for (name, values) in [
+        ("bare", "[1 2]\n"),
+        ("arr_0", "[3 4]\n"),
+        ("arr_0.npy", "[3 4]\n"),
+        ("deep/er", "[5]\n"),
+    ] {
+        let named = format!("{path}#{name}");
+        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, values);
+        let info = wgslice(&["info", &named, "--json"]).ok().json();
+        assert_eq!(info["files"][0]["arrays"].as_array().map(Vec::len), Some(1));
+    }
+    // What replaces a member replaces all of its name.
+    for name in ["bare", "arr_0.npy"] {
+        let named = format!("{path}#{name}");
+        wgslice(&["slice", &format!("{path}#deep/er"), ":", "-o", &named]).ok();
+        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, "[5]\n");
+    }
+    let names: Vec<String> = members(&path).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["format", "deep/er", "bare.npy", "arr_0.npy"]);
+    let none = wgslice(&["slice", &format!("{path}#format"), ":"]);
+    assert!(
+        none.stderr
+            .contains("it holds \"deep/er\", \"bare\", \"arr_0\""),
+        "{none:?}"
+    );
+}
+
+/// The texts are those of NumPy's own reader: `numpy.lib.format.descr_to_dtype`.
+#[test]
+fn headers_are_read_as_by_numpy() {
+    let folder = Folder::new();
+    let values = bytes(&[1, -2, 3]);
+    for descr in [
+        "'<i4'",
+        "'i4'",
+        "'=i4'",
+        "'|i4'",
+        "'i'",
+        "'int32'",
+        "u'<i4'",
+        "\"<i4\"",
+        "'\\x3ci4'",
+    ] {
+        let text =
+            format!("{{'descr': {descr}, 'fortran_order': False, # 1\n 'shape': (0x3,), }}\n");
+        let length = u16::try_from(text.len()).expect("short").to_le_bytes();
+        let file = [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes(), &values].concat();
+        let shown = wgslice(&["slice", &folder.write("x.npy", file), ":", "-q"])
+            .ok()
+            .stdout;
+        assert_eq!(shown, "[ 1 -2  3]\n", "{descr}");
+    }
+    for (descr, dtype, size) in [
+        ("?", "bool", 1),
+        ("b1", "bool", 1),
+        ("bool", "bool", 1),
+        ("b", "int8", 1),
+        ("i1", "int8", 1),
+        ("B", "uint8", 1),
+        ("h", "int16", 2),
+        ("H", "uint16", 2),
+        ("uint16", "uint16", 2),
+        ("I", "uint32", 4),
+        ("q", "int64", 8),
+        ("Q", "uint64", 8),
+        ("e", "float16", 2),
+        ("half", "float16", 2),
+        ("f", "float32", 4),
+        ("f4", "float32", 4),
+        ("float32", "float32", 4),
+        ("single", "float32", 4),
+        ("d", "float64", 8),
+        ("float", "float64", 8),
+        ("double", "float64", 8),
+        ("F", "complex64", 8),
+        ("D", "complex128", 16),
+        ("complex", "complex128", 16),
+        ("=c16", "complex128", 16),
+    ] {
+        let file = folder.npy("x.npy", descr, &[1], &vec![0; size]);
+        let json = wgslice(&["slice", &file, "0", "--json"]).ok().json();
+        assert_eq!(json["dtype"], dtype, "{descr}");
+    }
 }
