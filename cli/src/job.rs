@@ -348,7 +348,11 @@ impl Job<'_> {
             Operand::Array(array) => Some(array.element()),
             Operand::Literal(_) => None,
         });
-        let values = operands.into_iter().map(|operand| operand.array(typed));
+        let values = operands.into_iter().zip(&self.values);
+        let values = values.map(|(operand, source)| {
+            let array = operand.array(typed)?;
+            Ok::<_, Failure>(array.with_handles(source)?)
+        });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let mut described: Vec<Described> = self
             .values

@@ -462,9 +462,9 @@ impl Mask {
         let array = job::array(source)?;
         match array.dtype() {
             DType::Bool | DType::U8 => Ok(Self(array)),
-            other => Err(Failure::usage(format_args!(
+            _ => Err(Failure::usage(format_args!(
                 "{source} holds {}, but a mask is bool or uint8: save the result of a comparison",
-                other.name()
+                array.element().name()
             ))),
         }
     }

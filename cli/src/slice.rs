@@ -4,7 +4,7 @@ use crate::{
     args::{Global, Integers, To, mask, memory},
     device,
     failure::{Failure, Stopped, Words},
-    files::Source,
+    files::{Element, Source},
     job, literal,
     ops::{self, As},
     progress,
@@ -13,7 +13,10 @@ use crate::{
     times::{Stage, Timer, Times},
 };
 use std::ops::Range;
-use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
+use wgslice::{
+    DType, Error, Plan, SliceSpec,
+    spec::{SliceItem, TfStridedSlice},
+};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
@@ -116,25 +119,27 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     }
     let array = times.measure(Stage::Read, || job::array(&args.input))?;
     let (element, shape) = (array.element(), array.shape().to_vec());
-    let dtype = element.dtype;
     let input = Described::new(&args.input, &shape);
     let words = job::words(&[&args.input]);
     let refused = || words.refused(&input);
     // An invalid slice is refused before a device is opened.
-    let plan = Plan::slice(&shape, &spec, dtype).map_err(refused())?;
+    let plan = Plan::slice(&shape, &spec, element.dtype).map_err(refused())?;
+    let result = plan.shape().to_vec();
+    let (parts, of_parts) = in_parts(element, &shape, &spec);
+    let plan = Plan::slice(&parts.shape, &of_parts, parts.dtype).map_err(refused())?;
 
     let backend = device::open_for(global, &plan)?;
     if to.explain {
-        let bytes = array.bytes().len();
-        let shape = plan.shape();
-        let explained = Explained::new([input], bytes, to, shape, &backend, &[&plan], element);
+        let bytes = array.len();
+        let explained = Explained::new([input], bytes, to, &result, &backend, &[&plan], element);
         return Ok(Outcome::Explained(Box::new(explained)));
     }
-    let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
+    let stream = backend.stream(&parts.shape, &of_parts, parts.dtype);
+    let mut stream = stream.map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Target::create(to, global.json, array.origin(), element, stream.shape())?;
+    let mut output = Target::create(to, global.json, array.origin(), element, &result)?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -144,7 +149,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
                 .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")).into())
         };
         let sink = |bytes: &[u8]| {
-            writing.measure(|| output.write(bytes))?;
+            writing.measure(|| output.write_elements(bytes))?;
             progress.advance(bytes.len());
             Ok::<_, Stopped>(())
         };
@@ -158,11 +163,34 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     times.add(Stage::Readback, streamed.readback);
     times.add(Stage::Write, writing);
 
-    let shape = stream.shape();
-    let run = Run::new([input], to, shape, element, &backend, times)
+    let run = Run::new([input], to, &result, element, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()));
     Ok(Outcome::Made(Box::new(run), values))
+}
+
+/// Elements as the library has them.
+struct Parts {
+    dtype: DType,
+    shape: Vec<usize>,
+}
+
+/// An array and a slice of it, in numbers of the library. Elements of another size are cut into numbers along one more
+/// dimension, which the slice takes whole.
+fn in_parts(element: Element, shape: &[usize], spec: &SliceSpec) -> (Parts, SliceSpec) {
+    let (mut shape, mut spec, size) = (shape.to_vec(), spec.clone(), element.size());
+    if !element.has_handles() {
+        let dtype = element.dtype;
+        return (Parts { dtype, shape }, spec);
+    }
+    let parts = [DType::Complex128, DType::U64, DType::U32, DType::U16];
+    let fits = |dtype: &DType| size.is_multiple_of(dtype.size());
+    let dtype = parts.into_iter().find(fits).unwrap_or(DType::U8);
+    shape.push(size / dtype.size());
+    if !spec.items().contains(&SliceItem::Ellipsis) {
+        spec = spec.with(SliceItem::Ellipsis);
+    }
+    (Parts { dtype, shape }, spec.with(SliceItem::FULL))
 }
 
 fn spec(args: &Slice) -> Result<SliceSpec, Failure> {

@@ -3,14 +3,20 @@
 use crate::{
     args::To,
     failure::Failure,
-    files::{Element, Format, Manner, Origin, Writer},
+    files::{self, Element, Format, Manner, Origin, Writer},
     values::Shown,
 };
 use std::fs;
 
 /// A result that arrives piece by piece.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) struct Target {
+    place: Place,
+    element: Element,
+}
+
+#[derive(Debug)]
+enum Place {
     File(Box<Writer>),
     Values(Shown),
 }
@@ -45,28 +51,39 @@ impl Target {
             keep: to.no_clobber,
             origin: Some(origin),
         };
-        Ok(match &to.output {
-            Some(path) => Self::File(Box::new(Writer::create(path, manner, element, shape)?)),
-            None => Self::Values(Shown::new(element, shape, to.all || json)),
-        })
+        let place = match &to.output {
+            Some(path) => Place::File(Box::new(Writer::create(path, manner, element, shape)?)),
+            None => Place::Values(Shown::new(element, shape, to.all || json)),
+        };
+        Ok(Self { place, element })
     }
 
-    /// Appends bytes: elements in row-major order and native byte order.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match self {
-            Self::File(writer) => Ok(writer.write(bytes)?),
-            Self::Values(shown) => shown.write(bytes),
+    /// Appends what the library moved: elements in row-major order and native byte order, or their handles.
+    pub(crate) fn write(&mut self, moved: &[u8]) -> Result<(), Failure> {
+        let size = self.element.size();
+        match self.element.has_handles() {
+            true => files::resolve_handles(moved, size, |elements| self.write_elements(elements)),
+            false => self.write_elements(moved),
+        }
+    }
+
+    /// Appends bytes of elements.
+    pub(crate) fn write_elements(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.place {
+            Place::File(writer) => Ok(writer.write(bytes)?),
+            Place::Values(shown) => shown.write(bytes),
         }
     }
 
     /// Completes the file, or returns the values.
     pub(crate) fn finish(self) -> Result<Option<Shown>, Failure> {
-        match self {
-            Self::File(writer) => {
+        files::forget_elements();
+        match self.place {
+            Place::File(writer) => {
                 writer.finish()?;
                 Ok(None)
             }
-            Self::Values(shown) => Ok(Some(shown)),
+            Place::Values(shown) => Ok(Some(shown)),
         }
     }
 }

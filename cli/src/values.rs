@@ -1,7 +1,13 @@
 //! Values as NumPy prints them: `print(array)` with its defaults, byte by byte.
 
-use crate::{failure::Failure, files::Element};
+mod numpy;
+
+use crate::{
+    failure::Failure,
+    files::{Element, Foreign},
+};
 use half::{bf16, f16};
+use numpy::Printed;
 use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
@@ -52,7 +58,7 @@ impl Shown {
             self.bytes.extend_from_slice(bytes);
             return Ok(());
         };
-        let size = self.element.dtype.size();
+        let size = self.element.size();
         let end = self.passed + bytes.len();
         // The first wanted byte that has not arrived yet.
         while let Some(&element) = wanted.get(self.bytes.len() / size) {
@@ -178,8 +184,8 @@ fn f8(byte: u8, digits: u8, bias: i32) -> f64 {
 
 /// The function that decodes the bits of a type that the library does not have, by the name of the type. The formats
 /// are those of the OCP's specifications and, with FNUZ, of the paper "8-bit Numerical Formats for Deep Neural Networks".
-fn decoder(name: &str) -> Option<fn(u8) -> f64> {
-    Some(match name {
+fn decoder(name: &str) -> fn(u8) -> f64 {
+    match name {
         // There are no infinities.
         "F8_E4M3" => |byte| match byte & 0x7f {
             0x7f => f64::NAN,
@@ -201,8 +207,9 @@ fn decoder(name: &str) -> Option<fn(u8) -> f64> {
             0x80 => f64::NAN,
             _ => f8(byte, 2, 16),
         },
-        _ => return None,
-    })
+        // No other type is read.
+        _ => |_| f64::NAN,
+    }
 }
 
 /// Elements by kind.
@@ -211,6 +218,7 @@ enum Elements {
     Int(Vec<i128>),
     Float(Vec<Float>, DType),
     Complex(Vec<[Float; 2]>, DType),
+    Other(Printed),
 }
 
 /// A number, and the number whose shortest text is that of this number in its own type.
@@ -390,13 +398,18 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
 
 impl Elements {
     fn new(Element { dtype, bits_of }: Element, bytes: &[u8]) -> Self {
-        if let Some(decode) = bits_of.and_then(decoder) {
-            let number = |&byte: &u8| {
-                let exact = decode(byte);
-                let short = exact;
-                Float { exact, short }
-            };
-            return Self::Float(bytes.iter().map(number).collect(), DType::F64);
+        match bits_of {
+            Some(Foreign::Safetensors(name)) => {
+                let decode = decoder(name);
+                let number = |&byte: &u8| {
+                    let exact = decode(byte);
+                    let short = exact;
+                    Float { exact, short }
+                };
+                return Self::Float(bytes.iter().map(number).collect(), DType::F64);
+            }
+            Some(Foreign::Numpy(numpy)) => return Self::Other(Printed::new(&numpy.element, bytes)),
+            None => {}
         }
         match dtype {
             DType::Bool => Self::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
@@ -432,6 +445,7 @@ impl Elements {
                 values.iter().map(word).collect()
             }
             Self::Int(values) => aligned(values.iter().map(i128::to_string).collect()),
+            Self::Other(printed) => printed.words.clone(),
             Self::Float(values, dtype) => floats(values, *dtype, false),
             Self::Complex(values, dtype) => {
                 let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
@@ -452,6 +466,7 @@ impl Elements {
             Self::Bool(values) if values.contains(&true) => "True".into(),
             Self::Bool(_) => "False".into(),
             Self::Int(values) => values.iter().map(i128::to_string).collect(),
+            Self::Other(printed) => printed.scalars.concat(),
             Self::Float(values, dtype) => values.iter().map(|value| value.alone(*dtype)).collect(),
             Self::Complex(values, dtype) => {
                 let text = |number: &Float| {
@@ -485,6 +500,7 @@ impl Elements {
                 };
                 values.iter().map(int).collect()
             }
+            Self::Other(printed) => printed.json.clone(),
             Self::Float(values, _) => values.iter().map(float).collect(),
             Self::Complex(values, _) => {
                 let pair = |value: &[Float; 2]| value.iter().map(float).collect();

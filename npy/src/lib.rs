@@ -172,11 +172,7 @@ impl Header {
             )));
         }
         let array = Described {
-            element: Type {
-                kind: Kind::Number(dtype),
-                byte_order: ByteOrder::NATIVE,
-                size: dtype.size(),
-            },
+            element: Type::number_in(dtype, ByteOrder::NATIVE),
             column_major: false,
             shape: shape.to_vec(),
         };
@@ -194,12 +190,12 @@ fn unsupported(element: &Type) -> Error {
              .view('uint16')",
         );
     }
-    let way_out = match element.unfixed().map(|element| &element.kind) {
-        Some(Kind::Unknown(..)) => "",
-        _ => {
+    let way_out = match element.is_fixed() {
+        true => {
             "; save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
              or complex128"
         }
+        false => "",
     };
     Error::invalid(format!(
         "dtype {element} is not supported: {remark}{way_out}"

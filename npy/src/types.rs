@@ -65,6 +65,15 @@ pub struct Field {
 }
 
 impl Type {
+    /// The type of numbers in this byte order. [`ByteOrder::NATIVE`] instead for elements of one byte.
+    pub fn number_in(dtype: DType, byte_order: ByteOrder) -> Self {
+        let mut number = Self::new(Kind::Number(dtype), byte_order, dtype.size());
+        if !number.is_ordered() {
+            number.byte_order = ByteOrder::NATIVE;
+        }
+        number
+    }
+
     fn new(kind: Kind, byte_order: ByteOrder, size: usize) -> Self {
         Self {
             kind,
@@ -96,7 +105,9 @@ impl Type {
             Kind::Bytes | Kind::Text => "strings",
             Kind::Void => "bytes without a meaning",
             Kind::Fields(_) => "several fields",
-            Kind::Object => "Python objects, which are pickled",
+            Kind::Object => {
+                "Python objects, which are pickled; save numbers, strings or structured elements of these"
+            }
             Kind::Unknown(_, why) => why,
         }
     }

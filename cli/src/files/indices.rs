@@ -2,7 +2,7 @@
 
 use wgslice::DType;
 
-use super::Array;
+use super::{Array, Element};
 
 /// Index values in row-major order.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum IndexError {
          mask, save what numpy.argwhere makes of it",
         .0.name()
     )]
-    NotIntegers(DType),
+    NotIntegers(Element),
     #[error(
         "the index at {position:?} is {value}, beyond the largest, {}",
         i64::MAX
@@ -30,8 +30,11 @@ pub(crate) enum IndexError {
 /// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. Values of uint64
 /// may exceed i64, so each is checked.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
-    let bytes = array.bytes();
-    Ok(match array.dtype() {
+    let (bytes, element) = (array.bytes(), array.element());
+    if element.bits_of.is_some() {
+        return Err(IndexError::NotIntegers(element));
+    }
+    Ok(match element.dtype {
         DType::I8 => Indices::I32(each(bytes, |b| i8::from_ne_bytes(b).into())),
         DType::U8 => Indices::I32(each(bytes, |b| u8::from_ne_bytes(b).into())),
         DType::I16 => Indices::I32(each(bytes, |b| i16::from_ne_bytes(b).into())),
@@ -51,7 +54,7 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
                 })
                 .collect::<Result<_, _>>()?,
         ),
-        other => return Err(IndexError::NotIntegers(other)),
+        _ => return Err(IndexError::NotIntegers(element)),
     })
 }
 

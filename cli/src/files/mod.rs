@@ -1,7 +1,9 @@
 //! Reads and writes arrays in files.
 
 mod bytes;
+mod element;
 mod error;
+mod handles;
 mod indices;
 mod jpg;
 mod npy;
@@ -20,7 +22,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wgslice::DType;
 
@@ -28,40 +30,24 @@ use bytes::{Bytes, Window};
 use error::Problem;
 use output::Output;
 
+pub(crate) use element::{Element, Foreign};
 pub(crate) use error::FileError;
+pub(crate) use handles::{forget as forget_elements, resolve as resolve_handles};
 pub(crate) use indices::{Indices, to_indices};
+pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
 
 /// An array: elements in row-major order and native byte order.
 #[derive(Debug)]
 pub(crate) struct Array {
-    dtype: DType,
+    element: Element,
     shape: Vec<usize>,
-    bytes: Bytes,
+    /// The elements as in a file.
+    bytes: Arc<Bytes>,
+    /// What the library moves for the elements, if not these. Made when it is needed.
+    handles: OnceLock<Vec<u8>>,
     origin: Origin,
-}
-
-/// The type of elements, which a file may know better than the library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Element {
-    pub(crate) dtype: DType,
-    /// The name that `.safetensors` files give the type, if the library has none for it. Its bits are moved as those of
-    /// `dtype`.
-    pub(crate) bits_of: Option<&'static str>,
-}
-
-impl From<DType> for Element {
-    fn from(dtype: DType) -> Self {
-        let bits_of = None;
-        Self { dtype, bits_of }
-    }
-}
-
-impl Element {
-    pub(crate) fn name(self) -> &'static str {
-        self.bits_of.unwrap_or(self.dtype.name())
-    }
 }
 
 /// Where an array is from, which a file that is made of it takes over.
@@ -69,7 +55,6 @@ impl Element {
 pub(crate) struct Origin {
     /// The format of the file. `None` if it is from no file.
     pub(crate) format: Option<Format>,
-    bits_of: Option<&'static str>,
     tensor: Option<String>,
     image: Option<Arc<png::Kept>>,
 }
@@ -77,12 +62,19 @@ pub(crate) struct Origin {
 impl Array {
     /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
-        (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(Self {
-            dtype,
+        let bytes = (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(bytes)?;
+        Some(Self::of(dtype.into(), shape, Bytes::Owned(bytes)))
+    }
+
+    /// An array of these elements.
+    fn of(element: Element, shape: Vec<usize>, bytes: Bytes) -> Self {
+        Self {
+            element,
             shape,
-            bytes: Bytes::Owned(bytes),
+            bytes: Arc::new(bytes),
+            handles: OnceLock::new(),
             origin: Origin::default(),
-        })
+        }
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -90,25 +82,41 @@ impl Array {
     }
 
     pub(crate) fn element(&self) -> Element {
-        Element {
-            dtype: self.dtype,
-            bits_of: self.origin.bits_of,
-        }
+        self.element
     }
 
+    /// The type as which the library moves the elements.
     pub(crate) fn dtype(&self) -> DType {
-        self.dtype
+        self.element.dtype
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
+    /// The bytes that the library moves.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.handles.get().map_or(&self.bytes, |handles| handles)
     }
 
-    /// Returns a range of the bytes. For a large range of a mapped file, the window has a map of its own. Its pages are
+    /// The size of all elements in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Makes handles, which the library moves, if it has no type of the size of the elements.
+    pub(crate) fn with_handles(self, source: &Source) -> Result<Self, FileError> {
+        if self.element.has_handles() {
+            let count = self.shape.iter().product();
+            let handles = handles::of(&self.bytes, self.element.size(), count);
+            let handles = handles.map_err(|problem| FileError::reading(&source.path, problem))?;
+            // It has none yet.
+            let _ = self.handles.set(handles);
+        }
+        Ok(self)
+    }
+
+    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has a map of its own. Its pages are
     /// freed with the window, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
@@ -129,7 +137,7 @@ pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
     let read = || {
         let (mut file, format) = open(source)?;
         let mut array = match format {
-            Format::Npy => npy::read(&mut file)?,
+            Format::Npy => npy::read(&mut file, source.tensor.as_deref())?,
             Format::Npz => npz::read(file, source.tensor.as_deref())?,
             Format::Png => png::read(file)?,
             Format::Jpg => jpg::read(file)?,
@@ -177,7 +185,13 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
         let (mut file, format) = open(source)?;
         let bytes = bytes::file_len(&file);
         let mut arrays = match format {
-            Format::Npy => vec![npy::entry(&mut file, bytes)?],
+            Format::Npy => {
+                return Ok(Listing {
+                    format,
+                    bytes,
+                    arrays: vec![npy::entry(&mut file, bytes, source.tensor.as_deref())?],
+                });
+            }
             Format::Npz => npz::list(file)?,
             Format::Png => vec![png::entry(file)?],
             Format::Jpg => vec![jpg::entry(file)?],
@@ -282,7 +296,7 @@ impl Writer {
         let Source { path, tensor, .. } = &target;
         let create = || {
             let extension = extension(path);
-            let len = claimed_len(element.name(), element.dtype.size(), shape)?;
+            let len = claimed_len(element.name(), element.size(), shape)?;
             // An array that the path names is added to the file that is there. Opening a named pipe would wait.
             let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
             let present = match tensor {
@@ -304,6 +318,11 @@ impl Writer {
                 name.unwrap_or_default()
             };
             let file = match manner.format.or_else(|| Format::named(&extension)) {
+                Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
+                    return Err(Problem::invalid(
+                        "a field cannot be written; leave out the # and its name",
+                    ));
+                }
                 Some(Format::Npy) => Written::Bytes(npy::create(output, element, shape)?),
                 Some(Format::Png) => {
                     let kept = manner.origin.and_then(|origin| origin.image.clone());

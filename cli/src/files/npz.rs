@@ -26,11 +26,19 @@ pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let members = members(&mut archive)?;
     let names = || super::listing(members.iter().map(|member| &member.name));
     let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
-    let member = match (name, &members[..]) {
-        (Some(name), _) => find(name).ok_or_else(|| {
-            Problem::invalid(format!("it holds no array named {name:?}; {}", names()))
-        })?,
-        (None, [only]) => only,
+    // The name of a field may follow.
+    let with_field = |name: &str| {
+        let (name, field) = name.rsplit_once('#')?;
+        Some((find(name)?, Some(field.to_owned())))
+    };
+    let (member, field) = match (name, &members[..]) {
+        (Some(name), _) => {
+            let whole = find(name).map(|member| (member, None));
+            whole.or_else(|| with_field(name)).ok_or_else(|| {
+                Problem::invalid(format!("it holds no array named {name:?}; {}", names()))
+            })?
+        }
+        (None, [only]) => (only, None),
         (None, _) => {
             return Err(Problem::invalid(format!(
                 "which array? name it after a #, as in x.npz#name; {}",
@@ -38,7 +46,10 @@ pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
             )));
         }
     };
-    let mut array = npy::read(&mut unpacked(&mut archive, member, u64::MAX)?)?;
+    let mut array = npy::read(
+        &mut unpacked(&mut archive, member, u64::MAX)?,
+        field.as_deref(),
+    )?;
     array.origin.tensor = Some(member.name.clone());
     Ok(array)
 }
@@ -54,7 +65,7 @@ pub(super) fn list(file: File) -> Result<Vec<Entry>, Problem> {
     let members = members(&mut archive)?;
     let entry = |member: Member| {
         let described = unpacked(&mut archive, &member, HEADER);
-        let described = described.and_then(|mut file| npy::entry(&mut file, member.bytes));
+        let described = described.and_then(|mut file| npy::entry(&mut file, member.bytes, None));
         let unreadable = |problem: Problem| Entry {
             name: None,
             dtype: None,

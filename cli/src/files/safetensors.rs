@@ -10,12 +10,12 @@ use std::mem::replace;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Value, json};
 use wgslice::DType;
-use wgslice_npy::ByteOrder;
+use wgslice_npy::{ByteOrder, Type};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Element, Entry, Origin, byte_len, listing, output::Output, quoted};
+use super::{Array, Element, Entry, Foreign, byte_len, listing, output::Output, quoted};
 
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
@@ -64,10 +64,7 @@ impl Tensor {
         let bits = || BITS.iter().find(|name| **name == self.dtype);
         match typed {
             Some(&(_, dtype)) => Some(dtype.into()),
-            None => bits().map(|&name| Element {
-                dtype: DType::U8,
-                bits_of: Some(name),
-            }),
+            None => bits().map(|&name| Element::safetensors(name)),
         }
     }
 }
@@ -88,8 +85,14 @@ impl<'a> Described<'a> {
         shape: &'a [usize],
         len: usize,
     ) -> Result<Self, Problem> {
-        let typed = TYPES.iter().find(|(_, dtype)| *dtype == element.dtype);
-        let dtype = element.bits_of.or(typed.map(|&(name, _)| name));
+        let dtype = match element.bits_of {
+            None => TYPES
+                .iter()
+                .find(|(_, dtype)| *dtype == element.dtype)
+                .map(|&(name, _)| name),
+            Some(Foreign::Safetensors(name)) => Some(name),
+            Some(Foreign::Numpy(_)) => None,
+        };
         let Some(dtype) = dtype else {
             let dtype = element.name();
             return Err(Problem::invalid(format!(
@@ -192,7 +195,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
             quoted(name)
         )));
     }
-    let Some(Element { dtype, bits_of }) = tensor.element() else {
+    let Some(element) = tensor.element() else {
         return Err(Problem::invalid(format!(
             "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F8 to F64, \
              BF16 or C64, or the same bits as U8",
@@ -200,18 +203,14 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
         )));
     };
     // The data of a tensor that is not damaged is there, and has the length of its shape.
-    let len = byte_len(dtype.size(), &tensor.shape).ok_or_else(damaged)?;
-    let bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
-    Ok(Array {
-        dtype,
-        shape: tensor.shape.clone(),
-        bytes: to_native(bytes, dtype, ByteOrder::Little)?,
-        origin: Origin {
-            bits_of,
-            tensor: Some(name.to_owned()),
-            ..Origin::default()
-        },
-    })
+    let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged)?;
+    let mut bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
+    if element.bits_of.is_none() {
+        bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
+    }
+    let mut array = Array::of(element, tensor.shape.clone(), bytes);
+    array.origin.tensor = Some(name.to_owned());
+    Ok(array)
 }
 
 /// Lists the tensors in the order of their names.

@@ -32,7 +32,7 @@ fn files_that_are_not_what_they_say() {
         ("header.npy", whole[..40].into(), ""),
         ("magic.npy", [b"NUMPX", &whole[5..]].concat(), ""),
         ("object.npy", npy("|O", &[2], &[0; 16]), "object"),
-        ("text.npy", npy("<U3", &[2], &[0; 24]), "<U3"),
+        ("text.npy", npy("<U3", &[2], &[0; 23]), "<U3"),
         (
             "huge.npy",
             npy("<i4", &[1 << 40, 1 << 40], &[]),

@@ -22,4 +22,5 @@ mod slice;
 mod stdout;
 mod stream;
 mod support;
+mod types;
 mod verify;

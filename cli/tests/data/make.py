@@ -139,6 +139,8 @@ described = {
         "bytes": array.nbytes,
         "order": "C" if array.flags.c_contiguous else "Fortran",
         "byte_order": "big" if array.dtype.str[0] == ">" else "little",
+        "text": str(array),
+        "first": str(array[(0,) * array.ndim]),
     }
     for name, array in types.items()
 }

@@ -52,7 +52,7 @@ fn other_types_do_not_index() {
     ] {
         let array = Array::new(dtype, vec![1], vec![0; dtype.size()]).unwrap();
         let error = to_indices(&array).unwrap_err();
-        assert_eq!(error, IndexError::NotIntegers(dtype));
+        assert_eq!(error, IndexError::NotIntegers(dtype.into()));
         assert_says(&error.to_string(), &[dtype.name(), "int32 or int64"]);
     }
 }

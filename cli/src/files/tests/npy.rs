@@ -123,22 +123,20 @@ fn scalars_and_empty_arrays() {
 }
 
 #[test]
-fn unsupported_types_are_named() {
+fn types_that_the_library_lacks_are_named() {
     for (name, says) in [
-        ("no_bfloat16", &["'V2'", "bfloat16", ".safetensors"][..]),
-        ("no_object", &["dtype object", "Python objects"]),
-        ("no_structured", &["dtype [('a', '<i4')", "several fields"]),
-        ("no_string", &["dtype <U2", "strings"]),
-        ("no_date", &["dtype datetime64[D]", "dates"]),
-        (
-            "no_long_double",
-            &["dtype float128", "extended precision", "float64"],
-        ),
+        ("no_bfloat16", "|V2"),
+        ("no_structured", "[('a', '<i4'), ('b', '<f4')]"),
+        ("no_string", "<U2"),
+        ("no_date", "datetime64[D]"),
+        ("no_long_double", "float128"),
     ] {
-        let error = fixture_error(&format!("{name}.npy"));
-        assert_says(&error, &["cannot read", name]);
-        assert_says(&error, says);
+        let array = fixture(&format!("{name}.npy"));
+        assert_eq!(array.element().name(), says);
+        assert!(array.element().bits_of.is_some());
     }
+    let error = fixture_error("no_object.npy");
+    assert_says(&error, &["cannot read", "dtype object", "Python objects"]);
     for (descr, says) in [
         ("", "numpy.save"),
         ("<", "numpy.save"),
@@ -311,7 +309,7 @@ fn long_data_is_mapped() {
     let (rows, columns) = (512, MAP_FROM / 1024);
     let values: Vec<u8> = (0..=250).cycle().take(rows * columns * 2).collect();
     let array = plain("<i2", &format!("({rows}, {columns})"), &values).unwrap();
-    assert!(matches!(array.bytes, Bytes::Mapped(_)));
+    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
     assert_eq!(array.bytes(), values);
     let big = plain(">i2", &format!("({rows}, {columns})"), &values).unwrap();
     let swapped: Vec<u8> = values
