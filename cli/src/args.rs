@@ -35,7 +35,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  verify or bench found a wrong result
+  1  compare found a difference; verify or bench a wrong result
   2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
   141  nobody reads the result on standard output any more

@@ -7,6 +7,9 @@ use wgslice::Error;
 /// The exit code of a verification or a benchmark that found a wrong result.
 pub(crate) const WRONG_RESULT: u8 = 1;
 
+/// The exit code of a comparison of arrays that differ.
+pub(crate) const DIFFERENT: u8 = 1;
+
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {

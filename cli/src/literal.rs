@@ -1,6 +1,9 @@
 //! What is written on the command line: small arrays, as in `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`, and slices.
 
-use crate::{failure::Failure, files::Array};
+use crate::{
+    failure::Failure,
+    files::{self, Array, Source},
+};
 use half::{bf16, f16};
 use std::{ffi::OsStr, str::FromStr};
 use wgslice::{DType, Error};
@@ -11,6 +14,14 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
     argument: &str,
 ) -> Result<T, Failure> {
     text.parse().map_err(Failure::refused(argument))
+}
+
+/// Reads a file, or values on the command line. The elements of a file may be in another order, as they are there.
+pub(crate) fn stored(source: &Source) -> Result<Array, Failure> {
+    match Literal::parse(source.text()) {
+        Some(literal) if !source.path().exists() => literal.array(literal.dtype()),
+        _ => Ok(files::stored(source)?),
+    }
 }
 
 /// The values of an array, before they have a type.

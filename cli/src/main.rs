@@ -8,7 +8,7 @@
 //! | `slice` | the operation that goes piece by piece |
 //! | `ops` | the table of all other operations; `boxes` and `conversion` have what several of them share |
 //! | `info`, `inspect` | `info`, of devices and of files |
-//! | `verify`, `bench` | one subcommand each |
+//! | `compare`, `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |
 //! | `literal` | arrays that are written on the command line |
 //! | `shell` | completions and manual pages |
@@ -19,11 +19,13 @@
 //! | `times` | the times of the stages of a run |
 //! | `progress` | progress bars |
 //! | `failure` | errors and exit codes |
+//! | `pieces` | slices of arrays as they are stored |
 //! | `print` | lines on standard output and standard error |
 //! | `units` | numbers for people |
 
 mod args;
 mod bench;
+mod compare;
 mod device;
 mod failure;
 mod files;
@@ -33,6 +35,7 @@ mod job;
 mod literal;
 mod many;
 mod ops;
+mod pieces;
 mod print;
 mod progress;
 mod range;
@@ -75,6 +78,7 @@ Examples:
         #[arg(value_name = "FILE")]
         files: Vec<Source>,
     },
+    Compare(compare::Compare),
     Verify(verify::Verify),
     Bench(bench::Bench),
     /// Print a script by which a shell completes the command line
@@ -107,6 +111,7 @@ impl Command {
             }
             Self::Info { files } if files.is_empty() => info::run(global),
             Self::Info { files } => inspect::run(global, files),
+            Self::Compare(args) => compare::run(global, args),
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
             Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),

@@ -21,9 +21,43 @@ enum Place {
     Values(Shown),
 }
 
+/// The order of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    RowMajor,
+    Fortran,
+}
+
 impl Target {
     /// Refuses an output that cannot be written. Standard output has the format of the input by default.
     pub(crate) fn create(
+        to: &To,
+        json: bool,
+        origin: &Origin,
+        element: Element,
+        shape: &[usize],
+    ) -> Result<Self, Failure> {
+        Self::in_order(Order::RowMajor, to, json, origin, element, shape)
+    }
+
+    /// Whether the output can have elements in Fortran order.
+    pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
+        let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
+        to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
+    }
+
+    /// The format of the output, if not its name says it.
+    fn format(to: &To, origin: &Origin) -> Option<Format> {
+        let piped = || {
+            to.is_stdout()
+                .then(|| origin.format.map_or(Format::Npy, Format::for_results))
+        };
+        to.format().or_else(piped)
+    }
+
+    /// As [`Target::create`], of elements that arrive in this order.
+    pub(crate) fn in_order(
+        order: Order,
         to: &To,
         json: bool,
         origin: &Origin,
@@ -42,14 +76,11 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let piped = || {
-            to.is_stdout()
-                .then(|| origin.format.map_or(Format::Npy, Format::for_results))
-        };
         let manner = Manner {
-            format: to.format().or_else(piped),
+            format: Self::format(to, origin),
             keep: to.no_clobber,
             origin: Some(origin),
+            column_major: order == Order::Fortran,
         };
         let place = match &to.output {
             Some(path) => Place::File(Box::new(Writer::create(path, manner, element, shape)?)),

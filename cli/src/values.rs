@@ -212,6 +212,11 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
     }
 }
 
+/// The number of an element of 8 bits, by the name of its type.
+pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
+    decoder(name)(byte)
+}
+
 /// Elements by kind.
 enum Elements {
     Bool(Vec<bool>),

@@ -17,6 +17,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use wgslice::DType;
+use wgslice_npy::Type;
 
 use bytes::{Bytes, Window};
 use error::Problem;
@@ -38,16 +40,34 @@ pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
 
-/// An array: elements in row-major order and native byte order.
+/// An array. Its elements are in row-major order and native byte order, unless it is [`stored`] in another way.
 #[derive(Debug)]
 pub(crate) struct Array {
     element: Element,
     shape: Vec<usize>,
     /// The elements as in a file.
     bytes: Arc<Bytes>,
+    /// How the elements are in the file, if not in row-major order and native byte order.
+    stored: Option<Stored>,
     /// What the library moves for the elements, if not these. Made when it is needed.
     handles: OnceLock<Vec<u8>>,
     origin: Origin,
+}
+
+/// How elements are in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// Whether the first dimension is contiguous, and not the last.
+    pub(crate) column_major: bool,
+    /// The type, with its byte order.
+    element: Type,
+}
+
+impl Stored {
+    /// Converts elements to native byte order.
+    pub(crate) fn to_native<'a>(&self, elements: &'a [u8]) -> Cow<'a, [u8]> {
+        in_native_order(elements, &self.element)
+    }
 }
 
 /// Where an array is from, which a file that is made of it takes over.
@@ -72,6 +92,7 @@ impl Array {
             element,
             shape,
             bytes: Arc::new(bytes),
+            stored: None,
             handles: OnceLock::new(),
             origin: Origin::default(),
         }
@@ -97,6 +118,24 @@ impl Array {
     /// The bytes that the library moves.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.handles.get().map_or(&self.bytes, |handles| handles)
+    }
+
+    /// How the elements are in the file, if not in row-major order and native byte order.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.stored.as_ref()
+    }
+
+    /// The array in row-major order and native byte order, which takes memory if it is stored in another way.
+    fn in_memory(mut self) -> Result<Self, Problem> {
+        if let Some(stored) = self.stored.take() {
+            let mut bytes = match stored.column_major {
+                true => order::row_major(&self.bytes, self.element.size(), &self.shape)?,
+                false => bytes::copied(&self.bytes)?,
+            };
+            order::swap(&mut bytes, &stored.element);
+            self.bytes = Arc::new(Bytes::Owned(bytes));
+        }
+        Ok(self)
     }
 
     /// The size of all elements in bytes.
@@ -134,6 +173,12 @@ impl AsRef<[u8]> for Array {
 /// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the file
 /// holds one tensor.
 pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
+    let read = stored(source)?.in_memory();
+    read.map_err(|problem| FileError::reading(&source.path, problem))
+}
+
+/// As [`read`], but the elements may be in another order, as they are in the file.
+pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
     let read = || {
         let (mut file, format) = open(source)?;
         let mut array = match format {
@@ -281,6 +326,15 @@ pub(crate) struct Manner<'a> {
     pub(crate) keep: bool,
     /// Where the array, or the one that it is made of, is from.
     pub(crate) origin: Option<&'a Origin>,
+    /// Whether the elements arrive in Fortran order, which only the formats of NumPy hold.
+    pub(crate) column_major: bool,
+}
+
+impl Manner<'_> {
+    /// The format of the file at this path.
+    fn format_of(&self, path: &Path) -> Option<Format> {
+        self.format.or_else(|| Format::named(&extension(path)))
+    }
 }
 
 impl Writer {
@@ -317,13 +371,15 @@ impl Writer {
                 let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
                 name.unwrap_or_default()
             };
-            let file = match manner.format.or_else(|| Format::named(&extension)) {
+            let file = match manner.format_of(path) {
                 Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
                     return Err(Problem::invalid(
                         "a field cannot be written; leave out the # and its name",
                     ));
                 }
-                Some(Format::Npy) => Written::Bytes(npy::create(output, element, shape)?),
+                Some(Format::Npy) => {
+                    Written::Bytes(npy::create(output, element, shape, manner.column_major)?)
+                }
                 Some(Format::Png) => {
                     let kept = manner.origin.and_then(|origin| origin.image.clone());
                     Written::Png(png::Image::create(output, element, shape, kept)?)
@@ -334,7 +390,7 @@ impl Writer {
                     Written::Bytes(safetensors::create(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
-                    let header = npy::header(element, shape)?;
+                    let header = npy::header(element, shape, manner.column_major)?;
                     let packed = npz::create(output, &name(), &header, len, present)?;
                     Written::Npz(Box::new(packed))
                 }
@@ -409,6 +465,12 @@ impl Format {
         }
     }
 
+    /// The format that the extension of a path names.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        let source = Source::from(path.as_os_str().to_owned());
+        Self::named(&extension(&source.path))
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Npy => "npy",
@@ -417,6 +479,11 @@ impl Format {
             Self::Jpg => "jpg",
             Self::Safetensors => "safetensors",
         }
+    }
+
+    /// Whether files of this format hold arrays in Fortran order, too.
+    pub(crate) fn holds_fortran_order(self) -> bool {
+        matches!(self, Self::Npy | Self::Npz)
     }
 
     /// The format of what is made of a file of this format, if no other is named.

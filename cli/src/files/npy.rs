@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{Seek, Write};
 
 use wgslice::DType;
-use wgslice_npy::{ByteOrder, Described, Field, Header, Kind, Type};
+use wgslice_npy::{ByteOrder, Described, Field, Kind, Type};
 
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
-use super::order::{to_native, to_row_major};
-use super::{Array, Element, Entry, Foreign, claimed_len, listing, output::Output, quoted};
+use super::order::{is_column_major, row_major};
+use super::{Array, Element, Entry, Foreign, Stored, claimed_len, listing, output::Output, quoted};
 
 /// Reads the array or, of structured elements, a field of this name.
 pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
@@ -34,18 +34,30 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
     }
     let mut bytes = Bytes::of_file(file, start, len)?;
     let (mut element, mut shape) = (element, shape);
-    if column_major {
-        bytes = to_row_major(bytes, element.size, &shape)?;
-    }
+    let mut column_major = column_major && is_column_major(&shape);
     if let Some(name) = field {
         let field = find(&element, name)?;
         bytes = values(&bytes, element.size, field)?;
+        // The dimensions of the field are the last ones in either order.
+        if column_major && !field.shape.is_empty() {
+            let len = field.element.size * field.shape.iter().product::<usize>();
+            bytes = Bytes::Owned(row_major(&bytes, len, &shape)?);
+            column_major = false;
+        }
         shape.extend(&field.shape);
         element = field.element.clone();
     }
-    let bytes = to_native(bytes, &element)?;
-    element.byte_order = ByteOrder::NATIVE;
-    Ok(Array::of(Element::numpy(element), shape, bytes))
+    let is_native = element.byte_order == ByteOrder::NATIVE;
+    let native = Type {
+        byte_order: ByteOrder::NATIVE,
+        ..element.clone()
+    };
+    let mut array = Array::of(Element::numpy(native), shape, bytes);
+    array.stored = (column_major || !is_native).then_some(Stored {
+        column_major,
+        element,
+    });
+    Ok(array)
 }
 
 /// The error of elements that are not in the file, or of an unknown size.
@@ -120,32 +132,38 @@ pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     element: Element,
     shape: &[usize],
+    column_major: bool,
 ) -> Result<Output, Problem> {
-    let header = header(element, shape)?;
+    let header = header(element, shape, column_major)?;
     let mut output = output()?;
     output.write_all(&header)?;
     Ok(output)
 }
 
 /// Returns everything that comes before the data.
-pub(super) fn header(element: Element, shape: &[usize]) -> Result<Vec<u8>, Problem> {
-    if let Some(Foreign::Numpy(numpy)) = element.bits_of {
-        let array = Described {
-            element: numpy.element.clone(),
-            column_major: false,
-            shape: shape.to_vec(),
-        };
-        return Ok(array.bytes()?);
-    }
-    if element.bits_of.is_some() || element.dtype == DType::BF16 {
-        let name = element.name();
-        let converted = match element.bits_of {
-            None => ", or make it float32 by `wgslice convert --as float32`",
-            Some(_) => "",
-        };
-        return Err(Problem::invalid(format!(
-            "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
-        )));
-    }
-    Ok(Header::bytes(element.dtype, shape)?)
+pub(super) fn header(
+    element: Element,
+    shape: &[usize],
+    column_major: bool,
+) -> Result<Vec<u8>, Problem> {
+    let element = match element.bits_of {
+        Some(Foreign::Numpy(numpy)) => numpy.element.clone(),
+        None if element.dtype != DType::BF16 => Type::number_in(element.dtype, ByteOrder::NATIVE),
+        _ => {
+            let name = element.name();
+            let converted = match element.bits_of {
+                None => ", or make it float32 by `wgslice convert --as float32`",
+                Some(_) => "",
+            };
+            return Err(Problem::invalid(format!(
+                "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
+            )));
+        }
+    };
+    let array = Described {
+        element,
+        column_major: column_major && is_column_major(shape),
+        shape: shape.to_vec(),
+    };
+    Ok(array.bytes()?)
 }

@@ -27,8 +27,11 @@ pub(crate) fn in_native_order<'a>(bytes: &'a [u8], element: &Type) -> Cow<'a, [u
     bytes
 }
 
-/// Reverses the bytes of each number.
+/// Reverses the bytes of each number, if it is not in native byte order.
 pub(super) fn swap(bytes: &mut [u8], element: &Type) {
+    if element.byte_order == ByteOrder::NATIVE {
+        return;
+    }
     match number_size(element) {
         2 => reverse_each::<2>(bytes),
         4 => reverse_each::<4>(bytes),
@@ -52,23 +55,27 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
     }
 }
 
+/// Whether an array in Fortran order is in another order than a row-major one. Axes of length one change no position.
+pub(super) fn is_column_major(shape: &[usize]) -> bool {
+    shape.iter().filter(|&&n| n != 1).count() > 1
+}
+
 /// Rewrites a column-major (Fortran) array as a row-major one. Its elements have `size` bytes.
-pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result<Bytes, Problem> {
-    // Axes of length one change no position.
+pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
-    if shape.len() < 2 || bytes.is_empty() {
-        return Ok(bytes);
-    }
     let mut rows = zeroed(bytes.len())?;
-    match size {
-        1 => reverse_axes::<1>(&bytes, &mut rows, &shape),
-        2 => reverse_axes::<2>(&bytes, &mut rows, &shape),
-        4 => reverse_axes::<4>(&bytes, &mut rows, &shape),
-        8 => reverse_axes::<8>(&bytes, &mut rows, &shape),
-        16 => reverse_axes::<16>(&bytes, &mut rows, &shape),
-        _ => reverse_axes_of(size, &bytes, &mut rows, &shape),
+    if bytes.is_empty() {
+        return Ok(rows);
     }
-    Ok(Bytes::Owned(rows))
+    match size {
+        1 => reverse_axes::<1>(bytes, &mut rows, &shape),
+        2 => reverse_axes::<2>(bytes, &mut rows, &shape),
+        4 => reverse_axes::<4>(bytes, &mut rows, &shape),
+        8 => reverse_axes::<8>(bytes, &mut rows, &shape),
+        16 => reverse_axes::<16>(bytes, &mut rows, &shape),
+        _ => reverse_axes_of(size, bytes, &mut rows, &shape),
+    }
+    Ok(rows)
 }
 
 /// The side, in elements, of the squares that are transposed one after the other. Both the rows and the columns of such

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bench;
+mod compare;
 mod devices;
 mod eyes;
 #[cfg(target_os = "linux")]
