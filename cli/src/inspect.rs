@@ -56,10 +56,10 @@ fn lines(source: &Source, listing: &files::Listing) -> Vec<Line> {
                 let name = entry.name.as_deref().unwrap_or_default();
                 described(format!("  {}", printable(name)), entry, "")
             };
-            [head]
-                .into_iter()
-                .chain(arrays.iter().flat_map(entry))
-                .collect()
+            let damaged = listing.damaged.as_ref();
+            let note = damaged.map(|why| Line::Note(format!("damaged: {why}")));
+            let rows = arrays.iter().flat_map(entry);
+            [head].into_iter().chain(note).chain(rows).collect()
         }
     }
 }
@@ -165,10 +165,14 @@ fn object(source: &Source, listing: &files::Listing) -> Value {
         array
     };
     let arrays: Vec<Value> = listing.arrays.iter().map(array).collect();
-    json!({
+    let mut file = json!({
         "path": source.to_string(),
         "format": listing.format.name(),
         "bytes": listing.bytes,
         "arrays": arrays,
-    })
+    });
+    if let Some(why) = &listing.damaged {
+        file["damaged"] = why.as_str().into();
+    }
+    file
 }

@@ -326,7 +326,12 @@ impl Job<'_> {
             let text = format!(
                 "{out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
             );
-            print::aside(format_args!("warning: {}", self.words.of(&text)));
+            let is_below_zero = first.index.iter().any(|&index| index < 0);
+            let hint = match is_below_zero && self.bad.starts_with("index") {
+                true => "; --negative wrap counts negative ones from the end",
+                false => "",
+            };
+            print::aside(format_args!("warning: {}{hint}", self.words.of(&text)));
         }
     }
 

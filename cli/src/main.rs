@@ -74,7 +74,7 @@ Examples:
   wgslice info --device gpu --backend vulkan
   wgslice info --json")]
     Info {
-        /// Files: .npy, .png or .safetensors
+        /// Files: .npy, .npz, .png, .jpg or .safetensors
         #[arg(value_name = "FILE")]
         files: Vec<Source>,
     },
@@ -182,6 +182,14 @@ fn refused(mut error: clap::Error) -> ExitCode {
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![hint.into()]),
         );
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && Path::new(word).is_file()
+    {
+        let hint = format!("did you mean `wgslice slice {word} SPEC`?").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint]));
+        error.remove(ContextKind::SuggestedSubcommand);
     }
     // The last one is the most similar.
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {

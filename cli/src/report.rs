@@ -286,12 +286,10 @@ impl Explained {
             "{shape} {dtype}: reads {read} of {input}, writes {written}"
         ));
         let time = self.estimated_seconds.map_or_else(String::new, |seconds| {
-            format!("in about {} ", units::seconds(seconds))
+            format!("about {}, ", units::seconds(seconds))
         });
         let device = &self.device;
-        print::line(format_args!(
-            "  {time}on {device}, and the time of the files"
-        ));
+        print::line(format_args!("  {device}: {time}plus reading and writing"));
         if print::is_verbose() {
             print::line(format_args!("  because {}", self.reason));
             for (at, plan) in self.plans.iter().enumerate() {

@@ -19,7 +19,7 @@ use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
+/// IN is .npy, .npz#NAME, .png or .jpg (height x width x channels), or FILE.safetensors#TENSOR. It may be larger than
 /// memory: it is processed in pieces, and only the parts of the file that the slice needs are
 /// read. Held in memory whole are PNG files, read or written, and JPEG files. What is made of an .npy
 /// file in Fortran order is in Fortran order, too, if it is .npy or .npz.

@@ -22,7 +22,7 @@ pub(crate) fn array_shape(
 ) -> Error {
     argument!(
         "array_shape",
-        "array {number} has shape {}, which must be that of the first, {}{}",
+        "array {number} has shape {}, but the first has {}: both must be equal{}",
         Shape(found),
         Shape(first),
         except(axis)

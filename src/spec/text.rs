@@ -1,9 +1,10 @@
 //! Slices as text: the content of the brackets of Python's `x[…]`.
 //!
 //! ```text
-//! slice = items | name "[" items "]" | "[" items "]"
+//! slice = items | name "[" items "]" | "[" items "]" | "(" items ")"
 //! items = [ item { "," item } [ "," ] ]
 //! item  = integer | [integer|"None"] ":" [integer|"None"] [ ":" [integer|"None"] ]
+//!       | "slice(" bound [ "," bound [ "," bound ] ] ")"          bound = integer | "None"
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
@@ -16,8 +17,9 @@
 //!
 //! Brackets without a name are dropped only if an item in them is a range, an ellipsis or a new axis, which no list
 //! has: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]` selects two rows,
-//! which a slice cannot. Brackets are dropped once. `numpy.newaxis` and `newaxis` are accepted too. White space is
-//! allowed between tokens.
+//! which a slice cannot. Brackets are dropped once. Parentheses and `slice(0, 1, None)` are those that Python prints of a
+//! key. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
+//!
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
 
@@ -94,8 +96,8 @@ impl Parser<'_> {
         item: impl Fn(&mut Self) -> Result<T, Problem>,
     ) -> Result<Vec<T>, Problem> {
         let bracket = match self.name() || self.is_enclosed() {
-            true => self.bracket(),
-            false => None,
+            true => self.bracket('[', "]"),
+            false => self.bracket('(', ")"),
         };
         self.items(bracket, item)
     }
@@ -132,22 +134,30 @@ impl Parser<'_> {
             }
         }
         let is_name = |word: &str| NEW_AXES.contains(&word) || ["None", "Ellipsis"].contains(&word);
-        outer.contains(':') || outer.contains("...") || outer.split(',').map(str::trim).any(is_name)
+        [":", "...", "slice("]
+            .iter()
+            .any(|item| outer.contains(item))
+            || outer.split(',').map(str::trim).any(is_name)
     }
 
-    /// Skips an opening bracket, and returns its place.
-    fn bracket(&mut self) -> Option<usize> {
-        self.take("[").then(|| self.at() - 1)
+    /// Skips an opening bracket, and returns its place and the bracket that closes it.
+    fn bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
+        let is_open = self.peek() == Some(open);
+        is_open.then(|| {
+            let at = self.at();
+            self.rest = &self.rest[1..];
+            Bracket { at, close }
+        })
     }
 
     /// Reads items between commas, up to the bracket that closes `bracket` or, without one, to the end.
     fn items<T>(
         &mut self,
-        bracket: Option<usize>,
+        bracket: Option<Bracket>,
         item: impl Fn(&mut Self) -> Result<T, Problem>,
     ) -> Result<Vec<T>, Problem> {
         let closed = |parser: &mut Self| match bracket {
-            Some(_) => parser.take("]"),
+            Some(bracket) => parser.take(bracket.close),
             None => parser.peek().is_none(),
         };
         let mut items = Vec::new();
@@ -158,8 +168,8 @@ impl Parser<'_> {
             }
             if !self.take(",") {
                 return Err(match (self.peek(), bracket) {
-                    (None, Some(open)) => (open, "this bracket is not closed".into()),
-                    (Some(']'), None) => self.problem("a bracket that was not opened"),
+                    (None, Some(open)) => (open.at, "this bracket is not closed".into()),
+                    (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
                         let found = self.found();
                         self.problem(&format!("expected a comma, found {found}"))
@@ -210,7 +220,7 @@ impl Parser<'_> {
     /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may lie in.
     fn list(&mut self, deepest: usize) -> Result<List, Problem> {
         let start = self.at();
-        let Some(bracket) = self.bracket() else {
+        let Some(bracket) = self.bracket('[', "]") else {
             let mut list = List::default();
             for (name, truth) in [("True", true), ("False", false)] {
                 if self.word(name) {
@@ -261,6 +271,13 @@ impl Parser<'_> {
                 return Ok(SliceItem::NewAxis);
             }
         }
+        let before = self.rest;
+        if self.word("slice") {
+            if let Some(bracket) = self.bracket('(', ")") {
+                return self.range(bracket);
+            }
+            self.rest = before;
+        }
         let first = self.bound()?;
         if !self.take(":") {
             return match first {
@@ -280,6 +297,26 @@ impl Parser<'_> {
             false => 1,
         };
         let begin = first.integer();
+        Ok(SliceItem::Range { begin, end, stride })
+    }
+
+    /// Reads the arguments of Python's `slice`: the end, or the begin, the end and the stride.
+    fn range(&mut self, bracket: Bracket) -> Result<SliceItem, Problem> {
+        let at = bracket.at;
+        let bounds = self.items(Some(bracket), |parser| match parser.bound()? {
+            Bound::Absent => {
+                let found = parser.found();
+                Err(parser.problem(&format!("expected an integer or None, found {found}")))
+            }
+            bound => Ok(bound.integer()),
+        })?;
+        let (begin, end, stride) = match bounds[..] {
+            [end] => (None, end, None),
+            [begin, end] => (begin, end, None),
+            [begin, end, stride] => (begin, end, stride),
+            _ => return Err((at, "slice takes one, two or three bounds".into())),
+        };
+        let stride = stride.unwrap_or(1);
         Ok(SliceItem::Range { begin, end, stride })
     }
 
@@ -356,6 +393,13 @@ impl Parser<'_> {
     fn problem(&self, what: &str) -> Problem {
         (self.at(), what.to_owned())
     }
+}
+
+/// An opening bracket, and the one that closes it.
+#[derive(Clone, Copy)]
+struct Bracket {
+    at: usize,
+    close: &'static str,
 }
 
 enum Bound {

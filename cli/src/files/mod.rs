@@ -6,6 +6,7 @@ mod error;
 mod handles;
 mod indices;
 mod jpg;
+mod names;
 mod npy;
 mod npz;
 mod order;
@@ -30,6 +31,7 @@ use wgslice_npy::Type;
 
 use bytes::{Bytes, Window};
 use error::Problem;
+use names::{listing, quoted};
 use output::Output;
 
 pub(crate) use element::{Element, Foreign};
@@ -201,6 +203,8 @@ pub(crate) struct Listing {
     /// The size of the file.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
+    /// What is wrong with the file, if anything is, although its arrays can be listed.
+    pub(crate) damaged: Option<String>,
 }
 
 /// What a file says about an array.
@@ -229,27 +233,38 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
     let list = || {
         let (mut file, format) = open(source)?;
         let bytes = bytes::file_len(&file);
+        let mut damaged = None;
         let mut arrays = match format {
             Format::Npy => {
                 return Ok(Listing {
                     format,
                     bytes,
                     arrays: vec![npy::entry(&mut file, bytes, source.tensor.as_deref())?],
+                    damaged,
                 });
             }
             Format::Npz => npz::list(file)?,
             Format::Png => vec![png::entry(file)?],
             Format::Jpg => vec![jpg::entry(file)?],
-            Format::Safetensors => safetensors::list(&mut file)?,
+            Format::Safetensors => {
+                let (arrays, problem) = safetensors::list(&mut file)?;
+                damaged = problem;
+                arrays
+            }
         };
         if let Some(tensor) = &source.tensor {
+            let names: Vec<String> = arrays
+                .iter()
+                .filter_map(|entry| entry.name.clone())
+                .collect();
             arrays.retain(|entry| match (&entry.name, format) {
                 (Some(name), Format::Npz) => npz::is_named(name, tensor),
                 (name, _) => name.as_ref() == Some(tensor),
             });
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
-                    "it holds no tensor named {tensor:?}"
+                    "it holds no tensor named {tensor:?}; {}",
+                    listing(&names, Some(tensor))
                 )));
             }
         }
@@ -257,6 +272,7 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
             format,
             bytes,
             arrays,
+            damaged,
         })
     };
     list().map_err(|problem| FileError::reading(&source.path, problem))
@@ -399,6 +415,11 @@ impl Writer {
                         ".jpg is read, but not written; {WRITTEN}"
                     )));
                 }
+                None if path.is_dir() => {
+                    return Err(Problem::invalid(
+                        "it is a folder; give it by --to, or name a file in it",
+                    ));
+                }
                 None => return Err(unknown_extension(&extension, WRITTEN)),
             };
             Ok((file, len))
@@ -463,6 +484,15 @@ impl Format {
             "safetensors" => Some(Self::Safetensors),
             _ => None,
         }
+    }
+
+    /// The extension, with an article.
+    fn with_article(self) -> String {
+        let article = match self {
+            Self::Npy | Self::Npz => "an",
+            Self::Png | Self::Jpg | Self::Safetensors => "a",
+        };
+        format!("{article} .{}", self.name())
     }
 
     /// The format that the extension of a path names.
@@ -535,7 +565,8 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
         let found = Format::of(&start).map(Format::name);
         return match found {
             Some(found) if found != format.name() => Err(Problem::invalid(format!(
-                "not an .{extension} file: it begins as .{found}; rename it"
+                "not {} file: it begins as .{found}; rename it",
+                format.with_article()
             ))),
             None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
             _ => Ok((file, format)),
@@ -559,6 +590,9 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == WRITTEN => {
+            format!("pictures are written as .png; write one and convert it, as by `magick x.png x.{extension}`")
+        }
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(
             "pictures are .png or .jpg here; convert it, as by `magick x.{extension} x.png`, or \
              `python3 -c \"import imageio as i; i.imwrite('x.png', i.imread('x.{extension}'))\"`"
@@ -596,30 +630,4 @@ fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize
             "shape {shape:?} of {name} is larger than any memory; the file is damaged"
         ))
     })
-}
-
-/// What an error says of the names in a file.
-fn listing<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
-    /// The most names that an error lists.
-    const LISTED: usize = 10;
-    let count = names.len();
-    let listed: Vec<String> = names.take(LISTED).map(|name| quoted(name)).collect();
-    let listed = listed.join(", ");
-    match count {
-        0 => "the file holds no tensor".to_owned(),
-        n if n > LISTED => format!(
-            "it holds {listed} and {} more, which `wgslice info FILE` lists",
-            n - LISTED
-        ),
-        _ => format!("it holds {listed}"),
-    }
-}
-
-/// Quotes a name for an error. Only the beginning of a long name is shown.
-fn quoted(name: &str) -> String {
-    const SHOWN: usize = 100;
-    match name.char_indices().nth(SHOWN) {
-        None => format!("{name:?}"),
-        Some((end, _)) => format!("{:?}…", &name[..end]),
-    }
 }

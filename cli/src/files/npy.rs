@@ -81,7 +81,7 @@ fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
         Problem::invalid(format!(
             "it has no field named {}; {}",
             quoted(name),
-            listing(names)
+            listing(names, Some(name))
         ))
     })
 }

@@ -24,7 +24,7 @@ type Archive = ZipArchive<BufReader<File>>;
 pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let mut archive = open(file)?;
     let members = members(&mut archive)?;
-    let names = || super::listing(members.iter().map(|member| &member.name));
+    let names = |asked| super::listing(members.iter().map(|member| &member.name), asked);
     let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
     // The name of a field may follow.
     let with_field = |name: &str| {
@@ -35,14 +35,17 @@ pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
         (Some(name), _) => {
             let whole = find(name).map(|member| (member, None));
             whole.or_else(|| with_field(name)).ok_or_else(|| {
-                Problem::invalid(format!("it holds no array named {name:?}; {}", names()))
+                Problem::invalid(format!(
+                    "it holds no array named {name:?}; {}",
+                    names(Some(name))
+                ))
             })?
         }
         (None, [only]) => (only, None),
         (None, _) => {
             return Err(Problem::invalid(format!(
                 "which array? name it after a #, as in x.npz#name; {}",
-                names()
+                names(None)
             )));
         }
     };

@@ -243,7 +243,7 @@ impl Image {
                     _ => ".npy or .safetensors",
                 };
                 return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {name}; write to {other}{converted}"
+                    "PNG holds uint8 or uint16, not {name}; write to {other} (--format npy){converted}"
                 )));
             }
         };

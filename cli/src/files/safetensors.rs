@@ -14,6 +14,7 @@ use wgslice_npy::{ByteOrder, Type};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
+use super::names::natural;
 use super::order::to_native;
 use super::{Array, Element, Entry, Foreign, byte_len, listing, output::Output, quoted};
 
@@ -125,7 +126,7 @@ pub(super) fn create(
 ) -> Result<Output, Problem> {
     let (mut header, mut others, mut start) = (serde_json::Map::new(), Vec::new(), 0);
     if let Some(file) = &mut present {
-        let (Header { tensors, metadata }, data_start) = read_header(file)?;
+        let (Header { tensors, metadata }, data_start) = read_whole_header(file)?;
         if let Some((name, why)) =
             damaged_tensors(&tensors, file_len(file) - data_start).pop_first()
         {
@@ -187,7 +188,7 @@ pub(super) fn create(
 }
 
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
-    let (header, data_start) = read_header(file)?;
+    let (header, data_start) = read_whole_header(file)?;
     let (name, tensor) = choose(&header, name)?;
     if let Some(why) = damaged_tensors(&header.tensors, file_len(file) - data_start).remove(name) {
         return Err(Problem::invalid(format!(
@@ -213,9 +214,9 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     Ok(array)
 }
 
-/// Lists the tensors in the order of their names.
-pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
-    let (header, data_start) = read_header(file)?;
+/// Lists the tensors in the order of their names, with what is wrong with the file.
+pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
+    let (header, data_start, surplus) = read_header(file)?;
     let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
     let entry = |(name, tensor): (String, Tensor)| Entry {
         damaged: damaged.remove(&name),
@@ -233,15 +234,19 @@ pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
         column_major: false,
         big_endian: false,
     };
-    Ok(header.tensors.into_iter().map(entry).collect())
+    let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
+    let name = |entry: &Entry| entry.name.clone().unwrap_or_default();
+    entries.sort_by(|a, b| natural(&name(a), &name(b)));
+    Ok((entries, surplus))
 }
 
 fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// Reads the header, and returns it with the offset of the data in the file, in bytes.
-fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
+/// Reads the header, and returns it with the offset of the data in the file, in bytes, and with what is wrong if other
+/// bytes follow the data.
+fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
     let len = u64::from_le_bytes(len);
@@ -256,13 +261,22 @@ fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
     let there = file_len(file).checked_sub(data_start).ok_or_else(damaged)?;
     let ends = header.tensors.values().map(|tensor| tensor.data_offsets.1);
     let data = ends.max().unwrap_or(0);
-    if data < there {
-        return Err(Problem::invalid(format!(
+    let surplus = (data < there).then(|| {
+        format!(
             "the header describes {data} bytes of data, but {there} follow; the file is damaged, \
              copy or save it again"
-        )));
+        )
+    });
+    Ok((header, data_start, surplus))
+}
+
+/// As [`read_header`]. Refuses a file with bytes that belong to no tensor.
+fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
+    let (header, data_start, surplus) = read_header(file)?;
+    match surplus {
+        Some(problem) => Err(Problem::invalid(problem)),
+        None => Ok((header, data_start)),
     }
-    Ok((header, data_start))
 }
 
 /// The tensors by their names, which all differ, and the metadata.
@@ -337,7 +351,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
                 quoted(name),
-                listing(header.tensors.keys())
+                listing(header.tensors.keys(), Some(name))
             ))
         });
     }
@@ -345,7 +359,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
-            listing(header.tensors.keys())
+            listing(header.tensors.keys(), None)
         ))),
     }
 }

@@ -490,3 +490,108 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(fs::read(output).expect("it is still there"), b"from before");
 }
+
+/// What people type, and the way out that they are told.
+#[test]
+fn messages_name_the_way_out() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[3, 4]);
+    let odd = folder.arange("odd.npy", &[3, 5]);
+    let dir = folder.path("half");
+    fs::create_dir(&dir).expect("a folder");
+    let header = serde_json::json!({
+        "layer.10": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+        "layer.2": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]},
+        "wte": {"dtype": "U8", "shape": [1], "data_offsets": [2, 3]},
+    });
+    let header = header.to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    let model = folder.write(
+        "m.safetensors",
+        [&length[..], header.as_bytes(), &[1, 2, 3]].concat(),
+    );
+    let png = folder.path("o.png");
+    let bmp = folder.path("o.bmp");
+    let wt = format!("{model}#wt");
+    let begins_as_png = folder.write("x.safetensors", b"\x89PNG\r\n\x1a\n");
+    for (args, says) in [
+        (
+            &["stack", &a, &a, &odd][..],
+            "odd.npy has shape [3,5], but a.npy has [3,4]",
+        ),
+        (
+            &["slice", &wt, ":"],
+            "did you mean \"wte\"? it holds \"layer.2\", \"layer.10\", \"wte\"",
+        ),
+        (&["info", &wt], "did you mean \"wte\"?"),
+        (
+            &["pad", &a, "-1,0"],
+            "-1 would remove positions: use `wgslice slice`",
+        ),
+        (
+            &["tile", &a, "2"],
+            "N,... has 1 number, but a.npy has 2 dimensions: give one for each",
+        ),
+        (
+            &["slice", &a, "0", "-o", &bmp],
+            "pictures are written as .png",
+        ),
+        (
+            &["slice", &a, "0", "-o", &dir],
+            "it is a folder; give it by --to",
+        ),
+        (&["slice", &a, "0", "-o", &png], "(--format npy)"),
+        (
+            &["slice", &begins_as_png, "0"],
+            "not a .safetensors file: it begins as .png",
+        ),
+        (&[&a, "::2"], "did you mean `wgslice slice "),
+        (
+            &["convert", &a, "--as", "float32", "--scale", "1/x"],
+            "such as 0.5 or 1/255",
+        ),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+    let ran = wgslice(&["gather", &a, "0,-1"]).ok();
+    assert!(
+        ran.stderr
+            .contains("; --negative wrap counts negative ones from the end"),
+        "{ran:?}"
+    );
+    let ran = wgslice(&["gather", &a, "0,7"]).ok();
+    assert!(!ran.stderr.contains("--negative"), "{ran:?}");
+    let ran = wgslice(&["slice", &a, "0", "--explain"]).ok();
+    assert!(
+        ran.stdout.ends_with(" plus reading and writing\n"),
+        "{ran:?}"
+    );
+    let names = wgslice(&["info", &model]).ok().stdout;
+    let order: Vec<&str> = names
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(order, ["layer.2", "layer.10", "wte"]);
+}
+
+/// Bytes after the last tensor are damage, but do not hide the tensors.
+#[test]
+fn surplus_bytes_do_not_hide_tensors() {
+    let folder = Folder::new();
+    let file = safetensors("x", "U8", &[2], &[1, 2]);
+    let path = folder.write("x.safetensors", [&file[..], &[0; 5]].concat());
+    let listed = wgslice(&["info", &path]).ok().stdout;
+    assert!(
+        listed.contains("damaged: the header describes 2 bytes of data, but 7 follow")
+            && listed.contains("  x  "),
+        "{listed}"
+    );
+    let json = wgslice(&["info", &path, "--json"]).ok().json();
+    assert!(
+        json["files"][0]["damaged"].is_string() && json["files"][0]["arrays"][0]["name"] == "x",
+        "{json}"
+    );
+    assert_eq!(wgslice(&["slice", &path, ":"]).code, Some(2));
+}

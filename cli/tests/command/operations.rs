@@ -118,6 +118,39 @@ fn crop_takes_boxes_of_items() {
 }
 
 /// Numbers become another type on the way, scaled by the position in the input, which gathers and crops keep.
+/// The largest numbers of uint64 mark what is missing, and are out of range as others are.
+#[test]
+fn indices_beyond_i64_obey_the_policy() {
+    let folder = Folder::new();
+    let x = folder.npy("x.npy", "<i4", &[3], &bytes(&[5, 6, 7]));
+    let indices: Vec<u8> = [1, u64::MAX]
+        .iter()
+        .flat_map(|index| index.to_le_bytes())
+        .collect();
+    let indices = folder.npy("i.npy", "<u8", &[2], &indices);
+    for (policy, values) in [("zero", "[6 0]\n"), ("clamp", "[6 7]\n")] {
+        let ran = wgslice(&["gather", &x, &indices, "--out-of-range", policy]).ok();
+        assert_eq!(ran.stdout, values, "{ran:?}");
+    }
+    assert_eq!(
+        wgslice(&["gather", &x, &indices, "--out-of-range", "error"]).code,
+        Some(2)
+    );
+}
+
+/// A scale may be a quotient.
+#[test]
+fn scales_are_quotients() {
+    let folder = Folder::new();
+    let x = folder.npy("x.npy", "|u1", &[3], &[0, 51, 255]);
+    let values = |scale: &str| {
+        let args = ["convert", &x, "--as", "float32", "--scale", scale, "-q"];
+        wgslice(&args).ok().stdout
+    };
+    assert_eq!(values("1/255"), values("0.00392156862745098"));
+    assert_eq!(values("3/2"), "[  0.   76.5 382.5]\n");
+}
+
 /// Floats in [0, 1] make a black picture, and numbers beyond the type a white one.
 #[test]
 fn a_conversion_that_loses_all_differences_warns() {
@@ -450,12 +483,15 @@ fn arrays_are_put_together() {
         assert!(explained.contains("\nplan 0: "), "{explained}");
     }
     for (args, message) in [
-        (&["concat", &a, &b][..], "must be that of the first"),
+        (
+            &["concat", &a, &b][..],
+            "b.npy has shape [3], but a.npy has",
+        ),
         (
             &["pad", &a, "1"],
             "N,N:M,... has 1 number, but a.npy has 2 dimensions",
         ),
-        (&["pad", &a, "x,1"], "is no number of positions"),
+        (&["pad", &a, "x,1"], "is not a number of positions"),
         (&["roll", &a, "1", "2"], "axis is 2"),
         (&["index", &a, "[0, 2]"], "entry 0 has position 2"),
         (&["index", &a, "[0, 2"], "this bracket is not closed"),
