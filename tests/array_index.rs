@@ -34,6 +34,18 @@ fn arrays_as_text() {
     }
     let text = "1, [[0, 2], [1, 1]], ..., None, ::-1, [True, False]";
     assert_eq!(parse(text).to_string(), text);
+    // Brackets around the whole, which no list has: once.
+    for (text, content) in [
+        ("x[[0, -2]]", "[0, -2]"),
+        ("[[0, -2], :]", "[0, -2], :"),
+        ("[0, None]", "0, None"),
+        ("[...]", "..."),
+        ("(1, [0, 2])", "1, [0, 2]"),
+        ("([0, 2], slice(0, 1, None))", "[0, 2], 0:1"),
+        ("x[[[0], [1]]]", "[[0], [1]]"),
+    ] {
+        assert_eq!(parse(text), parse(content), "{text}");
+    }
 }
 
 #[test]
@@ -45,9 +57,13 @@ fn texts_that_are_no_expression() {
         ("[0, 1", 0, "this bracket is not closed"),
         ("[0, 1]]", 6, "a bracket that was not opened"),
         ("[0 1]", 3, "expected a comma"),
-        ("[0, :]", 4, "expected a position, True or False, found ':'"),
+        (
+            "[[0, :]]",
+            5,
+            "expected a position, True or False, found ':'",
+        ),
         ("[1.5]", 1, "an index must be an integer"),
-        ("[None]", 5, "expected a position, True or False"),
+        ("[[None]]", 6, "expected a position, True or False"),
         (&deep, 64, "more than 64 lists within lists"),
     ] {
         let error = text.parse::<IndexSpec>().unwrap_err().to_string();

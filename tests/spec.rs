@@ -13,14 +13,16 @@ fn parse(text: &str) -> SliceSpec {
 
 #[test]
 fn text_and_rust_agree() {
-    let cases: [(&str, SliceSpec); 22] = [
+    let cases: [(&str, SliceSpec); 31] = [
         ("", slice![]),
-        ("[]", slice![]),
+        ("x[]", slice![]),
         ("  ", slice![]),
         ("1", slice![1]),
-        ("[1]", slice![1]),
+        ("x[1]", slice![1]),
         ("-1,", slice![-1]),
-        (" [ 1 , -2 ] ", slice![1, -2]),
+        (" x_1 [ 1 , -2 ] ", slice![1, -2]),
+        (" [ 1 , -2: ] ", slice![1, -2..]),
+        ("[0, None]", slice![0, NewAxis]),
         (":", slice![..]),
         ("::", slice![..]),
         ("1:", slice![1..]),
@@ -42,6 +44,17 @@ fn text_and_rust_agree() {
             slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..],
         ),
         ("9223372036854775807", slice![i64::MAX]),
+        // What Python prints of a key.
+        ("slice(0, 1, None)", slice![0..1]),
+        ("slice(None, None, -1)", slice![..; -1]),
+        ("slice(3)", slice![..3]),
+        ("slice(1, None)", slice![1..]),
+        (
+            "(1, slice(0, 2, None), Ellipsis, None)",
+            slice![1, 0..2, Ellipsis, NewAxis],
+        ),
+        ("(1,)", slice![1]),
+        ("[1, slice(2)]", slice![1, ..2]),
     ];
     for (text, spec) in cases {
         assert_eq!(parse(text), spec, "{text:?}");
@@ -72,8 +85,32 @@ fn problems_are_pointed_at() {
         ("1,,2", 2, "expected an index"),
         (",", 0, "expected an index"),
         ("[1, 2", 0, "not closed"),
+        ("[1:, 2", 0, "not closed"),
+        ("x[1, 2", 1, "not closed"),
         ("1, 2]", 4, "not opened"),
-        ("[1] 2", 4, "nothing may follow"),
+        ("x[1] 2", 5, "nothing may follow"),
+        ("x[1][2]", 4, "nothing may follow"),
+        ("[1:] 2", 5, "nothing may follow"),
+        ("[1:], 2", 4, "nothing may follow"),
+        // Lists select several positions, which NumPy calls advanced indexing.
+        ("[0, 2]", 0, "Backend::index"),
+        ("[0]", 0, "Backend::index"),
+        ("[]", 0, "Backend::index"),
+        ("x[[0]]", 2, "Backend::index"),
+        ("1:, [0, 2]", 4, "Backend::index"),
+        ("[[0, 2], :]", 1, "Backend::index"),
+        ("[[1:, 2]]", 3, "expected a comma"),
+        ("x[[1:, 2]]", 4, "expected a comma"),
+        ("[True, False]", 0, "Backend::index"),
+        ("[0, x]", 4, "expected a position"),
+        ("(1, 2", 0, "not closed"),
+        ("1, 2)", 4, "not opened"),
+        ("(1, [0])", 4, "Backend::index"),
+        ("slice()", 5, "one, two or three"),
+        ("slice(1, 2, 3, 4)", 5, "one, two or three"),
+        ("slice(x)", 6, "expected an integer or None"),
+        ("slice 1", 0, "expected an index"),
+        ("None[0]", 4, "expected a comma"),
         ("1:2:3:4", 5, "expected a comma"),
         ("1.5", 0, "integer"),
         ("1e3", 0, "integer"),

@@ -35,7 +35,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  verify or bench found a wrong result
+  1  compare found a difference; verify or bench a wrong result
   2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
   141  nobody reads the result on standard output any more
@@ -157,8 +157,8 @@ pub(crate) enum Api {
 #[derive(Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
-    /// The file to write: .npy, .png, .npz#NAME or .safetensors#NAME, or - for standard output. Of a symbolic link, its target is
-    /// replaced [default: the values are printed, as by NumPy]
+    /// The file to write: .npy, .png, .npz or .safetensors, or - for standard output. .npz#NAME and .safetensors#NAME add to the
+    /// file that is there. Of a symbolic link, its target is replaced [default: the values are printed, as by NumPy]
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR

@@ -7,6 +7,9 @@ use wgslice::Error;
 /// The exit code of a verification or a benchmark that found a wrong result.
 pub(crate) const WRONG_RESULT: u8 = 1;
 
+/// The exit code of a comparison of arrays that differ.
+pub(crate) const DIFFERENT: u8 = 1;
+
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -69,7 +72,13 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 34] = [
+const WORDS: [(&str, &str); 37] = [
+    ("multiples has", "N,... has"),
+    ("paddings has", "N,N:M,... has"),
+    (
+        "`index` takes them (Backend::index)",
+        "`wgslice index` takes them",
+    ),
     ("strides[", "the stride of dimension "),
     ("] is 0: a stride", " is 0: a stride"),
     (

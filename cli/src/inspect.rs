@@ -31,53 +31,71 @@ pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failu
     problem.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The cells of a file's lines: those of a file with one array, or a line for the file and one for each tensor.
-fn lines(source: &Source, listing: &files::Listing) -> Vec<[String; 5]> {
-    let format = listing.format.name().to_uppercase();
-    let line = |name: String, entry: &files::Entry, format: &str| {
-        [
-            name,
-            units::dims(&entry.shape),
-            entry.dtype.clone(),
-            units::bytes(usize::try_from(entry.bytes).unwrap_or(usize::MAX)),
-            format.to_owned() + &order(entry),
-        ]
-    };
+/// A line of the table.
+enum Line {
+    /// A file of several arrays, and what it holds.
+    Head(String, String),
+    Row([String; 5]),
+    /// A remark on the row before.
+    Note(String),
+}
+
+/// A file's lines: those of a file with one array, or a line for the file and those of each tensor.
+fn lines(source: &Source, listing: &files::Listing) -> Vec<Line> {
+    let format = listing.format.name();
     match &listing.arrays[..] {
-        [only] if only.name.is_none() => vec![line(printable(&source.to_string()), only, &format)],
+        [only] if only.name.is_none() => {
+            described(printable(&source.to_string()), only, &format.to_uppercase())
+        }
         arrays => {
             let bytes = usize::try_from(listing.bytes).unwrap_or(usize::MAX);
-            let total = format!("{}:", units::counted(arrays.len(), "tensor"));
-            let head = [
-                printable(&source.to_string()),
-                total,
-                String::new(),
-                units::bytes(bytes),
-                listing.format.name().to_owned(),
-            ];
+            let (count, bytes) = (units::counted(arrays.len(), "tensor"), units::bytes(bytes));
+            let total = format!("{count}: {bytes} {}", format.to_uppercase());
+            let head = Line::Head(printable(&source.to_string()), total);
             let entry = |entry: &files::Entry| {
                 let name = entry.name.as_deref().unwrap_or_default();
-                let why = entry.damaged.as_ref();
-                let damage = why.map_or_else(String::new, |why| format!("damaged: {why}"));
-                line(format!("  {}", printable(name)), entry, &damage)
+                described(format!("  {}", printable(name)), entry, "")
             };
-            [head].into_iter().chain(arrays.iter().map(entry)).collect()
+            let damaged = listing.damaged.as_ref();
+            let note = damaged.map(|why| Line::Note(format!("damaged: {why}")));
+            let rows = arrays.iter().flat_map(entry);
+            [head].into_iter().chain(note).chain(rows).collect()
         }
     }
 }
 
-/// What differs from the order of elements that is usual.
-fn order(entry: &files::Entry) -> String {
-    let layout = if entry.column_major {
-        ", Fortran order"
-    } else {
-        ""
-    };
-    let bytes = match entry.big_endian {
-        true => ", big-endian",
-        false => "",
-    };
-    format!("{layout}{bytes}")
+/// The line of an array, and what cannot be done with it.
+fn described(name: String, entry: &files::Entry, format: &str) -> Vec<Line> {
+    let unknown = || "?".to_owned();
+    let damaged = entry.damaged.as_ref().map(|why| ("damaged", why));
+    let why = damaged.or(entry.unsupported.as_ref().map(|why| ("not sliceable", why)));
+    let note = why.map(|(what, why)| Line::Note(format!("{what}: {why}")));
+    let mut remarks = vec![format];
+    if entry.column_major {
+        remarks.push("Fortran order");
+    }
+    if entry.big_endian {
+        remarks.push("big-endian");
+    }
+    remarks.retain(|remark| !remark.is_empty());
+    let row = Line::Row([
+        name,
+        entry.shape.as_deref().map_or_else(unknown, units::dims),
+        entry.dtype.as_deref().map_or_else(unknown, shortened),
+        units::bytes(usize::try_from(entry.bytes).unwrap_or(usize::MAX)),
+        remarks.join(", "),
+    ]);
+    [row].into_iter().chain(note).collect()
+}
+
+/// The name of an element type, which fields make long.
+fn shortened(dtype: &str) -> String {
+    const COLUMNS: usize = 24;
+    let dtype = printable(dtype);
+    match dtype.char_indices().nth(COLUMNS) {
+        None => dtype,
+        Some(_) => dtype.chars().take(COLUMNS - 1).chain(['…']).collect(),
+    }
 }
 
 /// No character of a name moves the cursor.
@@ -86,17 +104,44 @@ fn printable(name: &str) -> String {
     name.chars().map(shown).collect()
 }
 
-/// Prints the cells in columns.
-fn print_table(rows: &[[String; 5]]) {
-    let width = |at: usize| {
-        let cells = rows.iter().map(|row| row[at].chars().count());
-        cells.max().unwrap_or(0)
+/// Prints the cells in columns, and remarks below them.
+fn print_table(lines: &[Line]) {
+    let rows = || {
+        lines.iter().filter_map(|line| match line {
+            Line::Row(row) => Some(row),
+            Line::Head(..) | Line::Note(_) => None,
+        })
     };
+    let width = |at: usize| rows().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let [name, shape, dtype, bytes] = [0, 1, 2, 3].map(width);
-    for [a, b, c, d, e] in rows {
-        let line = format!("{a:name$}  {b:shape$}  {c:dtype$}  {d:>bytes$}  {e}");
-        print::line(line.trim_end());
+    for line in lines {
+        match line {
+            Line::Row([a, b, c, d, e]) => {
+                let line = format!("{a:name$}  {b:shape$}  {c:dtype$}  {d:>bytes$}  {e}");
+                print::line(line.trim_end());
+            }
+            Line::Head(path, total) => print::line(format_args!("{path}  {total}")),
+            Line::Note(text) => wrapped(text).iter().for_each(print::line),
+        }
     }
+}
+
+/// The lines of an indented text, which fit a terminal.
+fn wrapped(text: &str) -> Vec<String> {
+    const COLUMNS: usize = 79;
+    const INDENT: &str = "    ";
+    let mut lines = vec![INDENT.to_owned()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line == INDENT => *line += word,
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= COLUMNS => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.push(format!("{INDENT}{word}")),
+        }
+    }
+    lines
 }
 
 fn object(source: &Source, listing: &files::Listing) -> Value {
@@ -109,16 +154,25 @@ fn object(source: &Source, listing: &files::Listing) -> Value {
             "order": if entry.column_major { "Fortran" } else { "C" },
             "byte_order": if entry.big_endian { "big" } else { "little" },
         });
-        if let Some(why) = &entry.damaged {
-            array["damaged"] = why.as_str().into();
+        for (key, why) in [
+            ("damaged", &entry.damaged),
+            ("unsupported", &entry.unsupported),
+        ] {
+            if let Some(why) = why {
+                array[key] = why.as_str().into();
+            }
         }
         array
     };
     let arrays: Vec<Value> = listing.arrays.iter().map(array).collect();
-    json!({
+    let mut file = json!({
         "path": source.to_string(),
         "format": listing.format.name(),
         "bytes": listing.bytes,
         "arrays": arrays,
-    })
+    });
+    if let Some(why) = &listing.damaged {
+        file["damaged"] = why.as_str().into();
+    }
+    file
 }

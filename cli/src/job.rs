@@ -9,7 +9,7 @@ use crate::{
     failure::{Failure, Stopped, Words},
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
-    print,
+    print, range,
     report::{Described, Explained, Outcome, Run},
     target::Target,
     times::{Stage, Times},
@@ -326,8 +326,23 @@ impl Job<'_> {
             let text = format!(
                 "{out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
             );
-            print::aside(format_args!("warning: {}", self.words.of(&text)));
+            let is_below_zero = first.index.iter().any(|&index| index < 0);
+            let hint = match is_below_zero && self.bad.starts_with("index") {
+                true => "; --negative wrap counts negative ones from the end",
+                false => "",
+            };
+            print::aside(format_args!("warning: {}{hint}", self.words.of(&text)));
         }
+    }
+
+    /// Says what a conversion to `result` makes of the numbers, if they all become the same.
+    fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
+        let read = self.read()?;
+        if let Some(loss) = range::loss(&read.values[0], result) {
+            let name = name(self.values[0]).unwrap_or_default();
+            print::aside(format_args!("warning: {name} holds {loss}"));
+        }
+        Ok(())
     }
 
     fn read(&self) -> Result<Read, Failure> {
@@ -338,7 +353,11 @@ impl Job<'_> {
             Operand::Array(array) => Some(array.element()),
             Operand::Literal(_) => None,
         });
-        let values = operands.into_iter().map(|operand| operand.array(typed));
+        let values = operands.into_iter().zip(&self.values);
+        let values = values.map(|(operand, source)| {
+            let array = operand.array(typed)?;
+            Ok::<_, Failure>(array.with_handles(source)?)
+        });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let mut described: Vec<Described> = self
             .values
@@ -400,6 +419,9 @@ impl Job<'_> {
             let report = report.as_ref().map(Pending::wait).transpose()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
+        if self.converts && range::may_be_lost(tensor.dtype(), &bytes) {
+            self.warn_of_loss(tensor.dtype())?;
+        }
         times.measure(Stage::Write, || output.write(&bytes))?;
         Ok((tensor.shape().to_vec(), report))
     }

@@ -1,6 +1,9 @@
 //! What is written on the command line: small arrays, as in `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`, and slices.
 
-use crate::{failure::Failure, files::Array};
+use crate::{
+    failure::Failure,
+    files::{self, Array, Source},
+};
 use half::{bf16, f16};
 use std::{ffi::OsStr, str::FromStr};
 use wgslice::{DType, Error};
@@ -10,14 +13,15 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
     text: &str,
     argument: &str,
 ) -> Result<T, Failure> {
-    let text = text.trim();
-    let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-    let is_named = rest.len() < text.len() && !text.starts_with(|c: char| c.is_ascii_digit());
-    let content = rest
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let content = content.filter(|_| is_named).unwrap_or(text);
-    content.parse().map_err(Failure::refused(argument))
+    text.parse().map_err(Failure::refused(argument))
+}
+
+/// Reads a file, or values on the command line. The elements of a file may be in another order, as they are there.
+pub(crate) fn stored(source: &Source) -> Result<Array, Failure> {
+    match Literal::parse(source.text()) {
+        Some(literal) if !source.path().exists() => literal.array(literal.dtype()),
+        _ => Ok(files::stored(source)?),
+    }
 }
 
 /// The values of an array, before they have a type.

@@ -8,21 +8,24 @@
 //! | `slice` | the operation that goes piece by piece |
 //! | `ops` | the table of all other operations; `boxes` and `conversion` have what several of them share |
 //! | `info`, `inspect` | `info`, of devices and of files |
-//! | `verify`, `bench` | one subcommand each |
+//! | `compare`, `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |
 //! | `literal` | arrays that are written on the command line |
 //! | `shell` | completions and manual pages |
 //! | `job` | how an operation of the table runs |
+//! | `range` | numbers that a conversion loses |
 //! | `report` | the output of a run |
 //! | `target`, `values` | where a result goes, and how its values are printed |
 //! | `times` | the times of the stages of a run |
 //! | `progress` | progress bars |
 //! | `failure` | errors and exit codes |
+//! | `pieces` | slices of arrays as they are stored |
 //! | `print` | lines on standard output and standard error |
 //! | `units` | numbers for people |
 
 mod args;
 mod bench;
+mod compare;
 mod device;
 mod failure;
 mod files;
@@ -32,8 +35,10 @@ mod job;
 mod literal;
 mod many;
 mod ops;
+mod pieces;
 mod print;
 mod progress;
+mod range;
 mod report;
 mod shell;
 mod slice;
@@ -71,10 +76,11 @@ Examples:
   wgslice info --device gpu --backend vulkan
   wgslice info --json")]
     Info {
-        /// Files: .npy, .png or .safetensors
+        /// Files: .npy, .npz, .png, .jpg or .safetensors
         #[arg(value_name = "FILE")]
         files: Vec<Source>,
     },
+    Compare(compare::Compare),
     #[cfg(feature = "verify")]
     Verify(verify::Verify),
     Bench(bench::Bench),
@@ -108,6 +114,7 @@ impl Command {
             }
             Self::Info { files } if files.is_empty() => info::run(global),
             Self::Info { files } => inspect::run(global, files),
+            Self::Compare(args) => compare::run(global, args),
             #[cfg(feature = "verify")]
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
@@ -179,6 +186,14 @@ fn refused(mut error: clap::Error) -> ExitCode {
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![hint.into()]),
         );
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && Path::new(word).is_file()
+    {
+        let hint = format!("did you mean `wgslice slice {word} SPEC`?").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint]));
+        error.remove(ContextKind::SuggestedSubcommand);
     }
     // The last one is the most similar.
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {

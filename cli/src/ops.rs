@@ -462,9 +462,9 @@ impl Mask {
         let array = job::array(source)?;
         match array.dtype() {
             DType::Bool | DType::U8 => Ok(Self(array)),
-            other => Err(Failure::usage(format_args!(
+            _ => Err(Failure::usage(format_args!(
                 "{source} holds {}, but a mask is bool or uint8: save the result of a comparison",
-                other.name()
+                array.element().name()
             ))),
         }
     }
@@ -926,11 +926,17 @@ impl Arrays {
         work: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
     ) -> Job<'_> {
         let axis = self.along.axis;
-        Job::new(
+        let job = Job::new(
             &self.inputs,
             move |s| plan(&s.views()?, axis, s.dtype),
             move |t| work(&t.values(), axis),
-        )
+        );
+        let names = self.inputs.iter().map(job::name).enumerate();
+        names.fold(job, |job, (at, name)| match (at, name) {
+            (_, None) => job,
+            (0, Some(name)) => job.calling("the first", name),
+            (at, Some(name)) => job.calling(&format!("array {at}"), name),
+        })
     }
 }
 

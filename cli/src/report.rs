@@ -33,9 +33,7 @@ impl Outcome {
     /// The number of bytes of the result.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Made(run, _) => {
-                run.output.shape.iter().product::<usize>() * run.element.dtype.size()
-            }
+            Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
             Self::Explained(_) => 0,
         }
     }
@@ -256,7 +254,7 @@ impl Explained {
         plans: &[&Plan],
         element: Element,
     ) -> Self {
-        let written_bytes = shape.iter().product::<usize>() * element.dtype.size();
+        let written_bytes = shape.iter().product::<usize>() * element.size();
         let in_place = plans.iter().any(|plan| plan.is_in_place());
         let plan = |plan: &&Plan| backend.explain(plan);
         Self {
@@ -288,12 +286,10 @@ impl Explained {
             "{shape} {dtype}: reads {read} of {input}, writes {written}"
         ));
         let time = self.estimated_seconds.map_or_else(String::new, |seconds| {
-            format!("in about {} ", units::seconds(seconds))
+            format!("about {}, ", units::seconds(seconds))
         });
         let device = &self.device;
-        print::line(format_args!(
-            "  {time}on {device}, and the time of the files"
-        ));
+        print::line(format_args!("  {device}: {time}plus reading and writing"));
         if print::is_verbose() {
             print::line(format_args!("  because {}", self.reason));
             for (at, plan) in self.plans.iter().enumerate() {
@@ -321,7 +317,7 @@ impl fmt::Display for Run {
             "{} {}, {}, {} ({})",
             units::dims(&output.shape),
             element.name(),
-            units::bytes(elements * element.dtype.size()),
+            units::bytes(elements * element.size()),
             units::seconds(seconds.total()),
             self.device_in_short(),
         );

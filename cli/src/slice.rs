@@ -4,23 +4,25 @@ use crate::{
     args::{Global, Integers, To, mask, memory},
     device,
     failure::{Failure, Stopped, Words},
-    files::Source,
+    files::{self, Array, Source},
     job, literal,
     ops::{self, As},
+    pieces::{Parts, Sliced, Unread, reversed},
     progress,
     report::{Described, Explained, Outcome, Run},
-    target::Target,
+    target::{Order, Target},
     times::{Stage, Timer, Times},
+    values::Shown,
 };
 use std::ops::Range;
 use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
+/// IN is .npy, .npz#NAME, .png or .jpg (height x width x channels), or FILE.safetensors#TENSOR. It may be larger than
 /// memory: it is processed in pieces, and only the parts of the file that the slice needs are
-/// read. Held in memory whole are PNG files, read or written, and .npy files in Fortran order or
-/// not in the byte order of the machine.
+/// read. Held in memory whole are PNG files, read or written, and JPEG files. What is made of an .npy
+/// file in Fortran order is in Fortran order, too, if it is .npy or .npz.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +36,7 @@ pub(crate) struct Slice {
     /// The array
     #[arg(value_name = "IN")]
     pub(crate) input: Source,
-    /// The content of the brackets of x[...] in Python
+    /// The content of the brackets of x[...] in Python; `wgslice index` takes lists of positions
     #[arg(
         value_name = "SPEC",
         allow_hyphen_values = true,
@@ -114,27 +116,53 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     if axes.is_some() || args.conversion.is_given() {
         return ops::slice(&args.input, spec, axes, args.conversion.conversion()).run(global, to);
     }
-    let array = times.measure(Stage::Read, || job::array(&args.input))?;
+    let mut array = times.measure(Stage::Read, || literal::stored(&args.input))?;
     let (element, shape) = (array.element(), array.shape().to_vec());
-    let dtype = element.dtype;
     let input = Described::new(&args.input, &shape);
     let words = job::words(&[&args.input]);
     let refused = || words.refused(&input);
     // An invalid slice is refused before a device is opened.
-    let plan = Plan::slice(&shape, &spec, dtype).map_err(refused())?;
+    let plan = Plan::slice(&shape, &spec, element.dtype).map_err(refused())?;
+    let result = plan.shape().to_vec();
+    let fortran = array.stored().is_some_and(|stored| stored.column_major);
+    let keeps_order = fortran && Target::holds_fortran_order(to, array.origin());
+    let Parts {
+        dtype,
+        shape: parts,
+        spec: of_parts,
+    } = match keeps_order {
+        true => reversed(element, &shape, &spec),
+        false => Parts::new(element, &shape, &spec),
+    };
+    let plan = Plan::slice(&parts, &of_parts, dtype).map_err(refused())?;
 
     let backend = device::open_for(global, &plan)?;
     if to.explain {
-        let bytes = array.bytes().len();
-        let shape = plan.shape();
-        let explained = Explained::new([input], bytes, to, shape, &backend, &[&plan], element);
+        let bytes = array.len();
+        let explained = Explained::new([input], bytes, to, &result, &backend, &[&plan], element);
         return Ok(Outcome::Explained(Box::new(explained)));
     }
-    let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
+    if fortran && !keeps_order && backend.is_cpu() {
+        let run = in_rows(args, to, global, &array, &spec, times);
+        let (times, pieces, values) = run.map_err(|stopped| stopped.explained(&input, &words))?;
+        let run = Run::new([input], to, &result, element, &backend, times).in_pieces(pieces);
+        return Ok(Outcome::Made(Box::new(run), values));
+    }
+    if fortran && !keeps_order {
+        array = times.measure(Stage::Read, || files::read(&args.input))?;
+    }
+    let stream = backend.stream(&parts, &of_parts, dtype);
+    let mut stream = stream.map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Target::create(to, global.json, array.origin(), element, stream.shape())?;
+    let order = if keeps_order {
+        Order::Fortran
+    } else {
+        Order::RowMajor
+    };
+    let origin = array.origin();
+    let mut output = Target::in_order(order, to, global.json, origin, element, &result)?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -144,7 +172,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
                 .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")).into())
         };
         let sink = |bytes: &[u8]| {
-            writing.measure(|| output.write(bytes))?;
+            writing.measure(|| write(&mut output, &array, bytes))?;
             progress.advance(bytes.len());
             Ok::<_, Stopped>(())
         };
@@ -158,11 +186,64 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     times.add(Stage::Readback, streamed.readback);
     times.add(Stage::Write, writing);
 
-    let shape = stream.shape();
-    let run = Run::new([input], to, shape, element, &backend, times)
+    let run = Run::new([input], to, &result, element, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()));
     Ok(Outcome::Made(Box::new(run), values))
+}
+
+/// Writes elements that are in the byte order of this array's file.
+fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure> {
+    /// Elements are converted in so many bytes at a time, which stay in a cache.
+    const PIECE: usize = 1 << 16;
+    let Some(stored) = array.stored() else {
+        return output.write_elements(bytes);
+    };
+    let size = array.element().size().max(1);
+    let mut pieces = bytes.chunks((PIECE / size).max(1) * size);
+    pieces.try_for_each(|piece| output.write_elements(&stored.to_native(piece)))
+}
+
+/// Slices an array in Fortran order for an output that has none, on the CPU and piece by piece. Returns the times, the
+/// number of the pieces and the values.
+fn in_rows(
+    args: &Slice,
+    to: &To,
+    global: &Global,
+    array: &Array,
+    spec: &SliceSpec,
+    mut times: Times,
+) -> Result<(Times, usize, Option<Shown>), Stopped> {
+    /// As much memory as pages of the file that a piece reads are likely to take in addition to the piece.
+    const PARTS: usize = 3;
+    const MEMORY: usize = 1 << 27;
+    let sliced = Sliced::new(array, spec)?;
+    let shape = sliced.shape();
+    let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
+    let pieces = sliced.pieces(args.memory.unwrap_or(MEMORY) / PARTS);
+    let bytes = shape.iter().product::<usize>() * array.element().size();
+    let (mut reading, mut writing) = (Timer::default(), Timer::default());
+    progress::of_bytes(bytes, |progress| {
+        for piece in &pieces {
+            let elements =
+                reading
+                    .measure(|| sliced.read(piece))
+                    .map_err(|unread| match unread {
+                        Unread::Library(error) => Stopped::Library(error),
+                        Unread::File(error) => {
+                            let path = &args.input;
+                            Failure::usage(format_args!("cannot read {path}: {error}")).into()
+                        }
+                    })?;
+            writing.measure(|| output.write_elements(&elements))?;
+            progress.advance(elements.len());
+        }
+        Ok::<_, Stopped>(())
+    })?;
+    let values = times.measure(Stage::Write, || output.finish())?;
+    times.add(Stage::Dispatch, reading);
+    times.add(Stage::Write, writing);
+    Ok((times, pieces.len(), values))
 }
 
 fn spec(args: &Slice) -> Result<SliceSpec, Failure> {

@@ -3,21 +3,61 @@
 use crate::{
     args::To,
     failure::Failure,
-    files::{Element, Format, Manner, Origin, Writer},
+    files::{self, Element, Format, Manner, Origin, Writer},
     values::Shown,
 };
 use std::fs;
 
 /// A result that arrives piece by piece.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) struct Target {
+    place: Place,
+    element: Element,
+}
+
+#[derive(Debug)]
+enum Place {
     File(Box<Writer>),
     Values(Shown),
+}
+
+/// The order of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    RowMajor,
+    Fortran,
 }
 
 impl Target {
     /// Refuses an output that cannot be written. Standard output has the format of the input by default.
     pub(crate) fn create(
+        to: &To,
+        json: bool,
+        origin: &Origin,
+        element: Element,
+        shape: &[usize],
+    ) -> Result<Self, Failure> {
+        Self::in_order(Order::RowMajor, to, json, origin, element, shape)
+    }
+
+    /// Whether the output can have elements in Fortran order.
+    pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
+        let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
+        to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
+    }
+
+    /// The format of the output, if not its name says it.
+    fn format(to: &To, origin: &Origin) -> Option<Format> {
+        let piped = || {
+            to.is_stdout()
+                .then(|| origin.format.map_or(Format::Npy, Format::for_results))
+        };
+        to.format().or_else(piped)
+    }
+
+    /// As [`Target::create`], of elements that arrive in this order.
+    pub(crate) fn in_order(
+        order: Order,
         to: &To,
         json: bool,
         origin: &Origin,
@@ -36,37 +76,45 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let piped = || {
-            to.is_stdout()
-                .then(|| origin.format.map_or(Format::Npy, Format::for_results))
-        };
         let manner = Manner {
-            format: to.format().or_else(piped),
+            format: Self::format(to, origin),
             keep: to.no_clobber,
             origin: Some(origin),
+            column_major: order == Order::Fortran,
         };
-        Ok(match &to.output {
-            Some(path) => Self::File(Box::new(Writer::create(path, manner, element, shape)?)),
-            None => Self::Values(Shown::new(element, shape, to.all || json)),
-        })
+        let place = match &to.output {
+            Some(path) => Place::File(Box::new(Writer::create(path, manner, element, shape)?)),
+            None => Place::Values(Shown::new(element, shape, to.all || json)),
+        };
+        Ok(Self { place, element })
     }
 
-    /// Appends bytes: elements in row-major order and native byte order.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match self {
-            Self::File(writer) => Ok(writer.write(bytes)?),
-            Self::Values(shown) => shown.write(bytes),
+    /// Appends what the library moved: elements in row-major order and native byte order, or their handles.
+    pub(crate) fn write(&mut self, moved: &[u8]) -> Result<(), Failure> {
+        let size = self.element.size();
+        match self.element.has_handles() {
+            true => files::resolve_handles(moved, size, |elements| self.write_elements(elements)),
+            false => self.write_elements(moved),
+        }
+    }
+
+    /// Appends bytes of elements.
+    pub(crate) fn write_elements(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.place {
+            Place::File(writer) => Ok(writer.write(bytes)?),
+            Place::Values(shown) => shown.write(bytes),
         }
     }
 
     /// Completes the file, or returns the values.
     pub(crate) fn finish(self) -> Result<Option<Shown>, Failure> {
-        match self {
-            Self::File(writer) => {
+        files::forget_elements();
+        match self.place {
+            Place::File(writer) => {
                 writer.finish()?;
                 Ok(None)
             }
-            Self::Values(shown) => Ok(Some(shown)),
+            Place::Values(shown) => Ok(Some(shown)),
         }
     }
 }

@@ -1,7 +1,13 @@
 //! Values as NumPy prints them: `print(array)` with its defaults, byte by byte.
 
-use crate::{failure::Failure, files::Element};
+mod numpy;
+
+use crate::{
+    failure::Failure,
+    files::{Element, Foreign},
+};
 use half::{bf16, f16};
+use numpy::Printed;
 use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
@@ -52,7 +58,7 @@ impl Shown {
             self.bytes.extend_from_slice(bytes);
             return Ok(());
         };
-        let size = self.element.dtype.size();
+        let size = self.element.size();
         let end = self.passed + bytes.len();
         // The first wanted byte that has not arrived yet.
         while let Some(&element) = wanted.get(self.bytes.len() / size) {
@@ -165,20 +171,50 @@ fn nested(
     format!("[{}]", &text[indent.len()..])
 }
 
-/// The number of a byte with 4 bits of exponent and 3 of mantissa, without infinities.
-fn f8_e4m3(byte: u8) -> f64 {
-    let (exponent, mantissa) = (i32::from(byte >> 3 & 0xf), f64::from(byte & 7));
-    let size = match (exponent, byte & 7) {
-        (0xf, 7) => f64::NAN,
-        (0, _) => mantissa / 8.0 * 2f64.powi(-6),
-        _ => (1.0 + mantissa / 8.0) * 2f64.powi(exponent - 7),
+/// The number of a byte with a sign, an exponent with this bias and `digits` bits of mantissa, without special values.
+fn f8(byte: u8, digits: u8, bias: i32) -> f64 {
+    let exponent = i32::from((byte & 0x7f) >> digits);
+    let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);
+    let size = match exponent {
+        0 => mantissa * 2f64.powi(1 - bias),
+        _ => (1.0 + mantissa) * 2f64.powi(exponent - bias),
     };
     if byte >> 7 == 1 { -size } else { size }
 }
 
-/// The number of a byte that is the upper half of an f16.
-fn f8_e5m2(byte: u8) -> f64 {
-    f16::from_bits(u16::from(byte) << 8).to_f64()
+/// The function that decodes the bits of a type that the library does not have, by the name of the type. The formats
+/// are those of the OCP's specifications and, with FNUZ, of the paper "8-bit Numerical Formats for Deep Neural Networks".
+fn decoder(name: &str) -> fn(u8) -> f64 {
+    match name {
+        // There are no infinities.
+        "F8_E4M3" => |byte| match byte & 0x7f {
+            0x7f => f64::NAN,
+            _ => f8(byte, 3, 7),
+        },
+        // The upper half of an f16.
+        "F8_E5M2" => |byte| f16::from_bits(u16::from(byte) << 8).to_f64(),
+        // An exponent alone: there are no zero and no sign.
+        "F8_E8M0" => |byte| match byte {
+            0xff => f64::NAN,
+            _ => 2f64.powi(i32::from(byte) - 127),
+        },
+        // There are no infinities, and the bits of a negative zero are NaN.
+        "F8_E4M3FNUZ" => |byte| match byte {
+            0x80 => f64::NAN,
+            _ => f8(byte, 3, 8),
+        },
+        "F8_E5M2FNUZ" => |byte| match byte {
+            0x80 => f64::NAN,
+            _ => f8(byte, 2, 16),
+        },
+        // No other type is read.
+        _ => |_| f64::NAN,
+    }
+}
+
+/// The number of an element of 8 bits, by the name of its type.
+pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
+    decoder(name)(byte)
 }
 
 /// Elements by kind.
@@ -187,6 +223,7 @@ enum Elements {
     Int(Vec<i128>),
     Float(Vec<Float>, DType),
     Complex(Vec<[Float; 2]>, DType),
+    Other(Printed),
 }
 
 /// A number, and the number whose shortest text is that of this number in its own type.
@@ -366,19 +403,18 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
 
 impl Elements {
     fn new(Element { dtype, bits_of }: Element, bytes: &[u8]) -> Self {
-        let eight = |decode: fn(u8) -> f64| {
-            let number = |&byte: &u8| {
-                let exact = decode(byte);
-                let short = exact;
-                Float { exact, short }
-            };
-            Self::Float(bytes.iter().map(number).collect(), DType::F64)
-        };
         match bits_of {
-            Some("F8_E4M3") => return eight(f8_e4m3),
-            Some("F8_E5M2") => return eight(f8_e5m2),
-            // Other types are shown as the numbers of their bits.
-            _ => {}
+            Some(Foreign::Safetensors(name)) => {
+                let decode = decoder(name);
+                let number = |&byte: &u8| {
+                    let exact = decode(byte);
+                    let short = exact;
+                    Float { exact, short }
+                };
+                return Self::Float(bytes.iter().map(number).collect(), DType::F64);
+            }
+            Some(Foreign::Numpy(numpy)) => return Self::Other(Printed::new(&numpy.element, bytes)),
+            None => {}
         }
         match dtype {
             DType::Bool => Self::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
@@ -414,6 +450,7 @@ impl Elements {
                 values.iter().map(word).collect()
             }
             Self::Int(values) => aligned(values.iter().map(i128::to_string).collect()),
+            Self::Other(printed) => printed.words.clone(),
             Self::Float(values, dtype) => floats(values, *dtype, false),
             Self::Complex(values, dtype) => {
                 let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
@@ -434,6 +471,7 @@ impl Elements {
             Self::Bool(values) if values.contains(&true) => "True".into(),
             Self::Bool(_) => "False".into(),
             Self::Int(values) => values.iter().map(i128::to_string).collect(),
+            Self::Other(printed) => printed.scalars.concat(),
             Self::Float(values, dtype) => values.iter().map(|value| value.alone(*dtype)).collect(),
             Self::Complex(values, dtype) => {
                 let text = |number: &Float| {
@@ -467,6 +505,7 @@ impl Elements {
                 };
                 values.iter().map(int).collect()
             }
+            Self::Other(printed) => printed.json.clone(),
             Self::Float(values, _) => values.iter().map(float).collect(),
             Self::Complex(values, _) => {
                 let pair = |value: &[Float; 2]| value.iter().map(float).collect();

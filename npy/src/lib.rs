@@ -1,10 +1,9 @@
-//! Headers of NumPy's `.npy` files, versions 1.0 to 3.0, of arrays of plain numbers.
+//! Headers of NumPy's `.npy` files, versions 1.0 to 3.0, of arrays of any element type.
 //!
 //! This crate is part of the commands and is not published: in your own program, `npyz` or `ndarray-npy` reads `.npy`
-//! files, and their values go to wgslice. The commands map files and move the bytes of any element type, so that they
-//! need the header, its offset and a bound on its length, and no elements. Those crates read and write elements of Rust
-//! types, one by one or as arrays of ndarray; of their headers, the element type and its byte order would still have to
-//! be read here.
+//! files, and their values go to wgslice. The commands do not use these crates: both refuse headers that NumPy reads, such
+//! as `'i4'`, `'float32'` and `u'<i4'`, and `ndarray-npy` also strings, dates and structured types. What is left then, a
+//! bound on the length and the offset of the elements, is the smaller part of this crate.
 //!
 //! ```
 //! use wgslice::DType;
@@ -19,12 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod literal;
 mod text;
+mod types;
 
-use std::{
-    io::{self, Read, Seek, SeekFrom},
-    iter,
-};
+pub use types::{Field, Kind, Type, Unit};
+
+use std::io::{self, Read, Seek, SeekFrom};
 use wgslice::DType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -33,7 +33,18 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// accepts 10,000 bytes unless `max_header_size` or `allow_pickle` says otherwise.
 const MAX_HEADER: u32 = 1 << 16;
 
-/// The header of a file, which describes the elements that follow it.
+/// The header of a file of any element type, which describes the elements that follow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The type of the elements.
+    pub element: Type,
+    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    pub column_major: bool,
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+}
+
+/// The header of a file of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The type of the elements.
@@ -70,7 +81,7 @@ pub enum Error {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is not an `.npy` file of plain numbers, or such a file cannot store the array.
+    /// The file is not an `.npy` file, or such a file cannot store the array.
     #[error("{0}")]
     Invalid(String),
 }
@@ -81,46 +92,118 @@ impl Error {
     }
 }
 
+impl Described {
+    /// Reads the header of a file, or of its bytes in memory, and leaves `file` at its first element. Does not check
+    /// whether the file has all elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the file does not begin with a header, or with one that is too long or has an unknown element
+    /// type; [`Error::Io`] if the file cannot be read.
+    pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
+        text::parse(&text(file)?)
+    }
+
+    /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The version
+    /// of the format is 1.0 or, for names that are not in Latin-1, 3.0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the header is too long for the version.
+    pub fn bytes(&self) -> Result<Vec<u8>, Error> {
+        let text = text::write(self);
+        let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+        let (version, fixed) = if latin.is_some() { (1, 10) } else { (3, 12) };
+        let mut text = latin.unwrap_or_else(|| text.into_bytes());
+        let len = (fixed + text.len() + 1).next_multiple_of(64) - fixed;
+        text.resize(len - 1, b' ');
+        text.push(b'\n');
+        let too_long = || {
+            Error::invalid(format!(
+                "the header takes {len} bytes, which are too many for an .npy file: the array has too \
+                 many dimensions or fields"
+            ))
+        };
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([version, 0]);
+        match version {
+            1 => bytes.extend(u16::try_from(len).map_err(|_| too_long())?.to_le_bytes()),
+            _ => bytes.extend(u32::try_from(len).map_err(|_| too_long())?.to_le_bytes()),
+        }
+        bytes.extend(text);
+        Ok(bytes)
+    }
+}
+
 impl Header {
     /// Reads the header of a file, or of its bytes in memory, and leaves `file` at its first element. Does not check
     /// whether the file has all elements.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the file does not begin with the header of an array of plain numbers, or if the header is
+    /// [`Error::Invalid`] if the file does not begin with the header of an array of numbers, or if the header is
     /// too long; [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
-        text::parse(&text(file)?)
+        let Described {
+            element,
+            column_major,
+            shape,
+        } = Described::read(file)?;
+        Ok(Self {
+            dtype: element.number().ok_or_else(|| unsupported(&element))?,
+            byte_order: element.byte_order,
+            column_major,
+            shape,
+        })
     }
 
-    /// Returns the bytes before the elements of a row-major array in this machine's byte order, in version 1.0 of the
-    /// format. The number of bytes is a multiple of 64, as in NumPy's files.
+    /// Returns the bytes before the elements of a row-major array in this machine's byte order, as
+    /// [`Described::bytes`] does.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] if NumPy has no such element type, or if the shape has too many dimensions for the version.
     pub fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
-        const FIXED: usize = 10;
-        let mut text = text::write(dtype, shape)?;
-        let len = (FIXED + text.len() + 1).next_multiple_of(64) - FIXED;
-        let short = u16::try_from(len).map_err(|_| {
-            Error::invalid(format!(
-                "rank {} is too high for an .npy header",
-                shape.len()
-            ))
-        })?;
-        text.extend(iter::repeat_n(' ', len - 1 - text.len()));
-        text.push('\n');
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend([1, 0]);
-        bytes.extend(short.to_le_bytes());
-        bytes.extend(text.into_bytes());
-        Ok(bytes)
+        if dtype == DType::BF16 {
+            return Err(Error::invalid(format!(
+                "{} has no name in .npy; convert the array to float32, or store the same bits as \
+                 uint16, before it is read",
+                dtype.name()
+            )));
+        }
+        let array = Described {
+            element: Type::number_in(dtype, ByteOrder::NATIVE),
+            column_major: false,
+            shape: shape.to_vec(),
+        };
+        array.bytes()
     }
 }
 
-/// Reads what comes before the elements, and returns the header's text.
-fn text(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
+/// The error of a type that is not one of numbers.
+fn unsupported(element: &Type) -> Error {
+    let remark = element.remark();
+    if element.kind == Kind::Void && element.size == 2 {
+        return Error::invalid(
+            "dtype 'V2' is two bytes without a meaning: NumPy writes bfloat16 this way, but \
+             does not say so in the file; save it as .safetensors, or as uint16 with \
+             .view('uint16')",
+        );
+    }
+    let way_out = match element.is_fixed() {
+        true => {
+            "; save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
+             or complex128"
+        }
+        false => "",
+    };
+    Error::invalid(format!(
+        "dtype {element} is not supported: {remark}{way_out}"
+    ))
+}
+
+/// Reads what comes before the elements, and returns the header's text. Before version 3.0, it is in Latin-1.
+fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     let cut = || Error::invalid("the file ends within its header; copy or save it again");
     let other = || {
         Error::invalid(
@@ -164,7 +247,12 @@ fn text(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
     }
     let mut text = vec![0; len as usize];
     fill(file, &mut text, cut)?;
-    Ok(text)
+    match start[6] {
+        3 => String::from_utf8(text).map_err(|_| {
+            Error::invalid("the header is not UTF-8; save the array again with numpy.save")
+        }),
+        _ => Ok(text.into_iter().map(char::from).collect()),
+    }
 }
 
 /// Fills `bytes` from the file. If the file ends before, the error is `end()`.

@@ -1,7 +1,7 @@
 //! Errors of concat, stack, pad, roll, tile and repeat.
 
 use super::{Error, argument, axes::Axes};
-use crate::text::Shape;
+use crate::text::{Shape, counted};
 
 /// An axis that the arrays do not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
@@ -22,7 +22,7 @@ pub(crate) fn array_shape(
 ) -> Error {
     argument!(
         "array_shape",
-        "array {number} has shape {}, which must be that of the first, {}{}",
+        "array {number} has shape {}, but the first has {}: both must be equal{}",
         Shape(found),
         Shape(first),
         except(axis)
@@ -42,7 +42,9 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
 pub(crate) fn entries(argument: &str, found: usize, rank: usize) -> Error {
     argument!(
         "entries",
-        "{argument} has {found} entries, but must have {rank}, one for each dimension of x"
+        "{argument} has {}, but x has {}: give one for each",
+        counted(found, "number", "numbers"),
+        counted(rank, "dimension", "dimensions"),
     )
 }
 

@@ -1,19 +1,25 @@
 //! Slices as text: the content of the brackets of Python's `x[…]`.
 //!
 //! ```text
-//! slice = [ "[" ] [ item { "," item } [ "," ] ] [ "]" ]
+//! slice = items | name "[" items "]" | "[" items "]" | "(" items ")"
+//! items = [ item { "," item } [ "," ] ]
 //! item  = integer | [integer|"None"] ":" [integer|"None"] [ ":" [integer|"None"] ]
+//!       | "slice(" bound [ "," bound [ "," bound ] ] ")"          bound = integer | "None"
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! An index expression with arrays has no brackets around it, and two more kinds of items:
+//! An index expression with arrays has one more kind of items:
 //!
 //! ```text
 //! item  = list | "True" | "False"
 //! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
 //! ```
 //!
-//! Both brackets of a slice are present, or neither is. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
+//! Brackets without a name are dropped only if an item in them is a range, an ellipsis or a new axis, which no list
+//! has: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]` selects two rows,
+//! which a slice cannot. Brackets are dropped once. Parentheses and `slice(0, 1, None)` are those that Python prints of a
+//! key. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
+//!
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
 
@@ -26,8 +32,7 @@ impl FromStr for SliceSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         read(text, |parser| {
-            let bracket = parser.bracket();
-            parser.items(bracket, Parser::item).map(Self::new)
+            parser.whole(Parser::slice_item).map(Self::new)
         })
     }
 }
@@ -37,7 +42,7 @@ impl FromStr for IndexSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         read(text, |parser| {
-            parser.items(None, Parser::index_item).map(Self::new)
+            parser.whole(Parser::index_item).map(Self::new)
         })
     }
 }
@@ -62,6 +67,9 @@ fn read<T>(
     })
 }
 
+/// What a new axis is called, besides `None`.
+const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
+
 /// The most lists within lists: far more than an array has dimensions.
 const DEEPEST: usize = 64;
 
@@ -82,19 +90,74 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Skips an opening bracket, and returns its place.
-    fn bracket(&mut self) -> Option<usize> {
-        self.take("[").then(|| self.at() - 1)
+    /// Reads all items: of `name[…]`, of brackets around the whole, or of the text as it is.
+    fn whole<T>(
+        &mut self,
+        item: impl Fn(&mut Self) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, Problem> {
+        let bracket = match self.name() || self.is_enclosed() {
+            true => self.bracket('[', "]"),
+            false => self.bracket('(', ")"),
+        };
+        self.items(bracket, item)
+    }
+
+    /// Skips the name of an array, which an opening bracket follows. Without one, skips nothing and returns false.
+    fn name(&mut self) -> bool {
+        self.peek();
+        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let is_name = !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !["None", "Ellipsis", "newaxis", "True", "False"].contains(&name)
+            && rest.trim_start().starts_with('[');
+        if is_name {
+            self.rest = rest;
+        }
+        is_name
+    }
+
+    /// Whether the text begins with a bracket that has a range, an ellipsis or a new axis in it, outside of inner brackets.
+    fn is_enclosed(&mut self) -> bool {
+        if self.peek() != Some('[') {
+            return false;
+        }
+        let mut depth = 0;
+        let mut outer = String::new();
+        for c in self.rest.chars() {
+            match c {
+                '[' => depth += 1,
+                ']' if depth == 1 => break,
+                ']' => depth -= 1,
+                _ if depth == 1 => outer.push(c),
+                _ => {}
+            }
+        }
+        let is_name = |word: &str| NEW_AXES.contains(&word) || ["None", "Ellipsis"].contains(&word);
+        [":", "...", "slice("]
+            .iter()
+            .any(|item| outer.contains(item))
+            || outer.split(',').map(str::trim).any(is_name)
+    }
+
+    /// Skips an opening bracket, and returns its place and the bracket that closes it.
+    fn bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
+        let is_open = self.peek() == Some(open);
+        is_open.then(|| {
+            let at = self.at();
+            self.rest = &self.rest[1..];
+            Bracket { at, close }
+        })
     }
 
     /// Reads items between commas, up to the bracket that closes `bracket` or, without one, to the end.
     fn items<T>(
         &mut self,
-        bracket: Option<usize>,
+        bracket: Option<Bracket>,
         item: impl Fn(&mut Self) -> Result<T, Problem>,
     ) -> Result<Vec<T>, Problem> {
         let closed = |parser: &mut Self| match bracket {
-            Some(_) => parser.take("]"),
+            Some(bracket) => parser.take(bracket.close),
             None => parser.peek().is_none(),
         };
         let mut items = Vec::new();
@@ -105,8 +168,8 @@ impl Parser<'_> {
             }
             if !self.take(",") {
                 return Err(match (self.peek(), bracket) {
-                    (None, Some(open)) => (open, "this bracket is not closed".into()),
-                    (Some(']'), None) => self.problem("a bracket that was not opened"),
+                    (None, Some(open)) => (open.at, "this bracket is not closed".into()),
+                    (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
                         let found = self.found();
                         self.problem(&format!("expected a comma, found {found}"))
@@ -115,6 +178,17 @@ impl Parser<'_> {
             }
         }
         Ok(items)
+    }
+
+    /// Reads an item. A list is read, too, so that a mistake in it is the error, and then refused.
+    fn slice_item(&mut self) -> Result<SliceItem, Problem> {
+        if self.peek() != Some('[') {
+            return self.item();
+        }
+        let start = self.at();
+        self.list(DEEPEST)?;
+        let what = "a slice has no lists of positions; `index` takes them (Backend::index)";
+        Err((start, what.into()))
     }
 
     fn index_item(&mut self) -> Result<IndexItem, Problem> {
@@ -146,7 +220,7 @@ impl Parser<'_> {
     /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may lie in.
     fn list(&mut self, deepest: usize) -> Result<List, Problem> {
         let start = self.at();
-        let Some(bracket) = self.bracket() else {
+        let Some(bracket) = self.bracket('[', "]") else {
             let mut list = List::default();
             for (name, truth) in [("True", true), ("False", false)] {
                 if self.word(name) {
@@ -192,10 +266,17 @@ impl Parser<'_> {
         if self.take("...") || self.word("Ellipsis") {
             return Ok(SliceItem::Ellipsis);
         }
-        for name in ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"] {
+        for name in NEW_AXES {
             if self.word(name) {
                 return Ok(SliceItem::NewAxis);
             }
+        }
+        let before = self.rest;
+        if self.word("slice") {
+            if let Some(bracket) = self.bracket('(', ")") {
+                return self.range(bracket);
+            }
+            self.rest = before;
         }
         let first = self.bound()?;
         if !self.take(":") {
@@ -216,6 +297,26 @@ impl Parser<'_> {
             false => 1,
         };
         let begin = first.integer();
+        Ok(SliceItem::Range { begin, end, stride })
+    }
+
+    /// Reads the arguments of Python's `slice`: the end, or the begin, the end and the stride.
+    fn range(&mut self, bracket: Bracket) -> Result<SliceItem, Problem> {
+        let at = bracket.at;
+        let bounds = self.items(Some(bracket), |parser| match parser.bound()? {
+            Bound::Absent => {
+                let found = parser.found();
+                Err(parser.problem(&format!("expected an integer or None, found {found}")))
+            }
+            bound => Ok(bound.integer()),
+        })?;
+        let (begin, end, stride) = match bounds[..] {
+            [end] => (None, end, None),
+            [begin, end] => (begin, end, None),
+            [begin, end, stride] => (begin, end, stride),
+            _ => return Err((at, "slice takes one, two or three bounds".into())),
+        };
+        let stride = stride.unwrap_or(1);
         Ok(SliceItem::Range { begin, end, stride })
     }
 
@@ -292,6 +393,13 @@ impl Parser<'_> {
     fn problem(&self, what: &str) -> Problem {
         (self.at(), what.to_owned())
     }
+}
+
+/// An opening bracket, and the one that closes it.
+#[derive(Clone, Copy)]
+struct Bracket {
+    at: usize,
+    close: &'static str,
 }
 
 enum Bound {

@@ -31,7 +31,8 @@ const PICTURES = [
 // What is no picture: empty, two channels, or too long for a canvas.
 const NUMBERS = ['10:10', '5:2, ::-1', '..., 2::-2', '..., None, :', 'None, ::4, ..., None'];
 
-const REFUSED = ['512', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
+// The slices in brackets would be lists of positions to NumPy.
+const REFUSED = ['512', '[0, 2]', '[0]', 'x[[0]]', '1:, [0, 2]', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
 
 const show = async (page, spec, order = '') => {
   await page.type({ spec, order });

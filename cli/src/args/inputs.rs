@@ -1,7 +1,12 @@
 //! Many inputs on one command line: `IN… --to DIR`.
 
+use crate::files::Source;
 use clap::{Arg, Command};
-use std::ffi::{OsStr, OsString};
+use std::{
+    any::TypeId,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 /// Returns a command line for each input of an operation that takes one, if the line has `--to` and more inputs: the
 /// first words that belong to no option. Any other line is returned as it is.
@@ -48,12 +53,27 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     }
     // Options that stand for the last argument.
     let replaced = usize::from(has("begin") || has("at"));
-    let arguments = command.get_positionals().count().checked_sub(replaced)?;
+    let mut arguments = command.get_positionals().count().checked_sub(replaced)?;
+    // A file in the place of an argument that can be left out is an input.
+    let last = command.get_positionals().last()?;
+    let is_input = |&at: &usize| {
+        let word = line[at].to_string_lossy();
+        Path::new(&line[at]).is_file() && !word.chars().all(|c| "0123456789,:.-+ ".contains(c))
+    };
+    if arguments > 1 && may_be_left_out(last) && words.last().is_some_and(is_input) {
+        arguments -= 1;
+    }
     let inputs = (words.len() + 1)
         .checked_sub(arguments)
         .filter(|&inputs| inputs > 1)?;
     words.truncate(inputs);
     Some(words)
+}
+
+/// Whether a positional argument can be left out, and is not a file.
+fn may_be_left_out(argument: &Arg) -> bool {
+    let takes_files = argument.get_value_parser().type_id() == TypeId::of::<Source>();
+    !argument.is_required_set() && !takes_files
 }
 
 /// The positions of the words, from `begin` on, that are neither options nor their values, and the names of the options.

@@ -52,8 +52,11 @@ impl FromStr for Paddings {
             let (before, after) = part.split_once(':').unwrap_or((part, part));
             let size = |text: &str| {
                 let parsed = text.trim().parse();
-                parsed.map_err(|_| {
-                    format!("{text:?} is no number of positions: use N or BEFORE:AFTER")
+                parsed.map_err(|_| match text.trim().parse::<i64>() {
+                    Ok(_) => format!("{text} would remove positions: use `wgslice slice`"),
+                    Err(_) => {
+                        format!("{text:?} is not a number of positions: use N or BEFORE:AFTER")
+                    }
                 })
             };
             Ok([size(before)?, size(after)?])
@@ -112,10 +115,16 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a number with a fraction.
+/// Parses a number with a fraction, as in `0.5` or `1/255`.
 pub(crate) fn fraction(text: &str) -> Result<f32, String> {
-    let parsed = text.trim().parse();
-    parsed.map_err(|_| format!("{text:?} is not a number"))
+    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+    let parsed = above
+        .trim()
+        .parse::<f64>()
+        .and_then(|above| Ok(above / below.trim().parse::<f64>()?));
+    #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
+    let rounded = parsed.map(|number| number as f32);
+    rounded.map_err(|_| format!("{text:?} is not a number, such as 0.5 or 1/255"))
 }
 
 fn unreadable(text: &str, error: &ParseIntError) -> String {

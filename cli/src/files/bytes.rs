@@ -63,11 +63,7 @@ impl Bytes {
     pub(super) fn into_vec(self) -> Result<Vec<u8>, Problem> {
         match self {
             Self::Owned(bytes) => Ok(bytes),
-            Self::Mapped(Mapped { map, .. }) => {
-                let mut bytes = reserved(map.len())?;
-                bytes.extend_from_slice(&map);
-                Ok(bytes)
-            }
+            Self::Mapped(Mapped { map, .. }) => copied(&map),
         }
     }
 }
@@ -128,6 +124,13 @@ pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = reserved(len)?;
     bytes.resize(len, 0);
     Ok(bytes)
+}
+
+/// Copies bytes. Lack of memory is an error, as in [`zeroed`].
+pub(super) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    let mut copy = reserved(bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 fn reserved(len: usize) -> Result<Vec<u8>, Problem> {

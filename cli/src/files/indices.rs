@@ -2,7 +2,7 @@
 
 use wgslice::DType;
 
-use super::Array;
+use super::{Array, Element};
 
 /// Index values in row-major order.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,19 +19,17 @@ pub(crate) enum IndexError {
          mask, save what numpy.argwhere makes of it",
         .0.name()
     )]
-    NotIntegers(DType),
-    #[error(
-        "the index at {position:?} is {value}, beyond the largest, {}",
-        i64::MAX
-    )]
-    TooLarge { position: Vec<usize>, value: u64 },
+    NotIntegers(Element),
 }
 
-/// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. Values of uint64
-/// may exceed i64, so each is checked.
+/// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. A value of
+/// uint64 that exceeds i64 becomes the largest, which is out of range as well.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
-    let bytes = array.bytes();
-    Ok(match array.dtype() {
+    let (bytes, element) = (array.bytes(), array.element());
+    if element.bits_of.is_some() {
+        return Err(IndexError::NotIntegers(element));
+    }
+    Ok(match element.dtype {
         DType::I8 => Indices::I32(each(bytes, |b| i8::from_ne_bytes(b).into())),
         DType::U8 => Indices::I32(each(bytes, |b| u8::from_ne_bytes(b).into())),
         DType::I16 => Indices::I32(each(bytes, |b| i16::from_ne_bytes(b).into())),
@@ -39,33 +37,14 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(each(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(each(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(each(bytes, i64::from_ne_bytes)),
-        DType::U64 => Indices::I64(
-            each(bytes, u64::from_ne_bytes)
-                .into_iter()
-                .enumerate()
-                .map(|(at, value)| {
-                    i64::try_from(value).map_err(|_| IndexError::TooLarge {
-                        position: position(at, array.shape()),
-                        value,
-                    })
-                })
-                .collect::<Result<_, _>>()?,
-        ),
-        other => return Err(IndexError::NotIntegers(other)),
+        // What is larger is beyond every dimension, too.
+        DType::U64 => Indices::I64(each(bytes, |b| {
+            i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
+        })),
+        _ => return Err(IndexError::NotIntegers(element)),
     })
 }
 
 fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
-}
-
-/// Returns the coordinates of element number `flat`, in row-major order, of an array of this shape. The element exists,
-/// so no dimension is zero.
-fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
-    let mut position = vec![0; shape.len()];
-    for (p, n) in position.iter_mut().zip(shape).rev() {
-        *p = flat % n;
-        flat /= n;
-    }
-    position
 }

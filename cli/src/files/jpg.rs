@@ -9,7 +9,7 @@ use zune_jpeg::{JpegDecoder, errors::DecodeErrors};
 
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
-use super::{Array, Entry, Origin, png::Kept};
+use super::{Array, Entry, png::Kept};
 
 /// The most bytes of a file that is read.
 const MAX_FILE: u64 = 1 << 30;
@@ -26,15 +26,9 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     decoder.decode_into(&mut pixels).map_err(damaged)?;
     let exif = decoder.exif().cloned();
     let kept = Kept::of_jpg(decoder.icc_profile(), exif, shape[2] == 1);
-    Ok(Array {
-        dtype: DType::U8,
-        shape,
-        bytes: Bytes::Owned(pixels),
-        origin: Origin {
-            image: Some(kept.into()),
-            ..Origin::default()
-        },
-    })
+    let mut array = Array::of(DType::U8.into(), shape, Bytes::Owned(pixels));
+    array.origin.image = Some(kept.into());
+    Ok(array)
 }
 
 /// Describes the picture of a file, as it would be read.
@@ -42,12 +36,13 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (_, shape) = open(file)?;
     Ok(Entry {
         name: None,
-        dtype: DType::U8.name().to_owned(),
+        dtype: Some(DType::U8.name().to_owned()),
         bytes: shape.iter().product::<usize>() as u64,
-        shape,
+        shape: Some(shape),
         column_major: false,
         big_endian: false,
         damaged: None,
+        unsupported: None,
     })
 }
 

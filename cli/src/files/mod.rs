@@ -1,9 +1,12 @@
 //! Reads and writes arrays in files.
 
 mod bytes;
+mod element;
 mod error;
+mod handles;
 mod indices;
 mod jpg;
+mod names;
 mod npy;
 mod npz;
 mod order;
@@ -15,51 +18,57 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wgslice::DType;
+use wgslice_npy::Type;
 
 use bytes::{Bytes, Window};
 use error::Problem;
+use names::{listing, quoted};
 use output::Output;
 
+pub(crate) use element::{Element, Foreign};
 pub(crate) use error::FileError;
+pub(crate) use handles::{forget as forget_elements, resolve as resolve_handles};
 pub(crate) use indices::{Indices, to_indices};
+pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
 
-/// An array: elements in row-major order and native byte order.
+/// An array. Its elements are in row-major order and native byte order, unless it is [`stored`] in another way.
 #[derive(Debug)]
 pub(crate) struct Array {
-    dtype: DType,
+    element: Element,
     shape: Vec<usize>,
-    bytes: Bytes,
+    /// The elements as in a file.
+    bytes: Arc<Bytes>,
+    /// How the elements are in the file, if not in row-major order and native byte order.
+    stored: Option<Stored>,
+    /// What the library moves for the elements, if not these. Made when it is needed.
+    handles: OnceLock<Vec<u8>>,
     origin: Origin,
 }
 
-/// The type of elements, which a file may know better than the library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Element {
-    pub(crate) dtype: DType,
-    /// The name that `.safetensors` files give the type, if the library has none for it. Its bits are moved as those of
-    /// `dtype`.
-    pub(crate) bits_of: Option<&'static str>,
+/// How elements are in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// Whether the first dimension is contiguous, and not the last.
+    pub(crate) column_major: bool,
+    /// The type, with its byte order.
+    element: Type,
 }
 
-impl From<DType> for Element {
-    fn from(dtype: DType) -> Self {
-        let bits_of = None;
-        Self { dtype, bits_of }
-    }
-}
-
-impl Element {
-    pub(crate) fn name(self) -> &'static str {
-        self.bits_of.unwrap_or(self.dtype.name())
+impl Stored {
+    /// Converts elements to native byte order.
+    pub(crate) fn to_native<'a>(&self, elements: &'a [u8]) -> Cow<'a, [u8]> {
+        in_native_order(elements, &self.element)
     }
 }
 
@@ -68,7 +77,6 @@ impl Element {
 pub(crate) struct Origin {
     /// The format of the file. `None` if it is from no file.
     pub(crate) format: Option<Format>,
-    bits_of: Option<&'static str>,
     tensor: Option<String>,
     image: Option<Arc<png::Kept>>,
 }
@@ -76,12 +84,20 @@ pub(crate) struct Origin {
 impl Array {
     /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
-        (byte_len(dtype, &shape)? == bytes.len()).then_some(Self {
-            dtype,
+        let bytes = (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(bytes)?;
+        Some(Self::of(dtype.into(), shape, Bytes::Owned(bytes)))
+    }
+
+    /// An array of these elements.
+    fn of(element: Element, shape: Vec<usize>, bytes: Bytes) -> Self {
+        Self {
+            element,
             shape,
-            bytes: Bytes::Owned(bytes),
+            bytes: Arc::new(bytes),
+            stored: None,
+            handles: OnceLock::new(),
             origin: Origin::default(),
-        })
+        }
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -89,25 +105,59 @@ impl Array {
     }
 
     pub(crate) fn element(&self) -> Element {
-        Element {
-            dtype: self.dtype,
-            bits_of: self.origin.bits_of,
-        }
+        self.element
     }
 
+    /// The type as which the library moves the elements.
     pub(crate) fn dtype(&self) -> DType {
-        self.dtype
+        self.element.dtype
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
+    /// The bytes that the library moves.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.handles.get().map_or(&self.bytes, |handles| handles)
     }
 
-    /// Returns a range of the bytes. For a large range of a mapped file, the window has a map of its own. Its pages are
+    /// How the elements are in the file, if not in row-major order and native byte order.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.stored.as_ref()
+    }
+
+    /// The array in row-major order and native byte order, which takes memory if it is stored in another way.
+    fn in_memory(mut self) -> Result<Self, Problem> {
+        if let Some(stored) = self.stored.take() {
+            let mut bytes = match stored.column_major {
+                true => order::row_major(&self.bytes, self.element.size(), &self.shape)?,
+                false => bytes::copied(&self.bytes)?,
+            };
+            order::swap(&mut bytes, &stored.element);
+            self.bytes = Arc::new(Bytes::Owned(bytes));
+        }
+        Ok(self)
+    }
+
+    /// The size of all elements in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Makes handles, which the library moves, if it has no type of the size of the elements.
+    pub(crate) fn with_handles(self, source: &Source) -> Result<Self, FileError> {
+        if self.element.has_handles() {
+            let count = self.shape.iter().product();
+            let handles = handles::of(&self.bytes, self.element.size(), count);
+            let handles = handles.map_err(|problem| FileError::reading(&source.path, problem))?;
+            // It has none yet.
+            let _ = self.handles.set(handles);
+        }
+        Ok(self)
+    }
+
+    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has a map of its own. Its pages are
     /// freed with the window, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
@@ -125,10 +175,16 @@ impl AsRef<[u8]> for Array {
 /// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the file
 /// holds one tensor.
 pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
+    let read = stored(source)?.in_memory();
+    read.map_err(|problem| FileError::reading(&source.path, problem))
+}
+
+/// As [`read`], but the elements may be in another order, as they are in the file.
+pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
     let read = || {
         let (mut file, format) = open(source)?;
         let mut array = match format {
-            Format::Npy => npy::read(&mut file)?,
+            Format::Npy => npy::read(&mut file, source.tensor.as_deref())?,
             Format::Npz => npz::read(file, source.tensor.as_deref())?,
             Format::Png => png::read(file)?,
             Format::Jpg => jpg::read(file)?,
@@ -147,6 +203,8 @@ pub(crate) struct Listing {
     /// The size of the file.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
+    /// What is wrong with the file, if anything is, although its arrays can be listed.
+    pub(crate) damaged: Option<String>,
 }
 
 /// What a file says about an array.
@@ -154,17 +212,20 @@ pub(crate) struct Listing {
 pub(crate) struct Entry {
     /// The name of a tensor. `None` if the file is the array.
     pub(crate) name: Option<String>,
-    /// The element type: this command's name of it, or the file's if it is unknown here.
-    pub(crate) dtype: String,
-    pub(crate) shape: Vec<usize>,
+    /// The element type: this command's name of it, or else NumPy's or the file's. `None` if the file does not say it.
+    pub(crate) dtype: Option<String>,
+    /// `None` if the file does not say it.
+    pub(crate) shape: Option<Vec<usize>>,
     /// The size of the elements.
     pub(crate) bytes: u64,
     /// Whether the first dimension is contiguous in the file.
     pub(crate) column_major: bool,
     /// Whether the highest byte of a number stands first in the file. False if the elements are single bytes.
     pub(crate) big_endian: bool,
-    /// Why the elements cannot be read. `None` if they can.
+    /// Why the elements cannot be read. `None` if the file is not damaged.
     pub(crate) damaged: Option<String>,
+    /// Why no operation takes the array. `None` if the file is damaged or an operation does.
+    pub(crate) unsupported: Option<String>,
 }
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
@@ -172,18 +233,38 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
     let list = || {
         let (mut file, format) = open(source)?;
         let bytes = bytes::file_len(&file);
+        let mut damaged = None;
         let mut arrays = match format {
-            Format::Npy => vec![npy::entry(&mut file)?],
+            Format::Npy => {
+                return Ok(Listing {
+                    format,
+                    bytes,
+                    arrays: vec![npy::entry(&mut file, bytes, source.tensor.as_deref())?],
+                    damaged,
+                });
+            }
             Format::Npz => npz::list(file)?,
             Format::Png => vec![png::entry(file)?],
             Format::Jpg => vec![jpg::entry(file)?],
-            Format::Safetensors => safetensors::list(&mut file)?,
+            Format::Safetensors => {
+                let (arrays, problem) = safetensors::list(&mut file)?;
+                damaged = problem;
+                arrays
+            }
         };
         if let Some(tensor) = &source.tensor {
-            arrays.retain(|entry| entry.name.as_ref() == Some(tensor));
+            let names: Vec<String> = arrays
+                .iter()
+                .filter_map(|entry| entry.name.clone())
+                .collect();
+            arrays.retain(|entry| match (&entry.name, format) {
+                (Some(name), Format::Npz) => npz::is_named(name, tensor),
+                (name, _) => name.as_ref() == Some(tensor),
+            });
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
-                    "it holds no tensor named {tensor:?}"
+                    "it holds no tensor named {tensor:?}; {}",
+                    listing(&names, Some(tensor))
                 )));
             }
         }
@@ -191,6 +272,7 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
             format,
             bytes,
             arrays,
+            damaged,
         })
     };
     list().map_err(|problem| FileError::reading(&source.path, problem))
@@ -260,6 +342,15 @@ pub(crate) struct Manner<'a> {
     pub(crate) keep: bool,
     /// Where the array, or the one that it is made of, is from.
     pub(crate) origin: Option<&'a Origin>,
+    /// Whether the elements arrive in Fortran order, which only the formats of NumPy hold.
+    pub(crate) column_major: bool,
+}
+
+impl Manner<'_> {
+    /// The format of the file at this path.
+    fn format_of(&self, path: &Path) -> Option<Format> {
+        self.format.or_else(|| Format::named(&extension(path)))
+    }
 }
 
 impl Writer {
@@ -275,31 +366,59 @@ impl Writer {
         let Source { path, tensor, .. } = &target;
         let create = || {
             let extension = extension(path);
-            let len = claimed_len(element.dtype, shape)?;
-            let output = || Output::create(path, manner.keep);
+            let len = claimed_len(element.name(), element.size(), shape)?;
+            // An array that the path names is added to the file that is there. Opening a named pipe would wait.
+            let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
+            let present = match tensor {
+                Some(_) if is_file() => Some(File::open(path)?),
+                _ => None,
+            };
+            let before = present.as_ref().map(File::metadata).transpose()?;
+            let output = || {
+                let output = Output::create(path, manner.keep)?;
+                Ok(match tensor {
+                    Some(_) => output.adds_to(before),
+                    None => output,
+                })
+            };
             // A tensor is named by the path, or else as the one that it is made of, or as the file.
             let name = || {
                 let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
                 let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
                 name.unwrap_or_default()
             };
-            let file = match manner.format.or_else(|| Format::named(&extension)) {
-                Some(Format::Npy) => Written::Bytes(npy::create(output, element, shape)?),
+            let file = match manner.format_of(path) {
+                Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
+                    return Err(Problem::invalid(
+                        "a field cannot be written; leave out the # and its name",
+                    ));
+                }
+                Some(Format::Npy) => {
+                    Written::Bytes(npy::create(output, element, shape, manner.column_major)?)
+                }
                 Some(Format::Png) => {
                     let kept = manner.origin.and_then(|origin| origin.image.clone());
                     Written::Png(png::Image::create(output, element, shape, kept)?)
                 }
                 Some(Format::Safetensors) => {
-                    Written::Bytes(safetensors::create(output, &name(), element, shape, len)?)
+                    let name = name();
+                    let tensor = safetensors::Described::new(&name, element, shape, len)?;
+                    Written::Bytes(safetensors::create(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
-                    let packed = npz::create(output, &name(), element, shape, len)?;
+                    let header = npy::header(element, shape, manner.column_major)?;
+                    let packed = npz::create(output, &name(), &header, len, present)?;
                     Written::Npz(Box::new(packed))
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
                         ".jpg is read, but not written; {WRITTEN}"
                     )));
+                }
+                None if path.is_dir() => {
+                    return Err(Problem::invalid(
+                        "it is a folder; give it by --to, or name a file in it",
+                    ));
                 }
                 None => return Err(unknown_extension(&extension, WRITTEN)),
             };
@@ -367,6 +486,21 @@ impl Format {
         }
     }
 
+    /// The extension, with an article.
+    fn with_article(self) -> String {
+        let article = match self {
+            Self::Npy | Self::Npz => "an",
+            Self::Png | Self::Jpg | Self::Safetensors => "a",
+        };
+        format!("{article} .{}", self.name())
+    }
+
+    /// The format that the extension of a path names.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        let source = Source::from(path.as_os_str().to_owned());
+        Self::named(&extension(&source.path))
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Npy => "npy",
@@ -375,6 +509,11 @@ impl Format {
             Self::Jpg => "jpg",
             Self::Safetensors => "safetensors",
         }
+    }
+
+    /// Whether files of this format hold arrays in Fortran order, too.
+    pub(crate) fn holds_fortran_order(self) -> bool {
+        matches!(self, Self::Npy | Self::Npz)
     }
 
     /// The format of what is made of a file of this format, if no other is named.
@@ -426,7 +565,8 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
         let found = Format::of(&start).map(Format::name);
         return match found {
             Some(found) if found != format.name() => Err(Problem::invalid(format!(
-                "not an .{extension} file: it begins as .{found}; rename it"
+                "not {} file: it begins as .{found}; rename it",
+                format.with_article()
             ))),
             None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
             _ => Ok((file, format)),
@@ -450,6 +590,9 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == WRITTEN => {
+            format!("pictures are written as .png; write one and convert it, as by `magick x.png x.{extension}`")
+        }
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(
             "pictures are .png or .jpg here; convert it, as by `magick x.{extension} x.png`, or \
              `python3 -c \"import imageio as i; i.imwrite('x.png', i.imread('x.{extension}'))\"`"
@@ -471,47 +614,20 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
 
 /// Returns the number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, an array with axes of
 /// length zero must be addressable without those axes, because strides are products of the other lengths.
-fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
+fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()
         .filter(|&&n| n != 0)
-        .try_fold(dtype.size(), |product, &n| product.checked_mul(n))?;
+        .try_fold(size, |product, &n| product.checked_mul(n))?;
     isize::try_from(spanned).ok()?;
     Some(if shape.contains(&0) { 0 } else { spanned })
 }
 
 /// Returns [`byte_len`], or an error if the shape is too large.
-fn claimed_len(dtype: DType, shape: &[usize]) -> Result<usize, Problem> {
-    byte_len(dtype, shape).ok_or_else(|| {
+fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize, Problem> {
+    byte_len(size, shape).ok_or_else(|| {
         Problem::invalid(format!(
-            "shape {shape:?} of {} is larger than any memory; the file is damaged",
-            dtype.name()
+            "shape {shape:?} of {name} is larger than any memory; the file is damaged"
         ))
     })
-}
-
-/// What an error says of the names in a file.
-fn listing<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
-    /// The most names that an error lists.
-    const LISTED: usize = 10;
-    let count = names.len();
-    let listed: Vec<String> = names.take(LISTED).map(|name| quoted(name)).collect();
-    let listed = listed.join(", ");
-    match count {
-        0 => "the file holds no tensor".to_owned(),
-        n if n > LISTED => format!(
-            "it holds {listed} and {} more, which `wgslice info FILE` lists",
-            n - LISTED
-        ),
-        _ => format!("it holds {listed}"),
-    }
-}
-
-/// Quotes a name for an error. Only the beginning of a long name is shown.
-fn quoted(name: &str) -> String {
-    const SHOWN: usize = 100;
-    match name.char_indices().nth(SHOWN) {
-        None => format!("{name:?}"),
-        Some((end, _)) => format!("{:?}…", &name[..end]),
-    }
 }

@@ -1,4 +1,4 @@
-//! NumPy's `.npy`: versions 1.0 to 3.0, plain fixed-size numbers, both byte orders, both layouts.
+//! NumPy's `.npy`: versions 1.0 to 3.0, elements of any fixed size, both byte orders, both layouts.
 //!
 //! Bytes after the data are ignored, as NumPy ignores them.
 
@@ -6,55 +6,124 @@ use std::fs::File;
 use std::io::{Seek, Write};
 
 use wgslice::DType;
-use wgslice_npy::{ByteOrder, Header};
+use wgslice_npy::{ByteOrder, Described, Field, Kind, Type};
 
-use super::bytes::{Bytes, file_len};
+use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
-use super::order::{to_native, to_row_major};
-use super::{Array, Element, Entry, Origin, claimed_len, output::Output};
+use super::order::{is_column_major, row_major};
+use super::{Array, Element, Entry, Foreign, Stored, claimed_len, listing, output::Output, quoted};
 
-pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
-    let Header {
-        dtype,
-        byte_order,
+/// Reads the array or, of structured elements, a field of this name.
+pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
+    let Described {
+        element,
         column_major,
         shape,
-    } = Header::read(file)?;
-    let len = claimed_len(dtype, &shape)?;
+    } = Described::read(file)?;
+    if !element.is_fixed() {
+        return Err(unfixed(&element));
+    }
+    let len = claimed_len(&element, element.size, &shape)?;
     let start = file.stream_position()?;
     let there = file_len(file).saturating_sub(start);
     if u64::try_from(len).is_ok_and(|len| len > there) {
         return Err(Problem::invalid(format!(
-            "shape {shape:?} of {} takes {len} bytes, but the file ends after {there}; it is cut \
-             short, copy or save it again",
-            dtype.name()
+            "shape {shape:?} of {element} takes {len} bytes, but the file ends after {there}; it is cut \
+             short, copy or save it again"
         )));
     }
     let mut bytes = Bytes::of_file(file, start, len)?;
-    if column_major {
-        bytes = to_row_major(bytes, dtype.size(), &shape)?;
+    let (mut element, mut shape) = (element, shape);
+    let mut column_major = column_major && is_column_major(&shape);
+    if let Some(name) = field {
+        let field = find(&element, name)?;
+        bytes = values(&bytes, element.size, field)?;
+        // The dimensions of the field are the last ones in either order.
+        if column_major && !field.shape.is_empty() {
+            let len = field.element.size * field.shape.iter().product::<usize>();
+            bytes = Bytes::Owned(row_major(&bytes, len, &shape)?);
+            column_major = false;
+        }
+        shape.extend(&field.shape);
+        element = field.element.clone();
     }
-    let bytes = to_native(bytes, dtype, byte_order)?;
-    Ok(Array {
-        dtype,
-        shape,
-        bytes,
-        origin: Origin::default(),
+    let is_native = element.byte_order == ByteOrder::NATIVE;
+    let native = Type {
+        byte_order: ByteOrder::NATIVE,
+        ..element.clone()
+    };
+    let mut array = Array::of(Element::numpy(native), shape, bytes);
+    array.stored = (column_major || !is_native).then_some(Stored {
+        column_major,
+        element,
+    });
+    Ok(array)
+}
+
+/// The error of elements that are not in the file, or of an unknown size.
+fn unfixed(element: &Type) -> Problem {
+    Problem::invalid(format!(
+        "dtype {element} is not supported: {}",
+        element.remark()
+    ))
+}
+
+/// The field of this name.
+fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
+    let Kind::Fields(fields) = &element.kind else {
+        return Err(Problem::invalid(format!(
+            "it holds {element}, which has no fields: leave out #{name}"
+        )));
+    };
+    let named = fields.iter().find(|field| field.name == name);
+    named.ok_or_else(|| {
+        let names = fields.iter().map(|field| &field.name);
+        Problem::invalid(format!(
+            "it has no field named {}; {}",
+            quoted(name),
+            listing(names, Some(name))
+        ))
     })
 }
 
-/// Describes the array of a file, by its header.
-pub(super) fn entry(file: &mut File) -> Result<Entry, Problem> {
-    let header = Header::read(file)?;
-    let len = claimed_len(header.dtype, &header.shape)?;
+/// The values of a field of all elements, of `size` bytes each.
+fn values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
+    let len = field.element.size * field.shape.iter().product::<usize>();
+    let mut values = zeroed(bytes.len().checked_div(size).unwrap_or(0) * len)?;
+    if len > 0 {
+        let elements = bytes.chunks_exact(size);
+        for (value, element) in values.chunks_exact_mut(len).zip(elements) {
+            value.copy_from_slice(&element[field.offset..][..len]);
+        }
+    }
+    Ok(Bytes::Owned(values))
+}
+
+/// Describes the array of a file of `len` bytes, or a field of it, by its header.
+pub(super) fn entry(file: &mut File, len: u64, field: Option<&str>) -> Result<Entry, Problem> {
+    let Described {
+        mut element,
+        column_major,
+        mut shape,
+    } = Described::read(file)?;
+    if let Some(name) = field {
+        let field = find(&element, name)?;
+        shape.extend(&field.shape);
+        element = field.element.clone();
+    }
+    let start = file.stream_position()?;
     Ok(Entry {
         name: None,
-        dtype: header.dtype.name().to_owned(),
-        bytes: len as u64,
-        column_major: header.column_major && header.shape.len() > 1,
-        shape: header.shape,
-        big_endian: header.dtype.size() > 1 && header.byte_order == ByteOrder::Big,
+        dtype: Some(element.to_string()),
+        bytes: match element.is_fixed() {
+            true => claimed_len(&element, element.size, &shape)? as u64,
+            false => len.saturating_sub(start),
+        },
+        column_major: column_major && shape.len() > 1,
+        shape: Some(shape),
+        big_endian: element.is_ordered() && element.byte_order == ByteOrder::Big,
         damaged: None,
+        unsupported: (!element.is_fixed()).then(|| element.remark().into()),
     })
 }
 
@@ -63,24 +132,38 @@ pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     element: Element,
     shape: &[usize],
+    column_major: bool,
 ) -> Result<Output, Problem> {
-    let header = header(element, shape)?;
+    let header = header(element, shape, column_major)?;
     let mut output = output()?;
     output.write_all(&header)?;
     Ok(output)
 }
 
 /// Returns everything that comes before the data.
-pub(super) fn header(element: Element, shape: &[usize]) -> Result<Vec<u8>, Problem> {
-    if element.bits_of.is_some() || element.dtype == DType::BF16 {
-        let name = element.name();
-        let converted = match element.bits_of {
-            None => ", or make it float32 by `wgslice convert --as float32`",
-            Some(_) => "",
-        };
-        return Err(Problem::invalid(format!(
-            "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
-        )));
-    }
-    Ok(Header::bytes(element.dtype, shape)?)
+pub(super) fn header(
+    element: Element,
+    shape: &[usize],
+    column_major: bool,
+) -> Result<Vec<u8>, Problem> {
+    let element = match element.bits_of {
+        Some(Foreign::Numpy(numpy)) => numpy.element.clone(),
+        None if element.dtype != DType::BF16 => Type::number_in(element.dtype, ByteOrder::NATIVE),
+        _ => {
+            let name = element.name();
+            let converted = match element.bits_of {
+                None => ", or make it float32 by `wgslice convert --as float32`",
+                Some(_) => "",
+            };
+            return Err(Problem::invalid(format!(
+                "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
+            )));
+        }
+    };
+    let array = Described {
+        element,
+        column_major: column_major && is_column_major(shape),
+        shape: shape.to_vec(),
+    };
+    Ok(array.bytes()?)
 }

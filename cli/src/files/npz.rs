@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 
 use zip::write::{SimpleFileOptions, StreamWriter};
-use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError};
+use zip::{CompressionMethod, ZipArchive, ZipWriter, read::ZipFile, result::ZipError};
 
 use super::error::Problem;
-use super::{Array, Element, Entry, npy, output::Output};
+use super::{Array, Entry, Format, npy, output::Output};
+
+/// The extension of members, which is no part of the names of arrays.
+const EXTENSION: &str = ".npy";
 
 /// More bytes than the header of an `.npy` file takes.
 const HEADER: u64 = 1 << 17;
@@ -17,70 +20,113 @@ const SHORT: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
 
-/// Reads the array of this name, or the only one.
+/// Reads the array of this name, or the only one. The name may have the extension of the member, as for NumPy.
 pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let mut archive = open(file)?;
-    let names = names(&archive)?;
-    let name = match (name, &names[..]) {
-        (Some(name), _) if names.iter().any(|there| there == name) => name,
-        (None, [only]) => only,
+    let members = members(&mut archive)?;
+    let names = |asked| super::listing(members.iter().map(|member| &member.name), asked);
+    let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
+    // The name of a field may follow.
+    let with_field = |name: &str| {
+        let (name, field) = name.rsplit_once('#')?;
+        Some((find(name)?, Some(field.to_owned())))
+    };
+    let (member, field) = match (name, &members[..]) {
         (Some(name), _) => {
-            return Err(Problem::invalid(format!(
-                "it holds no array named {name:?}; {}",
-                super::listing(names.iter())
-            )));
+            let whole = find(name).map(|member| (member, None));
+            whole.or_else(|| with_field(name)).ok_or_else(|| {
+                Problem::invalid(format!(
+                    "it holds no array named {name:?}; {}",
+                    names(Some(name))
+                ))
+            })?
         }
+        (None, [only]) => (only, None),
         (None, _) => {
             return Err(Problem::invalid(format!(
                 "which array? name it after a #, as in x.npz#name; {}",
-                super::listing(names.iter())
+                names(None)
             )));
         }
     };
-    let mut array = npy::read(&mut member(&mut archive, name, u64::MAX)?)?;
-    array.origin.tensor = Some(name.to_owned());
+    let mut array = npy::read(
+        &mut unpacked(&mut archive, member, u64::MAX)?,
+        field.as_deref(),
+    )?;
+    array.origin.tensor = Some(member.name.clone());
     Ok(array)
+}
+
+/// Whether the array of this name is the one that is asked for, whose name may have the extension.
+pub(super) fn is_named(name: &str, asked: &str) -> bool {
+    name == asked || asked.strip_suffix(EXTENSION) == Some(name)
 }
 
 /// Lists the arrays. One that cannot be read does not hide the others.
 pub(super) fn list(file: File) -> Result<Vec<Entry>, Problem> {
     let mut archive = open(file)?;
-    let names = names(&archive)?;
-    let entry = |name: String| {
-        let described = member(&mut archive, &name, HEADER);
-        let described = described.and_then(|mut file| npy::entry(&mut file));
-        let unreadable = |problem| Entry {
+    let members = members(&mut archive)?;
+    let entry = |member: Member| {
+        let described = unpacked(&mut archive, &member, HEADER);
+        let described = described.and_then(|mut file| npy::entry(&mut file, member.bytes, None));
+        let unreadable = |problem: Problem| Entry {
             name: None,
-            dtype: format!("unreadable: {problem}"),
-            shape: Vec::new(),
-            bytes: 0,
+            dtype: None,
+            shape: None,
+            bytes: member.bytes,
             column_major: false,
             big_endian: false,
-            damaged: None,
+            damaged: Some(problem.to_string()),
+            unsupported: None,
         };
         Entry {
-            name: Some(name),
+            name: Some(member.name),
             ..described.unwrap_or_else(unreadable)
         }
     };
-    Ok(names.into_iter().map(entry).collect())
+    Ok(members.into_iter().map(entry).collect())
 }
 
 fn open(file: File) -> Result<Archive, Problem> {
     ZipArchive::new(BufReader::new(file)).map_err(damaged)
 }
 
-/// The names of the arrays, without their extension.
-fn names(archive: &Archive) -> Result<Vec<String>, Problem> {
-    let names = archive.file_names().map(|name| name.map_err(damaged));
-    let names = names.collect::<Result<Vec<_>, _>>()?;
-    let arrays = names.iter().filter_map(|name| name.strip_suffix(".npy"));
-    Ok(arrays.map(str::to_owned).collect())
+/// An array of an archive.
+struct Member {
+    /// Without the extension.
+    name: String,
+    /// The number of the member in the archive.
+    at: usize,
+    /// The size of the `.npy` file.
+    bytes: u64,
+}
+
+/// The arrays: members with the extension, and those without that begin as `.npy` files.
+fn members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
+    let mut members = Vec::new();
+    for at in 0..archive.len() {
+        let raw = archive.by_index_raw(at).map_err(damaged)?;
+        let (name, bytes) = (raw.name().map_err(damaged)?.into_owned(), raw.size());
+        drop(raw);
+        let name = match name.strip_suffix(EXTENSION) {
+            Some(name) => name.to_owned(),
+            None if begins_as_npy(archive, at) => name,
+            None => continue,
+        };
+        members.push(Member { name, at, bytes });
+    }
+    Ok(members)
+}
+
+fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
+    let mut start = [0; 9];
+    let read = |mut member: ZipFile<'_, _>| member.read_exact(&mut start).is_ok();
+    archive.by_index(at).is_ok_and(read) && Format::of(&start) == Some(Format::Npy)
 }
 
 /// Unpacks the begin of a member to a nameless file.
-fn member(archive: &mut Archive, name: &str, most: u64) -> Result<File, Problem> {
-    let packed = archive.by_name(&format!("{name}.npy")).map_err(damaged)?;
+fn unpacked(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
+    let packed = archive.by_index(member.at).map_err(damaged)?;
     let mut file = tempfile::tempfile()?;
     io::copy(&mut packed.take(most), &mut file)?;
     file.rewind()?;
@@ -97,24 +143,39 @@ fn damaged(error: ZipError) -> Problem {
 /// An archive of one array that is being written.
 pub(super) type Packed = ZipWriter<StreamWriter<Output>>;
 
-/// Creates an archive and writes everything that comes before the data.
+/// Creates an archive and writes everything that comes before the data: the other members of the file that is there, as
+/// they are, and the header of the array.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     name: &str,
-    element: Element,
-    shape: &[usize],
+    header: &[u8],
     len: usize,
+    present: Option<File>,
 ) -> Result<Packed, Problem> {
-    let header = npy::header(element, shape)?;
+    let name = name.strip_suffix(EXTENSION).unwrap_or(name);
+    let member = format!("{name}{EXTENSION}");
+    let present = present.map(open).transpose()?;
     let mut archive = ZipWriter::new_stream(output()?);
+    if let Some(mut present) = present {
+        archive
+            .set_raw_comment(present.comment().into())
+            .map_err(damaged)?;
+        for at in 0..present.len() {
+            let other = present.by_index_raw(at).map_err(damaged)?;
+            if ![name, &member]
+                .map(str::as_bytes)
+                .contains(&other.name_raw())
+            {
+                archive.raw_copy_file(other).map_err(damaged)?;
+            }
+        }
+    }
     // As `numpy.savez` does, without compression.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .large_file(len > SHORT);
-    archive
-        .start_file(format!("{name}.npy"), options)
-        .map_err(damaged)?;
-    archive.write_all(&header)?;
+    archive.start_file(member, options).map_err(damaged)?;
+    archive.write_all(header)?;
     Ok(archive)
 }
 

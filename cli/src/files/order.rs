@@ -1,30 +1,51 @@
 //! Converts elements to native byte order and row-major order, which the rest of the command expects.
 
+use std::borrow::Cow;
+
 use wgslice::DType;
-use wgslice_npy::ByteOrder;
+use wgslice_npy::{ByteOrder, Kind, Type};
 
 use super::bytes::{Bytes, zeroed};
 use super::error::Problem;
 
 /// Converts elements stored in `order` to native byte order. Nothing is copied if the orders agree.
-pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<Bytes, Problem> {
-    if order == ByteOrder::NATIVE || dtype.size() == 1 {
+pub(super) fn to_native(bytes: Bytes, element: &Type) -> Result<Bytes, Problem> {
+    if element.byte_order == ByteOrder::NATIVE {
         return Ok(bytes);
     }
     let mut bytes = bytes.into_vec()?;
-    match number_size(dtype) {
-        2 => reverse_each::<2>(&mut bytes),
-        4 => reverse_each::<4>(&mut bytes),
-        _ => reverse_each::<8>(&mut bytes),
-    }
+    swap(&mut bytes, element);
     Ok(Bytes::Owned(bytes))
 }
 
-/// Returns the size of a number in bytes. A complex element consists of two numbers.
-fn number_size(dtype: DType) -> usize {
-    match dtype {
-        DType::Complex64 | DType::Complex128 => dtype.size() / 2,
-        _ => dtype.size(),
+/// The bytes of elements, in native byte order.
+pub(crate) fn in_native_order<'a>(bytes: &'a [u8], element: &Type) -> Cow<'a, [u8]> {
+    let mut bytes = Cow::Borrowed(bytes);
+    if element.byte_order != ByteOrder::NATIVE {
+        swap(bytes.to_mut(), element);
+    }
+    bytes
+}
+
+/// Reverses the bytes of each number, if it is not in native byte order.
+pub(super) fn swap(bytes: &mut [u8], element: &Type) {
+    if element.byte_order == ByteOrder::NATIVE {
+        return;
+    }
+    match number_size(element) {
+        2 => reverse_each::<2>(bytes),
+        4 => reverse_each::<4>(bytes),
+        8 => reverse_each::<8>(bytes),
+        size => bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse),
+    }
+}
+
+/// The size in bytes of what has a byte order: a number of a complex element, or a character.
+fn number_size(element: &Type) -> usize {
+    match element.kind {
+        Kind::Text => 4,
+        Kind::Number(DType::Complex64 | DType::Complex128) | Kind::LongComplex => element.size / 2,
+        _ => element.size,
     }
 }
 
@@ -34,22 +55,27 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
     }
 }
 
+/// Whether an array in Fortran order is in another order than a row-major one. Axes of length one change no position.
+pub(super) fn is_column_major(shape: &[usize]) -> bool {
+    shape.iter().filter(|&&n| n != 1).count() > 1
+}
+
 /// Rewrites a column-major (Fortran) array as a row-major one. Its elements have `size` bytes.
-pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result<Bytes, Problem> {
-    // Axes of length one change no position.
+pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
-    if shape.len() < 2 || bytes.is_empty() {
-        return Ok(bytes);
-    }
     let mut rows = zeroed(bytes.len())?;
-    match size {
-        1 => reverse_axes::<1>(&bytes, &mut rows, &shape),
-        2 => reverse_axes::<2>(&bytes, &mut rows, &shape),
-        4 => reverse_axes::<4>(&bytes, &mut rows, &shape),
-        8 => reverse_axes::<8>(&bytes, &mut rows, &shape),
-        _ => reverse_axes::<16>(&bytes, &mut rows, &shape),
+    if bytes.is_empty() {
+        return Ok(rows);
     }
-    Ok(Bytes::Owned(rows))
+    match size {
+        1 => reverse_axes::<1>(bytes, &mut rows, &shape),
+        2 => reverse_axes::<2>(bytes, &mut rows, &shape),
+        4 => reverse_axes::<4>(bytes, &mut rows, &shape),
+        8 => reverse_axes::<8>(bytes, &mut rows, &shape),
+        16 => reverse_axes::<16>(bytes, &mut rows, &shape),
+        _ => reverse_axes_of(size, bytes, &mut rows, &shape),
+    }
+    Ok(rows)
 }
 
 /// The side, in elements, of the squares that are transposed one after the other. Both the rows and the columns of such
@@ -60,9 +86,25 @@ const TILE: usize = 32;
 /// last in `to`. These two axes are transposed in tiles, once for every position on the axes between them.
 fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+    reversed(from.len(), shape, |from_at, to_at| {
+        to[to_at] = from[from_at];
+    });
+}
+
+/// The same of elements of another size.
+fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
+    reversed(from.len() / size, shape, |from_at, to_at| {
+        let from = &from[from_at * size..][..size];
+        to[to_at * size..][..size].copy_from_slice(from);
+    });
+}
+
+/// Calls `copy` with the places of all elements of an array, of which there are `len`: the column-major and the row-major
+/// one.
+fn reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
     let (first, last) = (shape[0], shape[shape.len() - 1]);
     let between = &shape[1..shape.len() - 1];
-    let (from_step, to_step) = (from.len() / last, to.len() / first);
+    let (from_step, to_step) = (len / last, len / first);
 
     let mut position = vec![0; between.len()];
     loop {
@@ -80,7 +122,7 @@ fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
             for j0 in (0..last).step_by(TILE) {
                 for i in i0..first.min(i0 + TILE) {
                     for j in j0..last.min(j0 + TILE) {
-                        to[to_start + i * to_step + j] = from[from_start + i + j * from_step];
+                        copy(from_start + i + j * from_step, to_start + i * to_step + j);
                     }
                 }
             }

@@ -14,6 +14,7 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use tempfile::NamedTempFile;
@@ -183,6 +184,15 @@ fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
     }
 }
 
+/// What changes if another program writes a file or replaces it.
+fn state(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(file);
+    #[cfg(not(unix))]
+    let number = 0;
+    (file.len(), file.modified().ok(), number)
+}
+
 /// Gives a new file the mode of the file that it replaces and, where the system permits, its owner and group.
 #[cfg(unix)]
 fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
@@ -245,6 +255,15 @@ impl Output {
         Ok(Self::Stdout)
     }
 
+    /// Completes the output only if the file at the path is still this one, or if there is still none: what is added to a
+    /// file must not undo what another program has added meanwhile.
+    pub(super) fn adds_to(mut self, present: Option<Metadata>) -> Self {
+        if let Self::File(file) = &mut self {
+            file.adds_to = Some(present);
+        }
+        self
+    }
+
     /// Completes the output.
     pub(super) fn finish(self) -> Result<(), Problem> {
         match self {
@@ -279,6 +298,8 @@ pub(super) struct Unfinished {
     replaced: Option<Metadata>,
     /// Whether a file that is there at the end is kept.
     keep: bool,
+    /// The file that must still be there at the end, if the output has its content.
+    adds_to: Option<Option<Metadata>>,
 }
 
 /// The folder of a file.
@@ -320,11 +341,19 @@ impl Unfinished {
             path,
             replaced,
             keep,
+            adds_to: None,
         })
     }
 
     /// Gives the complete file its final name.
     fn finish(self) -> Result<(), Problem> {
+        if let Some(before) = &self.adds_to
+            && before.as_ref().map(state) != fs::metadata(&self.path).ok().as_ref().map(state)
+        {
+            return Err(Problem::invalid(
+                "another program changed the file meanwhile; run the command again",
+            ));
+        }
         if let Some(replaced) = &self.replaced {
             keep_access(self.incomplete.file(), replaced)?;
         }
@@ -392,5 +421,27 @@ mod tests {
             let mode = incomplete.file().metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o600, "{incomplete:?}");
         }
+    }
+
+    /// What is added to a file may not undo what another program has added meanwhile.
+    #[test]
+    fn a_file_that_changes_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let added = |before: Option<Metadata>| {
+            let mut output = Output::create(&path, false).unwrap().adds_to(before);
+            output.write_all(b"added").unwrap();
+            output
+        };
+        let (first, second) = (added(None), added(None));
+        first.finish().unwrap();
+        let error = second.finish().unwrap_err().to_string();
+        assert!(error.contains("another program changed"), "{error}");
+        let present = || Some(fs::metadata(&path).unwrap());
+        let (first, second) = (added(present()), added(present()));
+        first.finish().unwrap();
+        second.finish().unwrap_err();
+        added(present()).finish().unwrap();
+        assert_eq!(names(folder.path()), ["x"]);
     }
 }

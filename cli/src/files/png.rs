@@ -11,12 +11,12 @@ use std::sync::Arc;
 use png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError};
 use png::{Info, Limits, Reader, Transformations};
 use wgslice::DType;
-use wgslice_npy::ByteOrder;
+use wgslice_npy::{ByteOrder, Type};
 
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Element, Entry, Origin, output::Output};
+use super::{Array, Element, Entry, Foreign, output::Output};
 use crate::print;
 
 /// The most bytes that the decoder may use besides the image, for a few rows and metadata.
@@ -51,15 +51,13 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
         to_usize(width)?,
         frame.color_type.samples(),
     ];
-    Ok(Array {
-        dtype,
-        shape,
-        bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
-        origin: Origin {
-            image: Some(Arc::new(kept)),
-            ..Origin::default()
-        },
-    })
+    let pixels = to_native(
+        Bytes::Owned(pixels),
+        &Type::number_in(dtype, ByteOrder::Big),
+    )?;
+    let mut array = Array::of(dtype.into(), shape, pixels);
+    array.origin.image = Some(Arc::new(kept));
+    Ok(array)
 }
 
 /// Reads the header, and returns the length of the pixels, which are neither more than fit in memory nor more than the
@@ -98,13 +96,14 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (color, depth) = reader.output_color_type();
     Ok(Entry {
         name: None,
-        dtype: dtype(depth).name().to_owned(),
-        shape: vec![to_usize(height)?, to_usize(width)?, color.samples()],
+        dtype: Some(dtype(depth).name().to_owned()),
+        shape: Some(vec![to_usize(height)?, to_usize(width)?, color.samples()]),
         bytes: len as u64,
         column_major: false,
         // Not that of the file, which is of no use to anyone.
         big_endian: false,
         damaged: None,
+        unsupported: None,
     })
 }
 
@@ -239,8 +238,12 @@ impl Image {
                     }
                     _ => "",
                 };
+                let other = match element.bits_of {
+                    Some(Foreign::Numpy(_)) => ".npy",
+                    _ => ".npy or .safetensors",
+                };
                 return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {name}; write to .npy or .safetensors{converted}"
+                    "PNG holds uint8 or uint16, not {name}; write to {other} (--format npy){converted}"
                 )));
             }
         };
@@ -264,7 +267,8 @@ impl Image {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Problem> {
-        let pixels = to_native(Bytes::Owned(self.pixels), dtype(self.depth), ByteOrder::Big)?;
+        let big = Type::number_in(dtype(self.depth), ByteOrder::Big);
+        let pixels = to_native(Bytes::Owned(self.pixels), &big)?;
         let (width, height) = self.size;
         let kept = self.kept.map(|kept| kept.for_colors(self.color));
         let mut info = kept.unwrap_or_default();

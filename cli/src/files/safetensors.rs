@@ -1,18 +1,22 @@
-//! Reads one tensor of a `.safetensors` file, or lists all. Only the header and the bytes of this tensor are read.
+//! Reads one tensor of a `.safetensors` file, or lists all, or adds one. Only the header and the bytes of this tensor are
+//! read.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem::replace;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::{Value, json};
 use wgslice::DType;
-use wgslice_npy::ByteOrder;
+use wgslice_npy::{ByteOrder, Type};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
+use super::names::natural;
 use super::order::to_native;
-use super::{Array, Element, Entry, Origin, byte_len, listing, output::Output, quoted};
+use super::{Array, Element, Entry, Foreign, byte_len, listing, output::Output, quoted};
 
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
@@ -61,58 +65,138 @@ impl Tensor {
         let bits = || BITS.iter().find(|name| **name == self.dtype);
         match typed {
             Some(&(_, dtype)) => Some(dtype.into()),
-            None => bits().map(|&name| Element {
-                dtype: DType::U8,
-                bits_of: Some(name),
-            }),
+            None => bits().map(|&name| Element::safetensors(name)),
         }
     }
 }
 
-/// Creates a file of one tensor, and writes everything that comes before the data.
+/// A tensor that is going to be written.
+pub(super) struct Described<'a> {
+    name: &'a str,
+    dtype: &'static str,
+    shape: &'a [usize],
+    len: usize,
+}
+
+impl<'a> Described<'a> {
+    /// Refuses a tensor that the format cannot hold.
+    pub(super) fn new(
+        name: &'a str,
+        element: Element,
+        shape: &'a [usize],
+        len: usize,
+    ) -> Result<Self, Problem> {
+        let dtype = match element.bits_of {
+            None => TYPES
+                .iter()
+                .find(|(_, dtype)| *dtype == element.dtype)
+                .map(|&(name, _)| name),
+            Some(Foreign::Safetensors(name)) => Some(name),
+            Some(Foreign::Numpy(_)) => None,
+        };
+        let Some(dtype) = dtype else {
+            let dtype = element.name();
+            return Err(Problem::invalid(format!(
+                "{dtype} has no name in .safetensors; write to .npy"
+            )));
+        };
+        if ByteOrder::NATIVE == ByteOrder::Big && element.dtype.size() > 1 {
+            return Err(Problem::invalid(
+                "its numbers are little-endian, which this machine does not write; write to .npy",
+            ));
+        }
+        if name == METADATA {
+            return Err(Problem::invalid(format!("{METADATA} names no tensor")));
+        }
+        Ok(Self {
+            name,
+            dtype,
+            shape,
+            len,
+        })
+    }
+}
+
+/// Creates a file, and writes everything that comes before the data of the tensor, which is the last: the header, and
+/// the other tensors of the file that is there.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
-    name: &str,
-    element: Element,
-    shape: &[usize],
-    len: usize,
+    tensor: Described<'_>,
+    mut present: Option<File>,
 ) -> Result<Output, Problem> {
-    let typed = TYPES.iter().find(|(_, dtype)| *dtype == element.dtype);
-    let dtype = element.bits_of.or(typed.map(|&(name, _)| name));
-    let Some(dtype) = dtype else {
-        let dtype = element.name();
-        return Err(Problem::invalid(format!(
-            "{dtype} has no name in .safetensors; write to .npy"
-        )));
-    };
-    if ByteOrder::NATIVE == ByteOrder::Big && element.dtype.size() > 1 {
-        return Err(Problem::invalid(
-            "its numbers are little-endian, which this machine does not write; write to .npy",
-        ));
+    let (mut header, mut others, mut start) = (serde_json::Map::new(), Vec::new(), 0);
+    if let Some(file) = &mut present {
+        let (Header { tensors, metadata }, data_start) = read_whole_header(file)?;
+        if let Some((name, why)) =
+            damaged_tensors(&tensors, file_len(file) - data_start).pop_first()
+        {
+            let name = quoted(&name);
+            return Err(Problem::invalid(format!(
+                "tensor {name} of the file that is there is damaged: {why}; write to another file"
+            )));
+        }
+        header.extend(metadata.map(|metadata| (METADATA.to_owned(), metadata)));
+        let mut tensors: Vec<_> = tensors.into_iter().collect();
+        tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
+        for (
+            name,
+            Tensor {
+                dtype,
+                shape,
+                data_offsets: (from, to),
+            },
+        ) in tensors
+        {
+            if name != tensor.name {
+                let end = start + (to - from);
+                let offsets = [replace(&mut start, end), end];
+                header.insert(
+                    name,
+                    json!({"dtype": dtype, "shape": shape, "data_offsets": offsets}),
+                );
+                others.push(data_start + from..data_start + to);
+            }
+        }
     }
-    if name == METADATA {
-        return Err(Problem::invalid(format!("{METADATA} names no tensor")));
-    }
-    let tensor = serde_json::json!({"dtype": dtype, "shape": shape, "data_offsets": [0, len]});
-    let mut header = serde_json::json!({ name: tensor }).to_string().into_bytes();
+    let Described {
+        name,
+        dtype,
+        shape,
+        len,
+    } = tensor;
+    let offsets = [start, start + len as u64];
+    header.insert(
+        name.to_owned(),
+        json!({"dtype": dtype, "shape": shape, "data_offsets": offsets}),
+    );
+    let mut header = serde_json::to_vec(&header).map_err(io::Error::from)?;
     // The data begins at a multiple of 8 bytes, as in files of other writers.
     header.resize(header.len().next_multiple_of(8), b' ');
     let mut output = output()?;
     output.write_all(&(header.len() as u64).to_le_bytes())?;
     output.write_all(&header)?;
+    if let Some(file) = &mut present {
+        for bytes in others {
+            file.seek(SeekFrom::Start(bytes.start))?;
+            let len = bytes.end - bytes.start;
+            if io::copy(&mut (&mut *file).take(len), &mut output)? < len {
+                return Err(Problem::Io(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+    }
     Ok(output)
 }
 
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
-    let (header, data_start) = read_header(file)?;
+    let (header, data_start) = read_whole_header(file)?;
     let (name, tensor) = choose(&header, name)?;
-    if let Some(why) = header.damaged(file_len(file) - data_start).remove(name) {
+    if let Some(why) = damaged_tensors(&header.tensors, file_len(file) - data_start).remove(name) {
         return Err(Problem::invalid(format!(
             "tensor {} is damaged: {why}; copy or save the file again",
             quoted(name)
         )));
     }
-    let Some(Element { dtype, bits_of }) = tensor.element() else {
+    let Some(element) = tensor.element() else {
         return Err(Problem::invalid(format!(
             "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F8 to F64, \
              BF16 or C64, or the same bits as U8",
@@ -120,45 +204,49 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
         )));
     };
     // The data of a tensor that is not damaged is there, and has the length of its shape.
-    let len = byte_len(dtype, &tensor.shape).ok_or_else(damaged)?;
-    let bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
-    Ok(Array {
-        dtype,
-        shape: tensor.shape.clone(),
-        bytes: to_native(bytes, dtype, ByteOrder::Little)?,
-        origin: Origin {
-            bits_of,
-            tensor: Some(name.to_owned()),
-            ..Origin::default()
-        },
-    })
+    let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged)?;
+    let mut bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
+    if element.bits_of.is_none() {
+        bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
+    }
+    let mut array = Array::of(element, tensor.shape.clone(), bytes);
+    array.origin.tensor = Some(name.to_owned());
+    Ok(array)
 }
 
-/// Lists the tensors in the order of their names.
-pub(super) fn list(file: &mut File) -> Result<Vec<Entry>, Problem> {
-    let (header, data_start) = read_header(file)?;
-    let mut damaged = header.damaged(file_len(file) - data_start);
+/// Lists the tensors in the order of their names, with what is wrong with the file.
+pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
+    let (header, data_start, surplus) = read_header(file)?;
+    let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
     let entry = |(name, tensor): (String, Tensor)| Entry {
         damaged: damaged.remove(&name),
         name: Some(name),
-        dtype: match tensor.element() {
+        unsupported: match tensor.element() {
+            Some(_) => None,
+            None => Some("this type is not known here".into()),
+        },
+        dtype: Some(match tensor.element() {
             Some(element) => element.name().to_owned(),
             None => tensor.dtype,
-        },
-        shape: tensor.shape,
+        }),
+        shape: Some(tensor.shape),
         bytes: tensor.data_offsets.1.saturating_sub(tensor.data_offsets.0),
         column_major: false,
         big_endian: false,
     };
-    Ok(header.0.into_iter().map(entry).collect())
+    let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
+    let name = |entry: &Entry| entry.name.clone().unwrap_or_default();
+    entries.sort_by(|a, b| natural(&name(a), &name(b)));
+    Ok((entries, surplus))
 }
 
 fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// Reads the header, and returns it with the offset of the data in the file, in bytes.
-fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
+/// Reads the header, and returns it with the offset of the data in the file, in bytes, and with what is wrong if other
+/// bytes follow the data.
+fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
     let len = u64::from_le_bytes(len);
@@ -171,48 +259,58 @@ fn read_header(file: &mut File) -> Result<(Header, u64), Problem> {
         .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
     let data_start = 8 + len;
     let there = file_len(file).checked_sub(data_start).ok_or_else(damaged)?;
-    let ends = header.0.values().map(|tensor| tensor.data_offsets.1);
+    let ends = header.tensors.values().map(|tensor| tensor.data_offsets.1);
     let data = ends.max().unwrap_or(0);
-    if data < there {
-        return Err(Problem::invalid(format!(
+    let surplus = (data < there).then(|| {
+        format!(
             "the header describes {data} bytes of data, but {there} follow; the file is damaged, \
              copy or save it again"
-        )));
-    }
-    Ok((header, data_start))
+        )
+    });
+    Ok((header, data_start, surplus))
 }
 
-/// The tensors by their names, which all differ.
-struct Header(BTreeMap<String, Tensor>);
-
-impl Header {
-    /// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors lie one behind the other.
-    fn damaged(&self, there: u64) -> BTreeMap<String, String> {
-        let mut tensors: Vec<_> = self.0.iter().collect();
-        tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
-        let (mut damaged, mut end) = (BTreeMap::new(), 0);
-        for (name, tensor) in tensors {
-            let (from, to) = tensor.data_offsets;
-            let len = tensor.element().map(|element| {
-                let len = byte_len(element.dtype, &tensor.shape);
-                len.and_then(|len| u64::try_from(len).ok())
-            });
-            let why = if from != end || to < from {
-                Some("it does not begin where the one before it ends".into())
-            } else if len.is_some_and(|len| len != Some(to - from)) {
-                Some("its length is not that of its shape".into())
-            } else if to > there {
-                Some(format!(
-                    "it ends at byte {to} of the data, of which {there} are there: the file is cut short"
-                ))
-            } else {
-                None
-            };
-            damaged.extend(why.map(|why| (name.clone(), why)));
-            end = to;
-        }
-        damaged
+/// As [`read_header`]. Refuses a file with bytes that belong to no tensor.
+fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
+    let (header, data_start, surplus) = read_header(file)?;
+    match surplus {
+        Some(problem) => Err(Problem::invalid(problem)),
+        None => Ok((header, data_start)),
     }
+}
+
+/// The tensors by their names, which all differ, and the metadata.
+struct Header {
+    tensors: BTreeMap<String, Tensor>,
+    metadata: Option<Value>,
+}
+
+/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors lie one behind the other.
+fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
+    let mut tensors: Vec<_> = tensors.iter().collect();
+    tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
+    let (mut damaged, mut end) = (BTreeMap::new(), 0);
+    for (name, tensor) in tensors {
+        let (from, to) = tensor.data_offsets;
+        let len = tensor.element().map(|element| {
+            let len = byte_len(element.dtype.size(), &tensor.shape);
+            len.and_then(|len| u64::try_from(len).ok())
+        });
+        let why = if from != end || to < from {
+            Some("it does not begin where the one before it ends".into())
+        } else if len.is_some_and(|len| len != Some(to - from)) {
+            Some("its length is not that of its shape".into())
+        } else if to > there {
+            Some(format!(
+                "it ends at byte {to} of the data, of which {there} are there: the file is cut short"
+            ))
+        } else {
+            None
+        };
+        damaged.extend(why.map(|why| (name.clone(), why)));
+        end = to;
+    }
+    damaged
 }
 
 impl<'de> Deserialize<'de> for Header {
@@ -231,38 +329,37 @@ impl<'de> Visitor<'de> for Tensors {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut header: M) -> Result<Header, M::Error> {
-        let (mut tensors, mut metadata) = (BTreeMap::new(), false);
+        let (mut tensors, mut metadata) = (BTreeMap::new(), None);
         while let Some(name) = header.next_key::<String>()? {
-            if tensors.contains_key(&name) || metadata && name == METADATA {
+            if tensors.contains_key(&name) || metadata.is_some() && name == METADATA {
                 let problem = format!("the name {} stands in it twice", quoted(&name));
                 return Err(M::Error::custom(problem));
             }
             if name == METADATA {
-                metadata = true;
-                header.next_value::<IgnoredAny>()?;
+                metadata = Some(header.next_value()?);
             } else {
                 tensors.insert(name, header.next_value::<Tensor>()?);
             }
         }
-        Ok(Header(tensors))
+        Ok(Header { tensors, metadata })
     }
 }
 
 fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a Tensor), Problem> {
     if let Some(name) = name {
-        return header.0.get_key_value(name).ok_or_else(|| {
+        return header.tensors.get_key_value(name).ok_or_else(|| {
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
                 quoted(name),
-                listing(header.0.keys())
+                listing(header.tensors.keys(), Some(name))
             ))
         });
     }
-    match header.0.iter().collect::<Vec<_>>()[..] {
+    match header.tensors.iter().collect::<Vec<_>>()[..] {
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
-            listing(header.0.keys())
+            listing(header.tensors.keys(), None)
         ))),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::error::Problem;
 
-/// The file of a source, and the name of a tensor in it. A path may have any bytes.
+/// The file of a source, and the name of a tensor in it or of a field. A path may have any bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     text: OsString,
@@ -19,7 +19,7 @@ pub(crate) struct Source {
 
 impl From<OsString> for Source {
     /// Splits the path of a file from the name of a tensor. The name may contain any character, even `#`, so the first
-    /// `.safetensors#` or `.npz#` separates the two.
+    /// `.safetensors#`, `.npz#` or `.npy#` separates the two.
     fn from(text: OsString) -> Self {
         let (path, tensor) = split(&text);
         Self {
@@ -37,7 +37,7 @@ impl From<&str> for Source {
 }
 
 fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
-    const EXTENSIONS: [&[u8]; 2] = [b".safetensors", b".npz"];
+    const EXTENSIONS: [&[u8]; 3] = [b".safetensors", b".npz", b".npy"];
     let bytes = text.as_encoded_bytes();
     for at in (0..bytes.len()).filter(|&at| bytes[at] == b'#') {
         let (path, name) = (&bytes[..at], &bytes[at + 1..]);

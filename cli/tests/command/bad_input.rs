@@ -31,8 +31,8 @@ fn files_that_are_not_what_they_say() {
         ("short.npy", whole[..whole.len() - 1].into(), ""),
         ("header.npy", whole[..40].into(), ""),
         ("magic.npy", [b"NUMPX", &whole[5..]].concat(), ""),
-        ("object.npy", npy("|O", &[2], &[0; 16]), "O"),
-        ("text.npy", npy("<U3", &[2], &[0; 24]), "<U3"),
+        ("object.npy", npy("|O", &[2], &[0; 16]), "object"),
+        ("text.npy", npy("<U3", &[2], &[0; 23]), "<U3"),
         (
             "huge.npy",
             npy("<i4", &[1 << 40, 1 << 40], &[]),
@@ -320,10 +320,36 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
         let ran = wgslice(&args).ok();
         assert!(ran.stdout.contains("[[ 4  5  6  7]]"), "{ran:?}");
     }
-    for spec in ["2[1]", "x[1", "x(1)"] {
+    for spec in ["2[1]", "x[1", "x(1)", "x[1][2]", "x[[1:, 2]]"] {
         let ran = wgslice(&["slice", &x, spec]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(&format!("\n  {spec}\n")), "{ran:?}");
+    }
+}
+
+/// NumPy selects several rows by a list, so it may not become a single element.
+#[test]
+fn a_list_of_positions_is_no_slice() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[3, 4]);
+    for spec in ["[0, 2]", "[0]", "x[[0]]", "x[[0, 2]]", "1:, [0, 2]", "[]"] {
+        for args in [
+            &["slice", &x, spec][..],
+            &["convert", &x, spec, "--as", "int16"],
+            &["slice-update", &x, spec, "0"],
+            &["grad", &x, spec, "--shape", "3,4"],
+        ] {
+            let ran = wgslice(args);
+            assert_eq!(ran.code, Some(2), "{ran:?}");
+            assert!(ran.stderr.contains("`wgslice index` takes them"), "{ran:?}");
+        }
+    }
+    let ran = wgslice(&["index", &x, "[0, 2]"]).ok();
+    assert_eq!(ran.stdout.lines().next(), Some("[[ 0  1  2  3]"), "{ran:?}");
+    // Brackets that can be no list are those around the whole.
+    for spec in ["[1:, 2]", "x[1:, 2]", "1:, 2"] {
+        let ran = wgslice(&["slice", &x, spec]).ok();
+        assert_eq!(ran.stdout.lines().next(), Some("[ 6 10]"), "{ran:?}");
     }
 }
 
@@ -463,4 +489,109 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     let ran = wgslice(&["slice", &input, "7", "-o", &output]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(fs::read(output).expect("it is still there"), b"from before");
+}
+
+/// What people type, and the way out that they are told.
+#[test]
+fn messages_name_the_way_out() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[3, 4]);
+    let odd = folder.arange("odd.npy", &[3, 5]);
+    let dir = folder.path("half");
+    fs::create_dir(&dir).expect("a folder");
+    let header = serde_json::json!({
+        "layer.10": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+        "layer.2": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]},
+        "wte": {"dtype": "U8", "shape": [1], "data_offsets": [2, 3]},
+    });
+    let header = header.to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    let model = folder.write(
+        "m.safetensors",
+        [&length[..], header.as_bytes(), &[1, 2, 3]].concat(),
+    );
+    let png = folder.path("o.png");
+    let bmp = folder.path("o.bmp");
+    let wt = format!("{model}#wt");
+    let begins_as_png = folder.write("x.safetensors", b"\x89PNG\r\n\x1a\n");
+    for (args, says) in [
+        (
+            &["stack", &a, &a, &odd][..],
+            "odd.npy has shape [3,5], but a.npy has [3,4]",
+        ),
+        (
+            &["slice", &wt, ":"],
+            "did you mean \"wte\"? it holds \"layer.2\", \"layer.10\", \"wte\"",
+        ),
+        (&["info", &wt], "did you mean \"wte\"?"),
+        (
+            &["pad", &a, "-1,0"],
+            "-1 would remove positions: use `wgslice slice`",
+        ),
+        (
+            &["tile", &a, "2"],
+            "N,... has 1 number, but a.npy has 2 dimensions: give one for each",
+        ),
+        (
+            &["slice", &a, "0", "-o", &bmp],
+            "pictures are written as .png",
+        ),
+        (
+            &["slice", &a, "0", "-o", &dir],
+            "it is a folder; give it by --to",
+        ),
+        (&["slice", &a, "0", "-o", &png], "(--format npy)"),
+        (
+            &["slice", &begins_as_png, "0"],
+            "not a .safetensors file: it begins as .png",
+        ),
+        (&[&a, "::2"], "did you mean `wgslice slice "),
+        (
+            &["convert", &a, "--as", "float32", "--scale", "1/x"],
+            "such as 0.5 or 1/255",
+        ),
+    ] {
+        let ran = wgslice(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+    let ran = wgslice(&["gather", &a, "0,-1"]).ok();
+    assert!(
+        ran.stderr
+            .contains("; --negative wrap counts negative ones from the end"),
+        "{ran:?}"
+    );
+    let ran = wgslice(&["gather", &a, "0,7"]).ok();
+    assert!(!ran.stderr.contains("--negative"), "{ran:?}");
+    let ran = wgslice(&["slice", &a, "0", "--explain"]).ok();
+    assert!(
+        ran.stdout.ends_with(" plus reading and writing\n"),
+        "{ran:?}"
+    );
+    let names = wgslice(&["info", &model]).ok().stdout;
+    let order: Vec<&str> = names
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(order, ["layer.2", "layer.10", "wte"]);
+}
+
+/// Bytes after the last tensor are damage, but do not hide the tensors.
+#[test]
+fn surplus_bytes_do_not_hide_tensors() {
+    let folder = Folder::new();
+    let file = safetensors("x", "U8", &[2], &[1, 2]);
+    let path = folder.write("x.safetensors", [&file[..], &[0; 5]].concat());
+    let listed = wgslice(&["info", &path]).ok().stdout;
+    assert!(
+        listed.contains("damaged: the header describes 2 bytes of data, but 7 follow")
+            && listed.contains("  x  "),
+        "{listed}"
+    );
+    let json = wgslice(&["info", &path, "--json"]).ok().json();
+    assert!(
+        json["files"][0]["damaged"].is_string() && json["files"][0]["arrays"][0]["name"] == "x",
+        "{json}"
+    );
+    assert_eq!(wgslice(&["slice", &path, ":"]).code, Some(2));
 }

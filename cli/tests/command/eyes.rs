@@ -1,8 +1,10 @@
 //! What the command shows of files and of results.
 
 use crate::support::{Folder, bytes, devices, safetensors, wgslice};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::{fs, io::Read};
 
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
 fn tensors(folder: &Folder) -> String {
@@ -102,6 +104,10 @@ fn info_lists_what_files_hold() {
     assert_eq!(words[3].join(" "), "a 1 float32 4 bytes");
     assert_eq!(words[4].join(" "), "b 2 × 2 uint8 4 bytes");
     assert_eq!(words[5].join(" "), "new 2 I4 1 byte");
+    assert_eq!(
+        words[6].join(" "),
+        "not sliceable: this type is not known here"
+    );
     let one = wgslice(&["info", "--json", &input, &format!("{model}#b")])
         .ok()
         .json();
@@ -143,4 +149,72 @@ fn an_unknown_type_does_not_hide_other_tensors() {
         read.code == Some(2) && read.stderr.contains("damaged"),
         "{read:?}"
     );
+}
+
+/// A header says what a file holds, even if no slice of it is made. NumPy says the same.
+#[test]
+fn info_knows_the_types_of_numpy() {
+    let folder = Folder::new();
+    let described = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
+    let described: Value = serde_json::from_str(&described).expect("JSON");
+    let archive = format!("{DATA}/types.npz");
+    let json = wgslice(&["info", &archive, "--json"]).ok().json();
+    let arrays = json["files"][0]["arrays"].as_array().expect("arrays");
+    assert_eq!(arrays.len(), described.as_object().expect("types").len());
+    let table = wgslice(&["info", &archive]).ok().stdout;
+    // The first line has the path.
+    assert!(
+        table.lines().skip(1).all(|line| line.chars().count() < 80),
+        "{table}"
+    );
+    let mut packed =
+        zip::ZipArchive::new(fs::File::open(&archive).expect("the archive")).expect("an archive");
+    for array in arrays {
+        let name = array["name"].as_str().expect("a name");
+        let mut expected = described[name].clone();
+        // NumPy prints the offsets of aligned fields, and does not count pickled bytes.
+        if name == "aligned" {
+            expected["dtype"] = json!("[('a', 'u1'), ('', 'V7'), ('b', '<f8')]");
+        }
+        let keys: &[&str] = match name.contains("objects") {
+            true => &["shape", "dtype", "order", "byte_order"],
+            false => &["shape", "dtype", "order", "byte_order", "bytes"],
+        };
+        for &key in keys {
+            assert_eq!(array[key], expected[key], "{key} of {name}");
+        }
+        // The same of a file of its own.
+        let mut member = packed.by_name(&format!("{name}.npy")).expect("the member");
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).expect("its bytes");
+        let alone = wgslice(&["info", &folder.write("x.npy", &bytes), "--json"]);
+        let alone = alone.ok().json()["files"][0]["arrays"][0].clone();
+        for &key in keys {
+            assert_eq!(alone[key], expected[key], "{key} of {name}");
+        }
+    }
+    // A type that is unknown does not hide the shape, and damage does not become a shape.
+    let unknown = folder.npy("e5.npy", "<f1", &[2, 3], &[0; 6]);
+    let json = wgslice(&["info", &unknown, "--json"]).ok().json();
+    let array = &json["files"][0]["arrays"][0];
+    assert_eq!(
+        (&array["shape"], &array["dtype"]),
+        (&json!([2, 3]), &json!("<f1"))
+    );
+    assert_eq!(array["bytes"], 6);
+    let mut damaged = fs::read(&archive).expect("the archive");
+    let header = damaged
+        .windows(8)
+        .position(|bytes| bytes == b"date.npy")
+        .expect("a name");
+    damaged[header + 40..header + 60].fill(0xff);
+    let json = wgslice(&["info", &folder.write("x.npz", &damaged), "--json"])
+        .ok()
+        .json();
+    let array = &json["files"][0]["arrays"][0];
+    assert_eq!(
+        (&array["shape"], &array["dtype"]),
+        (&json!(null), &json!(null))
+    );
+    assert!(array["damaged"].is_string(), "{array}");
 }

@@ -1,8 +1,12 @@
 //! What is kept from one file to another.
 
-use crate::support::{Folder, bytes, safetensors, wgslice};
-use serde_json::json;
-use std::fs;
+use crate::support::{Folder, bytes, npy, safetensors, wgslice};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
@@ -101,6 +105,34 @@ fn tensors_of_every_type_are_written() {
     assert!(info.contains("  out "), "named after the file: {info}");
 }
 
+/// The file has each byte as a number, by ml_dtypes 0.6.
+#[test]
+fn bits_are_printed_as_numbers() {
+    let folder = Folder::new();
+    let tables = fs::read(format!("{DATA}/eight_bit_floats.json")).expect("the tables");
+    let tables: Value = serde_json::from_slice(&tables).expect("JSON");
+    let every: Vec<u8> = (0..=255).collect();
+    for (dtype, table) in tables.as_object().expect("an object") {
+        let input = folder.write("x.safetensors", safetensors("x", dtype, &[256], &every));
+        let json = wgslice(&["slice", &input, "...", "--json"]).ok().json();
+        assert_eq!(&json["values"], table, "{dtype}");
+        assert_eq!(&json["dtype"], dtype);
+    }
+    for (dtype, bytes, text) in [
+        ("F8_E8M0", [126, 127, 128], "[0.5 1.  2. ]\n"),
+        (
+            "F8_E4M3FNUZ",
+            [0x38, 0x80, 0xff],
+            "[   0.5    nan -240. ]\n",
+        ),
+        ("F8_E5M2FNUZ", [0x40, 0x80, 0], "[ 1. nan  0.]\n"),
+    ] {
+        let input = folder.write("x.safetensors", safetensors("x", dtype, &[3], &bytes));
+        let shown = wgslice(&["slice", &input, "...", "-q"]).ok().stdout;
+        assert_eq!(shown, text, "{dtype}");
+    }
+}
+
 #[test]
 fn types_of_eight_bits_are_moved_and_nothing_else() {
     let folder = Folder::new();
@@ -184,7 +216,7 @@ fn archives_of_numpy_are_read_and_written() {
     let damaged = folder.write("damaged.npz", damaged);
     let info = wgslice(&["info", &damaged]).ok().stdout;
     assert!(
-        info.contains("unreadable") && info.contains("float32"),
+        info.contains("damaged: ") && info.contains("float32"),
         "{info}"
     );
     assert_eq!(shown(&format!("{damaged}#y")), "[2. 1.]\n");
@@ -248,5 +280,225 @@ fn formats_of_others_get_a_way_out() {
         let path = folder.write(name, "nothing");
         let ran = wgslice(&["slice", &path, "0"]);
         assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    }
+}
+
+/// The packed or stored bytes of the members of an archive.
+fn members(path: &str) -> Vec<(String, Vec<u8>)> {
+    let file = fs::File::open(path).expect("the archive");
+    let mut archive = zip::ZipArchive::new(file).expect("an archive");
+    let count = archive.len();
+    let member = |at| {
+        let mut member = archive.by_index_raw(at).expect("a member");
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).expect("its bytes");
+        (member.name().expect("a name").into_owned(), bytes)
+    };
+    (0..count).map(member).collect()
+}
+
+#[test]
+fn an_array_is_added_to_the_archive_that_is_there() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[2, 3]);
+    for name in ["packed.npz", "stored.npz"] {
+        let path = folder.path(name);
+        fs::copy(format!("{DATA}/{name}"), &path).expect("a copy");
+        let before = members(&path);
+        for rows in ["0", "1"] {
+            // The second time, the array replaces the first one.
+            wgslice(&["slice", &x, rows, "-o", &format!("{path}#new")]).ok();
+        }
+        let mut after = members(&path);
+        let (name, _) = after.pop().expect("the new array");
+        assert_eq!((name.as_str(), &after), ("new.npy", &before));
+        let new = wgslice(&["slice", &format!("{path}#new"), "...", "-q"]).ok();
+        assert_eq!(new.stdout, "[3 4 5]\n");
+        let info = wgslice(&["info", &path, "--json"]).ok().json();
+        let arrays = info["files"][0]["arrays"].as_array().map(Vec::len);
+        assert_eq!(arrays, Some(before.len() + 1));
+        // Without a name, the file is replaced.
+        wgslice(&["slice", &x, "0", "-o", &path]).ok();
+        assert_eq!(members(&path).len(), 1);
+    }
+    let path = folder.write("no.npz", "no archive");
+    let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("not an .npz file"), "{ran:?}");
+    assert_eq!(fs::read(&path).expect("the file"), b"no archive");
+}
+
+#[test]
+fn a_tensor_is_added_to_the_file_that_is_there() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[2, 3]);
+    let path = folder.path("many.safetensors");
+    fs::copy(format!("{DATA}/many.safetensors"), &path).expect("a copy");
+    let header = |path: &str| {
+        let file = fs::read(path).expect("the file");
+        let length = usize::from(u16::from_le_bytes([file[0], file[1]]));
+        let header: Value = serde_json::from_slice(&file[8..8 + length]).expect("JSON");
+        (header, file[8 + length..].to_vec())
+    };
+    let tensors = |path: &str| {
+        let (header, data) = header(path);
+        let header = header.as_object().expect("an object").clone();
+        let tensor = |(name, tensor): (String, Value)| {
+            let offset = |at: usize| {
+                let offset = tensor["data_offsets"][at].as_u64().unwrap_or(0);
+                usize::try_from(offset).expect("an offset")
+            };
+            let described = (tensor["dtype"].clone(), tensor["shape"].clone());
+            (name, (described, data[offset(0)..offset(1)].to_vec()))
+        };
+        header.into_iter().map(tensor).collect::<BTreeMap<_, _>>()
+    };
+    let mut expected = tensors(&path);
+    for (name, rows) in [("new", "0"), ("new", "1"), ("a", "0")] {
+        wgslice(&["slice", &x, rows, "-o", &format!("{path}#{name}")]).ok();
+        let values: &[i32] = if rows == "0" { &[0, 1, 2] } else { &[3, 4, 5] };
+        expected.insert(name.into(), ((json!("I32"), json!([3])), bytes(values)));
+        assert_eq!(tensors(&path), expected);
+    }
+    // What a file says of itself is kept.
+    let described = json!({
+        "__metadata__": {"format": "pt", "note": "ä"},
+        "b": {"dtype": "I4", "shape": [2], "data_offsets": [0, 1]},
+    });
+    let described = described.to_string();
+    let length = (described.len() as u64).to_le_bytes();
+    let file = [&length[..], described.as_bytes(), &[0x21]].concat();
+    let path = folder.write("x.safetensors", &file);
+    wgslice(&["slice", &x, "0, 0", "-o", &format!("{path}#c")]).ok();
+    let (after, data) = header(&path);
+    assert_eq!(after["__metadata__"], json!({"format": "pt", "note": "ä"}));
+    assert_eq!(
+        after["b"],
+        json!({"dtype": "I4", "shape": [2], "data_offsets": [0, 1]})
+    );
+    assert_eq!(data, [0x21, 0, 0, 0, 0]);
+    // A file that is damaged is kept as it is.
+    for (name, content, says) in [
+        ("short.safetensors", &file[..file.len() - 1], "is damaged"),
+        (
+            "no.safetensors",
+            &b"no tensors"[..],
+            "not a .safetensors file",
+        ),
+    ] {
+        let path = folder.write(name, content);
+        let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        assert_eq!(fs::read(&path).expect("the file"), content);
+    }
+    assert!(folder.names().iter().all(|name| !name.starts_with('.')));
+}
+
+/// Members of other writers have no extension, and names may have one.
+#[test]
+fn members_are_found_as_by_numpy() {
+    let folder = Folder::new();
+    let path = folder.path("x.npz");
+    let mut archive = zip::ZipWriter::new(fs::File::create(&path).expect("a file"));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, content) in [
+        ("bare", npy("<i4", &[2], &bytes(&[1, 2]))),
+        ("arr_0.npy", npy("<i4", &[2], &bytes(&[3, 4]))),
+        ("format", b"no array".to_vec()),
+        ("deep/er", npy("|u1", &[1], &[5])),
+    ] {
+        archive.start_file(name, options).expect("a member");
+        archive.write_all(&content).expect("its bytes");
+    }
+    archive.finish().expect("the archive");
+    let json = wgslice(&["info", &path, "--json"]).ok().json();
+    let arrays = json["files"][0]["arrays"]
+        .as_array()
+        .expect("arrays")
+        .clone();
+    let names: Vec<_> = arrays.iter().map(|array| array["name"].clone()).collect();
+    assert_eq!(names, ["bare", "arr_0", "deep/er"]);
+    for (name, values) in [
+        ("bare", "[1 2]\n"),
+        ("arr_0", "[3 4]\n"),
+        ("arr_0.npy", "[3 4]\n"),
+        ("deep/er", "[5]\n"),
+    ] {
+        let named = format!("{path}#{name}");
+        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, values);
+        let info = wgslice(&["info", &named, "--json"]).ok().json();
+        assert_eq!(info["files"][0]["arrays"].as_array().map(Vec::len), Some(1));
+    }
+    // What replaces a member replaces all of its name.
+    for name in ["bare", "arr_0.npy"] {
+        let named = format!("{path}#{name}");
+        wgslice(&["slice", &format!("{path}#deep/er"), ":", "-o", &named]).ok();
+        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, "[5]\n");
+    }
+    let names: Vec<String> = members(&path).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["format", "deep/er", "bare.npy", "arr_0.npy"]);
+    let none = wgslice(&["slice", &format!("{path}#format"), ":"]);
+    assert!(
+        none.stderr
+            .contains("it holds \"deep/er\", \"bare\", \"arr_0\""),
+        "{none:?}"
+    );
+}
+
+/// The texts are those of NumPy's own reader: `numpy.lib.format.descr_to_dtype`.
+#[test]
+fn headers_are_read_as_by_numpy() {
+    let folder = Folder::new();
+    let values = bytes(&[1, -2, 3]);
+    for descr in [
+        "'<i4'",
+        "'i4'",
+        "'=i4'",
+        "'|i4'",
+        "'i'",
+        "'int32'",
+        "u'<i4'",
+        "\"<i4\"",
+        "'\\x3ci4'",
+    ] {
+        let text =
+            format!("{{'descr': {descr}, 'fortran_order': False, # 1\n 'shape': (0x3,), }}\n");
+        let length = u16::try_from(text.len()).expect("short").to_le_bytes();
+        let file = [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes(), &values].concat();
+        let shown = wgslice(&["slice", &folder.write("x.npy", file), ":", "-q"])
+            .ok()
+            .stdout;
+        assert_eq!(shown, "[ 1 -2  3]\n", "{descr}");
+    }
+    for (descr, dtype, size) in [
+        ("?", "bool", 1),
+        ("b1", "bool", 1),
+        ("bool", "bool", 1),
+        ("b", "int8", 1),
+        ("i1", "int8", 1),
+        ("B", "uint8", 1),
+        ("h", "int16", 2),
+        ("H", "uint16", 2),
+        ("uint16", "uint16", 2),
+        ("I", "uint32", 4),
+        ("q", "int64", 8),
+        ("Q", "uint64", 8),
+        ("e", "float16", 2),
+        ("half", "float16", 2),
+        ("f", "float32", 4),
+        ("f4", "float32", 4),
+        ("float32", "float32", 4),
+        ("single", "float32", 4),
+        ("d", "float64", 8),
+        ("float", "float64", 8),
+        ("double", "float64", 8),
+        ("F", "complex64", 8),
+        ("D", "complex128", 16),
+        ("complex", "complex128", 16),
+        ("=c16", "complex128", 16),
+    ] {
+        let file = folder.npy("x.npy", descr, &[1], &vec![0; size]);
+        let json = wgslice(&["slice", &file, "0", "--json"]).ok().json();
+        assert_eq!(json["dtype"], dtype, "{descr}");
     }
 }

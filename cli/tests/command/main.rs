@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bench;
+mod compare;
 mod devices;
 mod eyes;
 #[cfg(target_os = "linux")]
@@ -22,4 +23,5 @@ mod slice;
 mod stdout;
 mod stream;
 mod support;
+mod types;
 mod verify;

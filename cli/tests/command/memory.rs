@@ -1,7 +1,13 @@
 //! The memory of the command, on Linux.
 
 use crate::support::{Folder, command, devices};
-use std::{fs, process::Stdio, thread, time::Duration};
+use std::{
+    fs,
+    io::{Read, Seek, SeekFrom, Write},
+    process::Stdio,
+    thread,
+    time::Duration,
+};
 
 /// Of a slice's input and result, the command holds only pieces in memory. The rest of its memory is the program, its
 /// threads and, for a device, a ring of staging buffers in each direction.
@@ -11,11 +17,31 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
     // The input has 256 MiB, of which the slice selects 108 MiB.
     let shape = [64, 256, 256, 16];
     let folder = Folder::new();
-    let input = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);
-    for &device in devices() {
+    let plain = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);
+    let big = folder.sparse("big.npy", ">f4", &shape, 256 * MIB);
+    let fortran = folder.sparse("fortran.npy", "<f4", &shape, 256 * MIB);
+    let mut file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&fortran)
+        .expect("the file");
+    let mut header = [0; 128];
+    file.read_exact(&mut header).expect("the header");
+    let at = header
+        .windows(6)
+        .position(|word| word == b"False,")
+        .expect("the order");
+    file.seek(SeekFrom::Start(at as u64)).expect("its place");
+    file.write_all(b"True ,").expect("another order");
+    drop(file);
+    let inputs = [&plain, &big, &fortran];
+    for (&device, input) in devices()
+        .iter()
+        .flat_map(|device| inputs.map(|input| (device, input)))
+    {
         let output = folder.path("out.npy");
         let spec = "8:56, 32:224, 32:224, :";
-        let mut running = command(&["slice", &input, spec, "-o", &output, "--device", device])
+        let mut running = command(&["slice", input, spec, "-o", &output, "--device", device])
             .stdout(Stdio::null())
             .spawn()
             .expect("the command starts");
@@ -30,6 +56,9 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
         }
         assert!(running.wait().expect("it ends").success(), "{device}");
         let most = if device == "cpu" { 64 } else { 192 } * MIB;
-        assert!((MIB..most).contains(&peak), "{device}: {peak} bytes");
+        assert!(
+            (MIB..most).contains(&peak),
+            "{input} {device}: {peak} bytes"
+        );
     }
 }

@@ -118,6 +118,94 @@ fn crop_takes_boxes_of_items() {
 }
 
 /// Numbers become another type on the way, scaled by the position in the input, which gathers and crops keep.
+/// The largest numbers of uint64 mark what is missing, and are out of range as others are.
+#[test]
+fn indices_beyond_i64_obey_the_policy() {
+    let folder = Folder::new();
+    let x = folder.npy("x.npy", "<i4", &[3], &bytes(&[5, 6, 7]));
+    let indices: Vec<u8> = [1, u64::MAX]
+        .iter()
+        .flat_map(|index| index.to_le_bytes())
+        .collect();
+    let indices = folder.npy("i.npy", "<u8", &[2], &indices);
+    for (policy, values) in [("zero", "[6 0]\n"), ("clamp", "[6 7]\n")] {
+        let ran = wgslice(&["gather", &x, &indices, "--out-of-range", policy]).ok();
+        assert_eq!(ran.stdout, values, "{ran:?}");
+    }
+    assert_eq!(
+        wgslice(&["gather", &x, &indices, "--out-of-range", "error"]).code,
+        Some(2)
+    );
+}
+
+/// A scale may be a quotient.
+#[test]
+fn scales_are_quotients() {
+    let folder = Folder::new();
+    let x = folder.npy("x.npy", "|u1", &[3], &[0, 51, 255]);
+    let values = |scale: &str| {
+        let args = ["convert", &x, "--as", "float32", "--scale", scale, "-q"];
+        wgslice(&args).ok().stdout
+    };
+    assert_eq!(values("1/255"), values("0.00392156862745098"));
+    assert_eq!(values("3/2"), "[  0.   76.5 382.5]\n");
+}
+
+/// Floats in [0, 1] make a black picture, and numbers beyond the type a white one.
+#[test]
+fn a_conversion_that_loses_all_differences_warns() {
+    let folder = Folder::new();
+    let floats = |name: &str, values: &[f32]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        folder.npy(name, "<f4", &[values.len()], &bytes)
+    };
+    let unit = floats("unit.npy", &[0.0, 0.25, f32::NAN, 0.75]);
+    let signed = floats("signed.npy", &[-1.0, 0.25, 0.75]);
+    let large = floats("large.npy", &[1.0, 1000.0, 2550.0]);
+    let mask = floats("mask.npy", &[0.0, 1.0, 1.0]);
+    let full = floats("full.npy", &[0.0, 255.0, 255.0]);
+    let deep = folder.npy("deep.npy", "<u2", &[3], &[0, 0x10, 0, 0x20, 0xff, 0xff]);
+    for (input, dtype, says) in [
+        (
+            &unit,
+            "uint8",
+            "warning: unit.npy holds numbers from 0 to 0.75, which are 0 or 1 as uint8: multiply them by 255 before",
+        ),
+        (&unit, "uint16", "multiply them by 65535 before"),
+        (
+            &signed,
+            "int8",
+            "from -1 to 0.75, which are 0 or ±1 as int8: multiply them by 127 before",
+        ),
+        (
+            &large,
+            "uint8",
+            "from 1 to 2550, 2 of them beyond the 0 to 255 of uint8: multiply them by 0.1 before",
+        ),
+        (&deep, "uint8", "3 of them beyond the 0 to 255 of uint8"),
+    ] {
+        for args in [
+            &["convert", input][..],
+            &["slice", input, "..."],
+            &["gather", input, "0,1,2"],
+        ] {
+            let ran = wgslice(&[args, &["--as", dtype]].concat()).ok();
+            assert!(ran.stderr.contains(says), "{ran:?}");
+            let quiet = wgslice(&[args, &["--as", dtype, "-q"]].concat()).ok();
+            assert_eq!(quiet.stderr, "");
+        }
+    }
+    for (input, dtype) in [
+        (&mask, "uint8"),
+        (&full, "uint8"),
+        (&unit, "float16"),
+        (&deep, "uint16"),
+    ] {
+        let ran = wgslice(&["convert", input, "--as", dtype]).ok();
+        assert!(!ran.stderr.contains("warning"), "{ran:?}");
+    }
+}
+
 #[test]
 fn slices_gathers_and_crops_convert() {
     let folder = Folder::new();
@@ -395,9 +483,15 @@ fn arrays_are_put_together() {
         assert!(explained.contains("\nplan 0: "), "{explained}");
     }
     for (args, message) in [
-        (&["concat", &a, &b][..], "must be that of the first"),
-        (&["pad", &a, "1"], "paddings has 1 entries"),
-        (&["pad", &a, "x,1"], "is no number of positions"),
+        (
+            &["concat", &a, &b][..],
+            "b.npy has shape [3], but a.npy has",
+        ),
+        (
+            &["pad", &a, "1"],
+            "N,N:M,... has 1 number, but a.npy has 2 dimensions",
+        ),
+        (&["pad", &a, "x,1"], "is not a number of positions"),
         (&["roll", &a, "1", "2"], "axis is 2"),
         (&["index", &a, "[0, 2]"], "entry 0 has position 2"),
         (&["index", &a, "[0, 2"], "this bracket is not closed"),

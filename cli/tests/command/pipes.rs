@@ -149,6 +149,50 @@ fn many_files_go_to_a_folder() {
     assert_eq!(read_i32(&format!("{out}/3.npy")).1[..4], [-7, -7, -7, 3]);
 }
 
+/// An existing file is an input, even in the place of an argument that can be left out.
+#[test]
+fn the_last_of_many_files_is_an_input() {
+    let folder = Folder::new();
+    let inputs: Vec<String> = (0..3)
+        .map(|at| folder.arange(&format!("{at}.npy"), &[2, 3]))
+        .collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let out = folder.path("out");
+    for args in [
+        &[&["transpose"], &inputs[..], &["--to", &out]].concat()[..],
+        &[&["transpose"], &inputs[..], &["1,0", "--to", &out]].concat(),
+        &[&["convert"], &inputs[..], &["--as", "int16", "--to", &out]].concat(),
+        &[
+            &["convert"],
+            &inputs[..],
+            &["...", "--as", "int16", "--to", &out],
+        ]
+        .concat(),
+    ] {
+        // Integers of 32 bits are not converted yet.
+        let ran = wgslice(args);
+        let each = |name: &str| ran.stderr.contains(name) || ran.code == Some(0);
+        assert!(["0.npy", "1.npy", "2.npy"].into_iter().all(each), "{ran:?}");
+        assert!(
+            !ran.stderr.contains("SPEC") && !ran.stderr.contains("AXIS"),
+            "{ran:?}"
+        );
+    }
+    let mut names: Vec<_> = fs::read_dir(&out)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["0.npy", "1.npy", "2.npy"]);
+    // A file of one number is no input where a slice is due.
+    let one = folder.path("one");
+    wgslice(&["slice", inputs[0], "1", "--to", &one]).ok();
+    let crop = [
+        "crop", inputs[0], inputs[1], "--at", "0,0", "--size", "1,1", "--to", &one,
+    ];
+    assert!(wgslice(&crop).ok().stdout.contains("2 files"));
+}
+
 #[test]
 fn one_of_many_files_that_fails_does_not_end_the_others() {
     let folder = Folder::new();

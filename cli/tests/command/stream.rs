@@ -1,6 +1,6 @@
 //! Slices of files that are processed in pieces.
 
-use crate::support::{Folder, command, devices, wgslice};
+use crate::support::{Folder, bytes, command, devices, npy, wgslice};
 use std::{fs, process::Stdio, thread, time::Duration};
 
 #[test]
@@ -24,6 +24,116 @@ fn pieces_make_the_same_file() {
             }
         }
         assert!(files.windows(2).all(|pair| pair[0] == pair[1]), "{spec}");
+    }
+}
+
+/// An array of 0, 1, 2, … in Fortran order, and in the other byte order.
+fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
+    let count: usize = shape.iter().product();
+    let values: Vec<i32> = (0..).take(count).collect();
+    let position = |mut flat: usize| {
+        let mut at = vec![0; shape.len()];
+        for (at, size) in at.iter_mut().zip(shape) {
+            (*at, flat) = (flat % size, flat / size);
+        }
+        at.iter()
+            .zip(shape)
+            .fold(0, |flat, (at, size)| flat * size + at)
+    };
+    let fortran: Vec<i32> = (0..count).map(|flat| values[position(flat)]).collect();
+    let big = |values: &[i32]| {
+        values
+            .iter()
+            .flat_map(|value| value.to_be_bytes())
+            .collect::<Vec<_>>()
+    };
+    let mut paths = vec![folder.npy("big.npy", ">i4", shape, &big(&values))];
+    for (name, descr, data) in [
+        ("f.npy", "<i4", bytes(&fortran)),
+        ("g.npy", ">i4", big(&fortran)),
+    ] {
+        let file = npy(descr, shape, &data);
+        let at = file
+            .windows(6)
+            .position(|word| word == b"False,")
+            .expect("the order");
+        paths.push(folder.write(name, [&file[..at], b"True ,", &file[at + 6..]].concat()));
+    }
+    paths
+}
+
+/// A file in another order gives the values of one in the usual order, also in pieces, in every format.
+#[test]
+fn files_in_other_orders_are_sliced_in_pieces() {
+    let folder = Folder::new();
+    let shape = [40, 60, 70];
+    let plain = folder.arange("in.npy", &shape);
+    let (expected, out) = (folder.path("expected.npy"), folder.path("out.npy"));
+    let tensor = folder.path("out.safetensors");
+    for input in other_orders(&folder, &shape) {
+        for spec in [
+            "::-1, 3:, ::2",
+            "1::2",
+            "...",
+            "::3, ::-1, 5",
+            "5, :9",
+            "..., 3",
+            "None, 1, ..., 2:4",
+            "3:1",
+            "1, 2, 3",
+        ] {
+            wgslice(&["slice", &plain, spec, "-o", &expected]).ok();
+            let values = wgslice(&["slice", &plain, spec, "-q"]).ok().stdout;
+            for (device, memory) in devices()
+                .iter()
+                .flat_map(|&device| ["1M", "1G"].map(|memory| (device, memory)))
+            {
+                let how = ["--device", device, "--memory", memory];
+                let shown = wgslice(&[&["slice", &input, spec, "-q"], &how[..]].concat())
+                    .ok()
+                    .stdout;
+                assert_eq!(shown, values, "{input} {spec} {device}");
+                for output in [&out, &tensor] {
+                    wgslice(&[&["slice", &input, spec, "-o", output], &how[..]].concat()).ok();
+                    wgslice(&["compare", output, &expected]).ok();
+                }
+            }
+        }
+        // Other operations take it as it is, too.
+        wgslice(&["gather", &input, "3,1", "--axis", "1", "-o", &out]).ok();
+        wgslice(&["gather", &plain, "3,1", "--axis", "1", "-o", &expected]).ok();
+        wgslice(&["compare", &out, &expected]).ok();
+    }
+}
+
+/// What is made of a file in Fortran order keeps the order, so that it can be written piece by piece.
+#[test]
+fn fortran_order_is_kept_where_it_can_be() {
+    let folder = Folder::new();
+    let inputs = other_orders(&folder, &[20, 30]);
+    let order = |args: &[&str]| {
+        wgslice(&[args, &["-q"]].concat()).ok();
+        let json = wgslice(&["info", args[args.len() - 1], "--json"])
+            .ok()
+            .json();
+        json["files"][0]["arrays"][0]["order"].clone()
+    };
+    for (output, expected) in [
+        ("out.npy", "Fortran"),
+        ("out.npz#x", "Fortran"),
+        ("out.safetensors", "C"),
+    ] {
+        let output = folder.path(output);
+        assert_eq!(
+            order(&["slice", &inputs[1], "1:, ::2", "-o", &output]),
+            expected
+        );
+        assert_eq!(
+            order(&["slice", &inputs[1], "1", "-o", &output]),
+            "C",
+            "one dimension"
+        );
+        assert_eq!(order(&["slice", &inputs[0], "1:", "-o", &output]), "C");
     }
 }
 

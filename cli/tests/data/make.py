@@ -4,6 +4,7 @@ Every expected value is stated in src/files/tests; a test fails if a file made h
 """
 
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -91,3 +92,56 @@ header = json.dumps({"z": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}
 (here / "complex.safetensors").write_bytes(
     struct.pack("<Q", len(header)) + header + np.array([1 + 2j], "<c8").tobytes()
 )
+
+# The number of each byte, by name of the format in .safetensors. JSON has no NaN and no infinities.
+formats = {
+    "F8_E4M3": ml_dtypes.float8_e4m3fn,
+    "F8_E5M2": ml_dtypes.float8_e5m2,
+    "F8_E8M0": ml_dtypes.float8_e8m0fnu,
+    "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+}
+tables = []
+for name, dtype in formats.items():
+    numbers = np.arange(256, dtype="u1").view(dtype).astype("f8").tolist()
+    numbers = [number if np.isfinite(number) else str(number) for number in numbers]
+    tables.append(f"{json.dumps(name)}: {json.dumps(numbers)}")
+(here / "eight_bit_floats.json").write_text("{\n" + ",\n".join(tables) + "\n}\n")
+
+# Arrays of the types that wgslice itself does not have, and what NumPy says of them.
+types = {
+    "date": np.arange(6).astype("M8[D]").reshape(2, 3),
+    "time": np.arange(3).astype("m8[25s]"),
+    "big_date": np.arange(3).astype(">M8[ns]"),
+    "no_unit": np.arange(3).astype("m8"),
+    "text": np.array(["a", "größe", "xyz"]),
+    "bytes": np.array([b"a", b"bc", b""]),
+    "void": np.array([b"1234567", b"abcdefg"], "V7"),
+    "long": np.arange(3, dtype="f16"),
+    "long_complex": np.arange(2, dtype="c32"),
+    "fields": np.array(
+        [(1, 2.5, [1, 2, 3]), (-2, 3.5, [4, 5, 6])], [("a", "<i4"), ("b", ">f8"), ("c", "u1", (3,))]
+    ),
+    "aligned": np.zeros(3, np.dtype([("a", "u1"), ("b", "<f8")], align=True)),
+    "titled": np.zeros(3, [(("Title", "a"), "<i4")]),
+    "nested": np.zeros((2, 2), [("p", [("x", "<f4"), ("y", "<f4")]), ("Größe 日'", "<U3")]),
+    "objects": np.array([None, "x"], object),
+    "field_of_objects": np.array([(1, None)], [("a", "<i4"), ("o", "O")]),
+    "fortran": np.asfortranarray(np.arange(6).astype("M8[s]").reshape(2, 3)),
+}
+np.savez_compressed(here / "types.npz", **types)
+described = {
+    name: {
+        "shape": list(array.shape),
+        "dtype": re.sub("^[<>](?=M8|m8)", "", array.dtype.str).replace("M8", "datetime64").replace("m8", "timedelta64")
+        if array.dtype.kind in "Mm"
+        else str(array.dtype),
+        "bytes": array.nbytes,
+        "order": "C" if array.flags.c_contiguous else "Fortran",
+        "byte_order": "big" if array.dtype.str[0] == ">" else "little",
+        "text": str(array),
+        "first": str(array[(0,) * array.ndim]),
+    }
+    for name, array in types.items()
+}
+(here / "types.json").write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n")

@@ -63,12 +63,12 @@ fn damaged_files_never_panic() {
             fs::write(&damaged, &content).unwrap();
             match read_at(&damaged) {
                 Ok(Array {
-                    dtype,
+                    element,
                     shape,
                     bytes,
                     ..
                 }) => {
-                    let len = shape.iter().product::<usize>() * dtype.size();
+                    let len = shape.iter().product::<usize>() * element.size();
                     assert_eq!(bytes.len(), len);
                     read += 1;
                 }

@@ -123,28 +123,32 @@ fn scalars_and_empty_arrays() {
 }
 
 #[test]
-fn unsupported_types_are_named() {
+fn types_that_the_library_lacks_are_named() {
     for (name, says) in [
-        ("no_bfloat16", &["'V2'", "bfloat16", ".safetensors"][..]),
-        ("no_object", &["'|O'", "Python objects"]),
-        (
-            "no_structured",
-            &["structured dtype [(\\'a\\', \\'<i4\\')", "one field"],
-        ),
-        ("no_string", &["'<U2'", "strings"]),
-        ("no_date", &["'<M8[D]'", "dates"]),
-        (
-            "no_long_double",
-            &["'<f16'", "extended precision", "float64"],
-        ),
+        ("no_bfloat16", "|V2"),
+        ("no_structured", "[('a', '<i4'), ('b', '<f4')]"),
+        ("no_string", "<U2"),
+        ("no_date", "datetime64[D]"),
+        ("no_long_double", "float128"),
     ] {
-        let error = fixture_error(&format!("{name}.npy"));
-        assert_says(&error, &["cannot read", name]);
-        assert_says(&error, says);
+        let array = fixture(&format!("{name}.npy"));
+        assert_eq!(array.element().name(), says);
+        assert!(array.element().bits_of.is_some());
     }
-    for descr in ["|i4", "=f4", "f4", "", "<", "<i3", "é4"] {
+    let error = fixture_error("no_object.npy");
+    assert_says(&error, &["cannot read", "dtype object", "Python objects"]);
+    for (descr, says) in [
+        ("", "numpy.save"),
+        ("<", "numpy.save"),
+        ("<i3", "numpy.save"),
+        ("<int32", "numpy.save"),
+        ("é4", "numpy.save"),
+        ("<f1", "8-bit float"),
+        ("bfloat16", "not a type of .npy"),
+        ("l", "another size on other machines"),
+    ] {
         let error = plain(descr, "(1,)", &[0; 16]).unwrap_err();
-        assert_says(&error, &["dtype", "is not supported", "save the array as"]);
+        assert_says(&error, &["dtype", "is not supported", says]);
     }
 }
 
@@ -154,6 +158,9 @@ fn headers_other_writers_make_are_read() {
         "{\"shape\":[2],\"fortran_order\":False,\"descr\":\"|u1\"}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2L,), }   \n",
         "{ 'fortran_order' : True , 'shape' : ( 2 ) , 'descr' : '<u1' }",
+        "{'descr': 'B', 'fortran_order': False, 'shape': (0x2,), }",
+        "{'descr': u'uint8', # a comment\n'fortran_order': False, 'shape': (0b1_0,)}",
+        "{'descr': '\\x7cu1', 'fortran_order': False, 'shape': (2,)}",
     ] {
         let array = read_content("x.npy", &file(header, &[5, 6])).unwrap();
         assert_eq!((array.shape(), array.bytes()), (&[2][..], &[5, 6][..]));
@@ -293,7 +300,7 @@ fn what_cannot_be_written_is_refused() {
     let error = write(&path, DType::U8, &[1; 30_000], &[0])
         .unwrap_err()
         .to_string();
-    assert_says(&error, &["rank 30000"]);
+    assert_says(&error, &["too many dimensions"]);
     assert!(!path.exists());
 }
 
@@ -302,7 +309,7 @@ fn long_data_is_mapped() {
     let (rows, columns) = (512, MAP_FROM / 1024);
     let values: Vec<u8> = (0..=250).cycle().take(rows * columns * 2).collect();
     let array = plain("<i2", &format!("({rows}, {columns})"), &values).unwrap();
-    assert!(matches!(array.bytes, Bytes::Mapped(_)));
+    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
     assert_eq!(array.bytes(), values);
     let big = plain(">i2", &format!("({rows}, {columns})"), &values).unwrap();
     let swapped: Vec<u8> = values

@@ -155,7 +155,7 @@ fn a_mapped_file_may_be_written_over() {
     let old: Vec<u8> = (0..=250).cycle().take(MAP_FROM).collect();
     write(&path, DType::U8, &[MAP_FROM], &old).unwrap();
     let array = read_at(&path).unwrap();
-    assert!(matches!(array.bytes, Bytes::Mapped(_)));
+    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
     write(&path, DType::U8, &[2], &array.bytes()[5..7]).unwrap();
     assert_eq!(array.bytes(), old);
     assert_eq!(read_at(&path).unwrap().bytes(), [5, 6]);

@@ -1,0 +1,419 @@
+//! `wgslice compare`: whether two arrays are equal, and where they differ.
+
+use crate::{
+    args::Global,
+    failure::{DIFFERENT, Failure},
+    files::{Array, Element, Foreign, Source},
+    literal,
+    pieces::{Sliced, Unread},
+    print, progress,
+    report::Described,
+    units,
+    values::{self, Shown},
+};
+use half::{bf16, f16};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use wgslice::{DType, SliceSpec, spec::SliceItem};
+
+/// Compare two arrays: their shapes, types and elements
+///
+/// Without a tolerance elements are equal if their bits are: NaN equals itself, 0 and -0 differ, and
+/// other types are a difference. The order of elements and bytes in a file is none.
+#[derive(Debug, clap::Args)]
+#[command(aliases = ["diff", "cmp"])]
+#[command(after_help = "\
+Examples:
+  wgslice compare before.npy after.npy
+  wgslice compare model.safetensors#wte tuned.safetensors#wte --tolerance 1e-3
+  wgslice compare photo.png result.png --slice '100:200, ::-1'
+
+Exit codes: 0 equal, 1 different, 2 an error, as for a missing file")]
+pub(crate) struct Compare {
+    /// The first array
+    a: Source,
+    /// The second array
+    b: Source,
+    /// Compare this slice of both
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// Numbers are equal if they differ by at most N: by value, and also of different types
+    #[arg(long, value_name = "N", value_parser = tolerance)]
+    tolerance: Option<f64>,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|&number: &f64| number >= 0.0);
+    parsed.ok_or_else(|| format!("{text:?} is not a number from 0 on"))
+}
+
+pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> {
+    let spec = match &args.slice {
+        Some(text) => literal::expression(text, "--slice")?,
+        None => SliceSpec::new([SliceItem::Ellipsis]),
+    };
+    let sources = [&args.a, &args.b];
+    let arrays = [literal::stored(&args.a)?, literal::stored(&args.b)?];
+    let [a, b] = [0, 1].map(|at| {
+        let described = Described::new(sources[at], arrays[at].shape());
+        Sliced::new(&arrays[at], &spec).map_err(Failure::refused(described))
+    });
+    let (a, b) = (a?, b?);
+    let elements = [0, 1].map(|at| arrays[at].element());
+    let comparable = a.shape() == b.shape()
+        && (args.tolerance.is_some() || elements[0].name() == elements[1].name());
+    let mut found = Found::default();
+    if comparable {
+        compare(args, [&a, &b], &arrays, &mut found)?;
+    }
+    let equal = comparable && found.different == 0;
+    let shapes = [a.shape(), b.shape()];
+    if global.json {
+        print::json(&found.json(args, equal, comparable, shapes, elements))?;
+    } else if !print::is_quiet() {
+        for line in found.lines(args, equal, comparable, shapes, elements) {
+            print::line(line);
+        }
+    }
+    Ok(if equal {
+        ExitCode::SUCCESS
+    } else {
+        DIFFERENT.into()
+    })
+}
+
+/// Compares two slices of one shape, piece by piece.
+fn compare(
+    args: &Compare,
+    [a, b]: [&Sliced<'_>; 2],
+    arrays: &[Array; 2],
+    found: &mut Found,
+) -> Result<(), Failure> {
+    /// As long as pieces of both stay in a cache.
+    const PIECE: usize = 1 << 20;
+    let elements = [0, 1].map(|at| arrays[at].element());
+    let [wide, other] = elements.map(Element::size);
+    let count: usize = a.shape().iter().product();
+    // Pieces of as many elements of both.
+    let pieces = a.pieces(PIECE * wide / wide.max(other).max(1));
+    progress::of_bytes(count * wide, |progress| {
+        let mut begin = 0;
+        for piece in &pieces {
+            let read = |sliced: &Sliced<'_>, source: &Source| {
+                sliced.read(piece).map_err(|unread| match unread {
+                    Unread::File(error) => {
+                        Failure::usage(format_args!("cannot read {source}: {error}"))
+                    }
+                    Unread::Library(error) => Failure::refused(source)(error),
+                })
+            };
+            let bytes = [read(a, &args.a)?, read(b, &args.b)?];
+            let same_type = elements[0] == elements[1];
+            // Elements without bytes are equal.
+            if wide > 0 && other > 0 && !(same_type && bytes[0] == bytes[1]) {
+                let numbered = bytes[0]
+                    .chunks_exact(wide)
+                    .zip(bytes[1].chunks_exact(other));
+                for (at, (a, b)) in numbered.enumerate() {
+                    if !(same_type && a == b) {
+                        found.add(begin + at, [a, b], elements, args.tolerance);
+                    }
+                }
+            }
+            begin += bytes[0].len().checked_div(wide).unwrap_or(0);
+            progress.advance(bytes[0].len());
+        }
+        Ok(())
+    })
+}
+
+/// A pair of elements, by their number in row-major order.
+#[derive(Debug)]
+struct Pair {
+    at: usize,
+    bytes: [Vec<u8>; 2],
+}
+
+/// What was found of elements that are not equal by their bits.
+#[derive(Debug, Default)]
+struct Found {
+    /// How many are not equal.
+    different: usize,
+    first: Option<Pair>,
+    /// The pair with the largest difference of its numbers, equal or not.
+    largest: Option<(f64, Pair)>,
+}
+
+impl Found {
+    fn add(
+        &mut self,
+        at: usize,
+        bytes: [&[u8]; 2],
+        elements: [Element; 2],
+        tolerance: Option<f64>,
+    ) {
+        let numbers = [0, 1].map(|of| Number::of(elements[of], bytes[of]));
+        let difference = Number::difference(numbers);
+        let pair = || Pair {
+            at,
+            bytes: bytes.map(<[u8]>::to_vec),
+        };
+        let equal = match (tolerance, difference) {
+            (Some(tolerance), Some(difference)) => difference <= tolerance,
+            _ => false,
+        };
+        if !equal {
+            self.different += 1;
+            self.first.get_or_insert_with(pair);
+        }
+        if let Some(difference) = difference
+            && self
+                .largest
+                .as_ref()
+                .is_none_or(|(largest, _)| difference > *largest)
+        {
+            self.largest = Some((difference, pair()));
+        }
+    }
+
+    fn lines(
+        &self,
+        args: &Compare,
+        equal: bool,
+        comparable: bool,
+        shapes: [&[usize]; 2],
+        elements: [Element; 2],
+    ) -> Vec<String> {
+        let (a, b) = (&args.a, &args.b);
+        if !comparable {
+            let [shape_a, shape_b] = shapes.map(units::dims);
+            let [type_a, type_b] = elements.map(Element::name);
+            let mut lines = Vec::new();
+            if shapes[0] != shapes[1] {
+                lines.push(format!("{a} is {shape_a}, {b} is {shape_b}"));
+            }
+            if type_a != type_b {
+                lines.push(format!("{a} holds {type_a}, {b} holds {type_b}"));
+            }
+            return lines;
+        }
+        let count: usize = shapes[0].iter().product();
+        let mut lines = vec![match (equal, args.tolerance) {
+            (false, None) => format!(
+                "{} of {} differ",
+                self.different,
+                units::counted(count, "element")
+            ),
+            (false, Some(tolerance)) => format!(
+                "{} of {} differ by more than {tolerance}",
+                self.different,
+                units::counted(count, "element")
+            ),
+            (true, None) => format!("equal: {} {}", units::dims(shapes[0]), elements[0].name()),
+            (true, Some(tolerance)) => {
+                format!("equal within {tolerance}: {}", units::dims(shapes[0]))
+            }
+        }];
+        let shown = |pair: &Pair| {
+            let [a, b] = [0, 1].map(|of| text(elements[of], &pair.bytes[of]));
+            format!("{a} and {b}")
+        };
+        let position = |pair: &Pair| match shapes[0] {
+            [] => String::new(),
+            shape => format!(" at {:?}", position(pair.at, shape)),
+        };
+        if let Some(first) = &self.first {
+            lines.push(format!("the first{}: {}", position(first), shown(first)));
+        }
+        if let Some((difference, pair)) =
+            self.largest.as_ref().filter(|(largest, _)| *largest > 0.0)
+        {
+            let (position, shown) = (position(pair), shown(pair));
+            lines.push(format!(
+                "the largest difference, {difference},{position}: {shown}"
+            ));
+        }
+        lines
+    }
+
+    fn json(
+        &self,
+        args: &Compare,
+        equal: bool,
+        comparable: bool,
+        shapes: [&[usize]; 2],
+        elements: [Element; 2],
+    ) -> Value {
+        let input = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
+        let mut all = json!({
+            "inputs": [input(&args.a, 0), input(&args.b, 1)],
+            "equal": equal,
+        });
+        if !comparable {
+            return all;
+        }
+        let pair = |pair: &Pair| {
+            let values = [0, 1].map(|of| value(elements[of], &pair.bytes[of]));
+            json!({"position": position(pair.at, shapes[0]), "values": values})
+        };
+        all["elements"] = shapes[0].iter().product::<usize>().into();
+        all["different"] = self.different.into();
+        all["first"] = self.first.as_ref().map_or(Value::Null, pair);
+        all["largest"] = self
+            .largest
+            .as_ref()
+            .map_or(Value::Null, |(difference, of)| {
+                let mut largest = pair(of);
+                // JSON has no infinity.
+                largest["difference"] = match difference.is_finite() {
+                    true => (*difference).into(),
+                    false => "inf".into(),
+                };
+                largest
+            });
+        all
+    }
+}
+
+/// The position of an element in an array of this shape, which has it.
+fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
+    let mut position = vec![0; shape.len()];
+    for (at, size) in position.iter_mut().zip(shape).rev() {
+        (*at, flat) = (flat % size, flat / size);
+    }
+    position
+}
+
+fn shown(element: Element, bytes: &[u8]) -> Shown {
+    let mut shown = Shown::new(element, &[], true);
+    // A single element fits into memory.
+    let _ = shown.write(bytes);
+    shown
+}
+
+fn text(element: Element, bytes: &[u8]) -> String {
+    shown(element, bytes).text()
+}
+
+fn value(element: Element, bytes: &[u8]) -> Value {
+    shown(element, bytes).json()
+}
+
+/// The number of an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    Int(i128),
+    Float(f64),
+    Complex([f64; 2]),
+}
+
+impl Number {
+    /// `None` for an element that is not a number.
+    fn of(element: Element, bytes: &[u8]) -> Option<Self> {
+        fn as_int<const N: usize, T: Into<i128>>(
+            bytes: &[u8],
+            number: fn([u8; N]) -> T,
+        ) -> Option<Number> {
+            Some(Number::Int(number(bytes.try_into().ok()?).into()))
+        }
+        let float = |bytes: &[u8]| Some(f64::from(f32::from_ne_bytes(bytes.try_into().ok()?)));
+        let double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
+        let half = |bytes: &[u8]| Some(u16::from_ne_bytes(bytes.try_into().ok()?));
+        match element.bits_of {
+            Some(Foreign::Safetensors(name)) => {
+                return Some(Self::Float(values::eight_bits(name, *bytes.first()?)));
+            }
+            Some(Foreign::Numpy(_)) => return None,
+            None => {}
+        }
+        match element.dtype {
+            DType::Bool => as_int(bytes, |b: [u8; 1]| b[0] != 0),
+            DType::I8 => as_int(bytes, i8::from_ne_bytes),
+            DType::U8 => as_int(bytes, u8::from_ne_bytes),
+            DType::I16 => as_int(bytes, i16::from_ne_bytes),
+            DType::U16 => as_int(bytes, u16::from_ne_bytes),
+            DType::I32 => as_int(bytes, i32::from_ne_bytes),
+            DType::U32 => as_int(bytes, u32::from_ne_bytes),
+            DType::I64 => as_int(bytes, i64::from_ne_bytes),
+            DType::U64 => as_int(bytes, u64::from_ne_bytes),
+            DType::F16 => Some(Self::Float(f16::from_bits(half(bytes)?).to_f64())),
+            DType::BF16 => Some(Self::Float(bf16::from_bits(half(bytes)?).to_f64())),
+            DType::F32 => float(bytes).map(Self::Float),
+            DType::F64 => double(bytes).map(Self::Float),
+            DType::Complex64 => Some(Self::Complex([float(&bytes[..4])?, float(&bytes[4..])?])),
+            DType::Complex128 => Some(Self::Complex([double(&bytes[..8])?, double(&bytes[8..])?])),
+            _ => None,
+        }
+    }
+
+    fn parts(self) -> [f64; 2] {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "as in NumPy, against a float")]
+            Self::Int(number) => [number as f64, 0.0],
+            Self::Float(number) => [number, 0.0],
+            Self::Complex(parts) => parts,
+        }
+    }
+
+    /// How far two numbers are apart. NaN is 0 from itself. `None` if only one is NaN, or if one is not a number.
+    fn difference([a, b]: [Option<Self>; 2]) -> Option<f64> {
+        let apart = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+            (true, true) => Some(0.0),
+            (false, false) if a == b => Some(0.0),
+            (false, false) => Some((a - b).abs()),
+            _ => None,
+        };
+        match (a?, b?) {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a distance for people, and against a tolerance"
+            )]
+            (Self::Int(a), Self::Int(b)) => Some(a.abs_diff(b) as f64),
+            (a, b) => {
+                let ([a, i], [b, j]) = (a.parts(), b.parts());
+                Some(apart(a, b)?.hypot(apart(i, j)?))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_apart() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        for (a, b, expected) in [
+            (
+                Number::Int(i128::from(u64::MAX)),
+                Number::Int(-1),
+                Some(18_446_744_073_709_551_616.0),
+            ),
+            (Number::Int(3), Number::Float(2.5), Some(0.5)),
+            (Number::Float(nan), Number::Float(nan), Some(0.0)),
+            (Number::Float(nan), Number::Float(1.0), None),
+            (Number::Float(inf), Number::Float(inf), Some(0.0)),
+            (Number::Float(inf), Number::Float(-inf), Some(inf)),
+            (Number::Float(0.0), Number::Float(-0.0), Some(0.0)),
+            (
+                Number::Complex([3.0, 0.0]),
+                Number::Complex([0.0, 4.0]),
+                Some(5.0),
+            ),
+            (Number::Complex([3.0, nan]), Number::Int(3), None),
+        ] {
+            assert_eq!(
+                Number::difference([Some(a), Some(b)]),
+                expected,
+                "{a:?} {b:?}"
+            );
+            assert_eq!(
+                Number::difference([Some(b), Some(a)]),
+                expected,
+                "{b:?} {a:?}"
+            );
+        }
+        assert_eq!(Number::difference([None, Some(Number::Int(1))]), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! The type of elements, which a file may know better than the library.
+//!
+//! Operations that only move elements need nothing but their size. Elements of 1, 2, 4, 8 or 16 bytes are moved as numbers
+//! of the library; of other sizes, their [`handles`](super::handles) are.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use wgslice::DType;
+use wgslice_npy::Type;
+
+/// The type of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    /// The type as which the library moves an element, or its handle.
+    pub(crate) dtype: DType,
+    /// The type in the file, if the library has none for it.
+    pub(crate) bits_of: Option<Foreign>,
+}
+
+/// A type that the library does not have. Its elements are moved, but not computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    /// The name of a type of `.safetensors` files, of 8 bits.
+    Safetensors(&'static str),
+    /// A type of NumPy.
+    Numpy(&'static Numpy),
+}
+
+/// A type of NumPy, of a fixed size.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Numpy {
+    pub(crate) element: Type,
+    name: String,
+}
+
+impl From<DType> for Element {
+    fn from(dtype: DType) -> Self {
+        let bits_of = None;
+        Self { dtype, bits_of }
+    }
+}
+
+impl Element {
+    /// An element of a type of `.safetensors` files.
+    pub(super) fn safetensors(name: &'static str) -> Self {
+        Self {
+            dtype: DType::I8,
+            bits_of: Some(Foreign::Safetensors(name)),
+        }
+    }
+
+    /// An element of a type of NumPy.
+    pub(super) fn numpy(element: Type) -> Self {
+        if let Some(dtype) = element.number() {
+            return dtype.into();
+        }
+        Self {
+            dtype: moved_as(element.size).unwrap_or(HANDLE),
+            bits_of: Some(Foreign::Numpy(interned(element))),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self.bits_of {
+            Some(Foreign::Safetensors(name)) => name,
+            Some(Foreign::Numpy(numpy)) => &numpy.name,
+            None => self.dtype.name(),
+        }
+    }
+
+    /// The size in bytes of an element in a file.
+    pub(crate) fn size(self) -> usize {
+        match self.bits_of {
+            Some(Foreign::Numpy(numpy)) => numpy.element.size,
+            _ => self.dtype.size(),
+        }
+    }
+
+    /// Whether the library moves handles, because it has no type of this size.
+    pub(crate) fn has_handles(self) -> bool {
+        self.size() != self.dtype.size()
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Safetensors(name) => name,
+            Self::Numpy(numpy) => &numpy.name,
+        })
+    }
+}
+
+/// The type of handles. No type of NumPy that is moved by handles has this size.
+const HANDLE: DType = DType::F64;
+
+/// The type as which elements of this size are moved: none that is taken for indices or a mask, except for `I8`.
+fn moved_as(size: usize) -> Option<DType> {
+    match size {
+        1 => Some(DType::I8),
+        2 => Some(DType::F16),
+        4 => Some(DType::F32),
+        8 => Some(DType::F64),
+        16 => Some(DType::Complex128),
+        _ => None,
+    }
+}
+
+/// Keeps a type for the rest of the run, once: an element is a small value that everything copies.
+fn interned(element: Type) -> &'static Numpy {
+    static TYPES: Mutex<Vec<&'static Numpy>> = Mutex::new(Vec::new());
+    let mut types = TYPES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = types.iter().find(|known| known.element == element) {
+        return known;
+    }
+    let name = element.to_string();
+    let new: &'static Numpy = Box::leak(Box::new(Numpy { element, name }));
+    types.push(new);
+    new
+}

@@ -1,0 +1,80 @@
+//! Handles of elements of sizes that the library does not have: it moves the handles, and the elements follow.
+//!
+//! A handle is the number of an element among all that this thread has read, from 1. Handle 0 is an element of zero bytes,
+//! which the library puts where there is no other. A run reads its files and writes its result on one thread.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::bytes::Bytes;
+use super::error::Problem;
+
+const SIZE: usize = size_of::<u64>();
+
+/// The elements of an array, and the handle of the first.
+struct Pool {
+    first: u64,
+    bytes: Arc<Bytes>,
+}
+
+thread_local! {
+    /// In the order of their handles.
+    static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns the handles of all elements, of `size` bytes each.
+pub(super) fn of(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
+    let first = POOLS.with_borrow_mut(|pools| {
+        let first = pools.last().map_or(1, |last| {
+            last.first + (last.bytes.len() / size.max(1)) as u64
+        });
+        let bytes = Arc::clone(bytes);
+        pools.push(Pool { first, bytes });
+        first
+    });
+    let too_many = || Problem::invalid("the array has more elements than fit into memory");
+    let mut handles = Vec::new();
+    let len = count.checked_mul(SIZE).ok_or_else(too_many)?;
+    handles.try_reserve_exact(len).map_err(|_| too_many())?;
+    for handle in (first..).take(count) {
+        // Elements without bytes are all alike.
+        let handle = if size == 0 { 0 } else { handle };
+        handles.extend(handle.to_ne_bytes());
+    }
+    Ok(handles)
+}
+
+/// Calls `sink` with the elements of these handles, of `size` bytes each.
+pub(crate) fn resolve<E>(
+    handles: &[u8],
+    size: usize,
+    mut sink: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    /// So many bytes are handed out at once.
+    const PIECE: usize = 1 << 16;
+    POOLS.with_borrow(|pools| {
+        let mut piece = Vec::new();
+        for &handle in handles.as_chunks().0 {
+            let handle = u64::from_ne_bytes(handle);
+            let behind = pools.partition_point(|pool| pool.first <= handle);
+            match behind.checked_sub(1).map(|at| &pools[at]) {
+                Some(pool) => {
+                    #[expect(clippy::cast_possible_truncation, reason = "it is in memory")]
+                    let at = (handle - pool.first) as usize * size;
+                    piece.extend_from_slice(&pool.bytes[at..at + size]);
+                }
+                None => piece.resize(piece.len() + size, 0),
+            }
+            if piece.len() >= PIECE {
+                sink(&piece)?;
+                piece.clear();
+            }
+        }
+        sink(&piece)
+    })
+}
+
+/// Forgets all elements that this thread has read.
+pub(crate) fn forget() {
+    POOLS.with_borrow_mut(Vec::clear);
+}

@@ -1,0 +1,134 @@
+//! Names of arrays in a file: their order, and how errors speak of them.
+
+use std::cmp::Ordering;
+
+/// What an error says of the names in a file: the one that is most like `asked`, and the others.
+pub(super) fn listing<'a>(
+    names: impl IntoIterator<Item = &'a String>,
+    asked: Option<&str>,
+) -> String {
+    /// The most names that an error lists.
+    const LISTED: usize = 10;
+    let mut names: Vec<&String> = names.into_iter().collect();
+    names.sort_by(|a, b| natural(a, b));
+    let similar = asked.and_then(|asked| similar(&names, asked));
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| quoted(name)).collect();
+    let listed = listed.join(", ");
+    let holds = match names.len() {
+        0 => "the file holds no tensor".to_owned(),
+        n if n > LISTED => format!(
+            "it holds {listed} and {} more, which `wgslice info FILE` lists",
+            n - LISTED
+        ),
+        _ => format!("it holds {listed}"),
+    };
+    match similar {
+        Some(name) => format!("did you mean {}? {holds}", quoted(name)),
+        None => holds,
+    }
+}
+
+/// The name that is most like this one. `None` if none is.
+fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
+    const ENOUGH: f64 = 0.8;
+    let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {
+        true => 1.0,
+        false => strsim::jaro_winkler(name, asked),
+    };
+    let like = names.iter().map(|name| (likeness(name), *name));
+    let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
+    // The first of equals.
+    like.reduce(|a, b| if b.0 > a.0 { b } else { a })
+        .map(|(_, name)| name)
+}
+
+/// Compares names as people count: numbers in them by their value.
+pub(super) fn natural(a: &str, b: &str) -> Ordering {
+    fn split(text: &str) -> (&str, &str, &str) {
+        let begin = text
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (word, rest) = text.split_at(begin);
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (number, rest) = rest.split_at(end);
+        (word, number, rest)
+    }
+    let (mut left, mut right) = (a, b);
+    while !(left.is_empty() && right.is_empty()) {
+        let ((word_a, number_a, rest_a), (word_b, number_b, rest_b)) = (split(left), split(right));
+        let digits = |number: &str| number.trim_start_matches('0').len();
+        let order = word_a
+            .cmp(word_b)
+            .then(digits(number_a).cmp(&digits(number_b)))
+            .then(
+                number_a
+                    .trim_start_matches('0')
+                    .cmp(number_b.trim_start_matches('0')),
+            );
+        if order.is_ne() {
+            return order;
+        }
+        (left, right) = (rest_a, rest_b);
+    }
+    a.cmp(b)
+}
+
+/// Quotes a name for an error. Only the beginning of a long name is shown.
+pub(super) fn quoted(name: &str) -> String {
+    const SHOWN: usize = 100;
+    match name.char_indices().nth(SHOWN) {
+        None => format!("{name:?}"),
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_count() {
+        let ordered = [
+            "",
+            "a",
+            "layer.1",
+            "layer.01",
+            "layer.2",
+            "layer.10",
+            "layer.10.b",
+            "layer.x",
+            "x2y",
+            "x10",
+        ];
+        for (at, a) in ordered.iter().enumerate() {
+            for (other, b) in ordered.iter().enumerate() {
+                // Equal numbers are in the order of their texts.
+                let expected = match (*a, *b) {
+                    ("layer.1", "layer.01") => Ordering::Greater,
+                    ("layer.01", "layer.1") => Ordering::Less,
+                    _ => at.cmp(&other),
+                };
+                assert_eq!(natural(a, b), expected, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_similar_name_comes_first() {
+        let names = ["wte", "wpe", "layer.1", "layer.10", "layer.2"].map(str::to_owned);
+        for (asked, says) in [
+            (
+                "wt",
+                "did you mean \"wte\"? it holds \"layer.1\", \"layer.2\", \"layer.10\", \"wpe\", \"wte\"",
+            ),
+            ("layer.3", "did you mean \"layer.1\"? it holds"),
+            ("bias", "it holds"),
+        ] {
+            let listing = listing(&names, Some(asked));
+            assert!(listing.starts_with(says), "{asked}: {listing}");
+        }
+        assert_eq!(listing(&[], None), "the file holds no tensor");
+    }
+}

@@ -1,0 +1,205 @@
+//! A slice of an array as it is stored, read piece by piece on the CPU.
+
+use crate::files::{Array, Element};
+use std::{borrow::Cow, io, ops::Range};
+use wgslice::{DType, Error, Plan, SliceSpec, View, spec::SliceItem};
+
+/// A slice of an array.
+#[derive(Debug)]
+pub(crate) struct Sliced<'a> {
+    array: &'a Array,
+    /// The slice, with the dimension of parts.
+    view: View,
+    dtype: DType,
+    /// The shape of the slice in elements.
+    shape: Vec<usize>,
+}
+
+/// An array in numbers of the library. Elements of another size are cut into numbers along one more dimension.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    /// The slice, which takes all parts of an element.
+    pub(crate) spec: SliceSpec,
+}
+
+impl Parts {
+    pub(crate) fn new(element: Element, shape: &[usize], spec: &SliceSpec) -> Self {
+        let (mut shape, mut spec, size) = (shape.to_vec(), spec.clone(), element.size());
+        if !element.has_handles() {
+            let dtype = element.dtype;
+            return Self { dtype, shape, spec };
+        }
+        let parts = [DType::Complex128, DType::U64, DType::U32, DType::U16];
+        let fits = |dtype: &DType| size.is_multiple_of(dtype.size());
+        let dtype = parts.into_iter().find(fits).unwrap_or(DType::U8);
+        shape.push(size / dtype.size());
+        if !spec.items().contains(&SliceItem::Ellipsis) {
+            spec = spec.with(SliceItem::Ellipsis);
+        }
+        let spec = spec.with(SliceItem::FULL);
+        Self { dtype, shape, spec }
+    }
+}
+
+/// A slice of an array in Fortran order, in numbers of the library: an array in row-major order, with its axes reversed,
+/// and so the result.
+pub(crate) fn reversed(element: Element, shape: &[usize], spec: &SliceSpec) -> Parts {
+    let (mut shape, mut items) = (shape.to_vec(), spec.items().to_vec());
+    if !items.contains(&SliceItem::Ellipsis) {
+        items.push(SliceItem::Ellipsis);
+    }
+    shape.reverse();
+    items.reverse();
+    Parts::new(element, &shape, &SliceSpec::new(items))
+}
+
+/// Why a piece cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    File(io::Error),
+    Library(Error),
+}
+
+impl<'a> Sliced<'a> {
+    pub(crate) fn new(array: &'a Array, spec: &SliceSpec) -> Result<Self, Error> {
+        let shape = array.shape();
+        // Errors speak of elements, not of their parts.
+        let plan = Plan::slice(shape, spec, array.dtype())?;
+        let parts = Parts::new(array.element(), shape, spec);
+        let rank = shape.len();
+        let view = match array.stored().is_some_and(|stored| stored.column_major) {
+            // The axes are reversed, except for that of parts.
+            true => {
+                let mut sizes = parts.shape.clone();
+                sizes[..rank].reverse();
+                let mut axes: Vec<usize> = (0..sizes.len()).collect();
+                axes[..rank].reverse();
+                View::new(&sizes)?.transpose(&axes)?
+            }
+            false => View::new(&parts.shape)?,
+        };
+        Ok(Self {
+            array,
+            view: view.slice(&parts.spec)?,
+            dtype: parts.dtype,
+            shape: plan.shape().to_vec(),
+        })
+    }
+
+    /// The shape of the slice.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Ranges of elements in row-major order, of at most `bytes` bytes each unless an element has more.
+    pub(crate) fn pieces(&self, bytes: usize) -> Vec<Piece> {
+        let most = (bytes / self.array.element().size().max(1)).max(1);
+        pieces(&self.shape, most)
+    }
+
+    /// Reads a piece: its elements in row-major order and native byte order.
+    pub(crate) fn read(&self, piece: &Piece) -> Result<Vec<u8>, Unread> {
+        let view = self.view.slice(&piece.spec()).map_err(Unread::Library)?;
+        let plan = view.plan(self.dtype);
+        // A map of its own, so that the pages that were read do not accumulate.
+        let source = self
+            .array
+            .window(0..self.array.len())
+            .map_err(Unread::File)?;
+        let mut read = vec![0; plan.result_bytes()];
+        let report = plan.run_cpu_bytes(source.as_ref(), None, &mut read);
+        report.map_err(Unread::Library)?;
+        Ok(
+            match self.array.stored().map(|stored| stored.to_native(&read)) {
+                Some(Cow::Owned(native)) => native,
+                _ => read,
+            },
+        )
+    }
+}
+
+/// Consecutive elements: a position in the first dimensions, and a range of the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    position: Vec<usize>,
+    range: Option<Range<usize>>,
+}
+
+impl Piece {
+    fn spec(&self) -> SliceSpec {
+        let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let index = |&at: &usize| SliceItem::Index {
+            index: number(at),
+            stride: 1,
+        };
+        let range = self.range.as_ref().map(|range| SliceItem::Range {
+            begin: Some(number(range.start)),
+            end: Some(number(range.end)),
+            stride: 1,
+        });
+        self.position.iter().map(index).chain(range).collect()
+    }
+}
+
+/// Cuts an array into pieces of at most `most` elements.
+fn pieces(shape: &[usize], most: usize) -> Vec<Piece> {
+    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let Some(axis) = (0..shape.len()).find(|&axis| inner(axis) <= most) else {
+        let position = Vec::new();
+        let range = None;
+        return vec![Piece { position, range }];
+    };
+    if shape.contains(&0) {
+        return Vec::new();
+    }
+    let step = (most / inner(axis)).max(1);
+    let outer: usize = shape[..axis].iter().product();
+    (0..outer)
+        .flat_map(|mut flat| {
+            let mut position = vec![0; axis];
+            for (at, size) in position.iter_mut().zip(&shape[..axis]).rev() {
+                (*at, flat) = (flat % size, flat / size);
+            }
+            (0..shape[axis]).step_by(step).map(move |begin| Piece {
+                position: position.clone(),
+                range: Some(begin..shape[axis].min(begin.saturating_add(step))),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_consecutive_and_complete() {
+        for shape in [
+            &[][..],
+            &[1],
+            &[7],
+            &[3, 4],
+            &[2, 3, 4],
+            &[4, 1, 5],
+            &[1, 1],
+            &[0, 3],
+        ] {
+            let total: usize = shape.iter().product();
+            let all: Vec<i32> = (0..).take(total).collect();
+            for most in [1, 2, 3, 5, 12, 100] {
+                let view = View::new(shape).unwrap();
+                let mut read = Vec::new();
+                for piece in pieces(shape, most) {
+                    let plan = view.slice(&piece.spec()).unwrap().plan(DType::I32);
+                    let mut part = vec![0; plan.shape().iter().product()];
+                    plan.run_cpu(&all, None, &mut part).unwrap();
+                    assert!((1..=most).contains(&part.len()), "{shape:?}: {piece:?}");
+                    read.extend(part);
+                }
+                assert_eq!(read, all, "{shape:?} in pieces of {most}");
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Numbers that a conversion loses: floats in [0, 1] become a black picture, and too large numbers a white one.
+
+use crate::files::Array;
+use half::{bf16, f16};
+use wgslice::{Conversion, DType, Error, Plan, slice};
+
+/// The smallest and the largest number of an integer type, if pictures have this type or others convert to it.
+fn limits(dtype: DType) -> Option<[f64; 2]> {
+    Some(match dtype {
+        DType::U8 => [u8::MIN.into(), u8::MAX.into()],
+        DType::I8 => [i8::MIN.into(), i8::MAX.into()],
+        DType::U16 => [u16::MIN.into(), u16::MAX.into()],
+        DType::I16 => [i16::MIN.into(), i16::MAX.into()],
+        _ => return None,
+    })
+}
+
+/// Calls `each` with the numbers of an array in native byte order, until it returns false. `None` for other types.
+fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Option<()> {
+    fn all<const N: usize>(
+        bytes: &[u8],
+        number: impl Fn([u8; N]) -> f64,
+        each: &mut impl FnMut(f64) -> bool,
+    ) {
+        let mut numbers = bytes.as_chunks().0.iter();
+        while numbers.next().is_some_and(|&b| each(number(b))) {}
+    }
+    let each = &mut each;
+    match dtype {
+        DType::U8 => all(bytes, |b| u8::from_ne_bytes(b).into(), each),
+        DType::I8 => all(bytes, |b| i8::from_ne_bytes(b).into(), each),
+        DType::U16 => all(bytes, |b| u16::from_ne_bytes(b).into(), each),
+        DType::I16 => all(bytes, |b| i16::from_ne_bytes(b).into(), each),
+        DType::U32 => all(bytes, |b| u32::from_ne_bytes(b).into(), each),
+        DType::I32 => all(bytes, |b| i32::from_ne_bytes(b).into(), each),
+        DType::F16 => all(bytes, |b| f16::from_ne_bytes(b).to_f64(), each),
+        DType::BF16 => all(bytes, |b| bf16::from_ne_bytes(b).to_f64(), each),
+        DType::F32 => all(bytes, |b| f32::from_ne_bytes(b).into(), each),
+        DType::F64 => all(bytes, f64::from_ne_bytes, each),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of their
+/// type.
+pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
+    let Some([min, max]) = limits(dtype) else {
+        return false;
+    };
+    let (mut count, mut small, mut limit) = (0usize, 0usize, 0usize);
+    let read = numbers(dtype, bytes, |x| {
+        count += 1;
+        small += usize::from(x.abs() <= 1.0);
+        limit += usize::from(x == max || (x == min && min < 0.0));
+        true
+    });
+    read.is_some() && count > 0 && (small == count || limit * 2 > count)
+}
+
+/// What is lost of this array in a result of this type, and the way out. `None` if nothing is.
+pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
+    let dtype = array.dtype();
+    let [least, most] = limits(result)?;
+    let (mut count, mut beyond, mut fractions) = (0usize, 0usize, false);
+    let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+    numbers(dtype, array.bytes(), |x| {
+        // What is not a number has no place in a range.
+        if !x.is_nan() {
+            count += 1;
+            beyond += usize::from(x < least || x > most);
+            fractions |= x.fract() != 0.0;
+            (min, max) = (min.min(x), max.max(x));
+        }
+        true
+    })?;
+    let size = max.abs().max(min.abs());
+    let became = if fractions && size <= 1.0 {
+        let one = if min < 0.0 { "±1" } else { "1" };
+        format!("which are 0 or {one} as {}", result.name())
+    } else if beyond * 2 > count {
+        let name = result.name();
+        format!("{beyond} of them beyond the {least} to {most} of {name}")
+    } else {
+        return None;
+    };
+    let scale = match fractions && size <= 1.0 {
+        true => most,
+        false => most / size,
+    };
+    let scale = shown(scale);
+    let way_out = match takes_scale(dtype, result) {
+        Ok(()) => format!("pass --scale {scale}"),
+        Err(_) => format!("multiply them by {scale} before"),
+    };
+    Some(format!(
+        "numbers from {} to {}, {became}: {way_out}",
+        shown(min),
+        shown(max)
+    ))
+}
+
+/// A number with the digits of an f32.
+#[expect(clippy::cast_possible_truncation, reason = "for people")]
+fn shown(number: f64) -> f32 {
+    number as f32
+}
+
+/// Whether a scale converts numbers of this type.
+fn takes_scale(dtype: DType, result: DType) -> Result<(), Error> {
+    let scaled = Conversion::scaled(result, -1, &[1.0], &[0.0]);
+    let plan = Plan::slice(&[1], &slice![..], dtype)?;
+    plan.converted(&scaled).map(drop)
+}

@@ -1,0 +1,365 @@
+//! Elements of types that only NumPy has, as NumPy prints them.
+
+use super::{Elements, aligned, lists};
+use crate::files;
+use serde_json::Value;
+use std::iter;
+use wgslice::DType;
+use wgslice_npy::{Field, Kind, Type, Unit};
+
+/// The value of a date or a time that is none.
+const NAT: i64 = i64::MIN;
+
+/// Elements as they are printed.
+pub(super) struct Printed {
+    /// Within an array.
+    pub(super) words: Vec<String>,
+    /// Alone.
+    pub(super) scalars: Vec<String>,
+    pub(super) json: Vec<Value>,
+}
+
+impl Printed {
+    pub(super) fn new(element: &Type, bytes: &[u8]) -> Self {
+        Self::of(element, bytes, false)
+    }
+
+    /// With `alone`, the words are those of the fields of a single element.
+    fn of(element: &Type, bytes: &[u8], alone: bool) -> Self {
+        let native = files::in_native_order(bytes, element);
+        let each = || native.chunks_exact(element.size.max(1));
+        let numbers = || native.as_chunks().0.iter().map(|&b| i64::from_ne_bytes(b));
+        let same = |words: Vec<String>| Self {
+            json: words.iter().cloned().map(Value::from).collect(),
+            scalars: words.clone(),
+            words,
+        };
+        match &element.kind {
+            Kind::Number(dtype) => {
+                let elements = Elements::new((*dtype).into(), &native);
+                let is_float = matches!(dtype, DType::F16 | DType::F32 | DType::F64);
+                let scalar = |bytes| Elements::new((*dtype).into(), bytes).scalar();
+                Self {
+                    words: match alone && is_float {
+                        true => each().map(scalar).collect(),
+                        false => elements.words(),
+                    },
+                    scalars: vec![elements.scalar()],
+                    json: elements.json(),
+                }
+            }
+            Kind::Date(unit) => {
+                let or_number =
+                    |number: i64, text: Option<String>| text.unwrap_or(number.to_string());
+                let date = |number| date(number, unit);
+                let quoted = |number| date(number).map(|text| format!("'{text}'"));
+                let words = numbers().map(|number| or_number(number, quoted(number)));
+                Self {
+                    words: aligned(words.collect()),
+                    ..same(
+                        numbers()
+                            .map(|number| or_number(number, date(number)))
+                            .collect(),
+                    )
+                }
+            }
+            Kind::Time(unit) => {
+                let word = |number| match number {
+                    NAT => "'NaT'".to_owned(),
+                    number => number.to_string(),
+                };
+                let json = |number| match number {
+                    NAT => Value::from("NaT"),
+                    number => Value::from(number),
+                };
+                Self {
+                    words: aligned(numbers().map(word).collect()),
+                    scalars: numbers().map(|number| time(number, unit)).collect(),
+                    json: numbers().map(json).collect(),
+                }
+            }
+            Kind::Text if element.size > 0 => {
+                let texts: Vec<_> = each().map(characters).collect();
+                let plain = |codes: &Vec<u32>| -> String {
+                    let char = |&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                    codes.iter().map(char).collect()
+                };
+                Self {
+                    words: texts.iter().map(|codes| quoted(codes)).collect(),
+                    ..same(texts.iter().map(plain).collect())
+                }
+            }
+            Kind::Bytes if element.size > 0 => {
+                let json = |bytes: &[u8]| {
+                    trimmed(bytes)
+                        .iter()
+                        .copied()
+                        .map(char::from)
+                        .collect::<String>()
+                };
+                Self {
+                    json: each().map(|bytes| json(bytes).into()).collect(),
+                    ..same(each().map(|bytes| quoted_bytes(trimmed(bytes))).collect())
+                }
+            }
+            Kind::Fields(fields) if element.size > 0 => {
+                structures(fields, &native, element.size, alone)
+            }
+            // Elements without bytes are not counted by their bytes.
+            _ if element.size == 0 => same(vec![match element.kind {
+                Kind::Text => "''".to_owned(),
+                Kind::Fields(_) => "()".to_owned(),
+                _ => "b''".to_owned(),
+            }]),
+            // A file does not say how a machine writes its long doubles.
+            _ => same(each().map(hexadecimal).collect()),
+        }
+    }
+}
+
+/// Structured elements, each as a tuple of its fields. A field is aligned in all elements.
+fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Printed {
+    let count = bytes.len() / size;
+    let columns: Vec<_> = fields
+        .iter()
+        .map(|field| {
+            let number: usize = field.shape.iter().product();
+            let len = number * field.element.size;
+            let values = bytes
+                .chunks_exact(size)
+                .map(|element| &element[field.offset..][..len]);
+            let values = values.collect::<Vec<_>>().concat();
+            let Printed {
+                words,
+                json,
+                scalars,
+            } = Printed::of(&field.element, &values, alone);
+            let is_number = matches!(
+                field.element.number(),
+                Some(dtype) if !matches!(dtype, DType::Complex64 | DType::Complex128)
+            );
+            let words = match alone && is_number && field.shape.is_empty() {
+                true => scalars,
+                false => words,
+            };
+            let (mut words, mut json) = (words.into_iter().cycle(), json.into_iter().cycle());
+            let texts: Vec<_> = (0..count).map(|_| list(&field.shape, &mut words)).collect();
+            let json: Vec<_> = (0..count).map(|_| lists(&field.shape, &mut json)).collect();
+            (&field.name, texts, json)
+        })
+        .collect();
+    let words: Vec<_> = (0..count)
+        .map(|at| {
+            let texts: Vec<&str> = columns.iter().map(|(_, texts, _)| &texts[at][..]).collect();
+            match texts[..] {
+                [only] => format!("({only},)"),
+                _ => format!("({})", texts.join(", ")),
+            }
+        })
+        .collect();
+    let object = |at: usize| {
+        let entry =
+            |(name, _, json): &(&String, _, Vec<Value>)| ((*name).clone(), json[at].clone());
+        Value::Object(columns.iter().map(entry).collect())
+    };
+    let scalars = match alone || count != 1 {
+        true => words.clone(),
+        false => structures(fields, bytes, size, true).words,
+    };
+    Printed {
+        scalars,
+        words,
+        json: (0..count).map(object).collect(),
+    }
+}
+
+/// The values of a field with a shape.
+fn list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
+    match shape {
+        [] => words.next().unwrap_or_default(),
+        [len, rest @ ..] => {
+            let items: Vec<_> = (0..*len).map(|_| list(rest, words)).collect();
+            format!("[{}]", items.join(", "))
+        }
+    }
+}
+
+/// Splits a unit into its number and its name.
+fn counted(Unit(unit): &Unit) -> Option<(i128, &str)> {
+    let digits = unit
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(unit.len());
+    let (number, name) = unit.split_at(digits);
+    match number {
+        "" => Some((1, name)),
+        number => Some((number.parse().ok()?, name)),
+    }
+}
+
+/// The names of units below a second, and their number in a second as a power of ten.
+const FRACTIONS: [(&str, u32); 6] = [
+    ("ms", 3),
+    ("us", 6),
+    ("ns", 9),
+    ("ps", 12),
+    ("fs", 15),
+    ("as", 18),
+];
+
+/// A date in ISO 8601. `None` if the unit is unknown here.
+fn date(number: i64, unit: &Unit) -> Option<String> {
+    let (factor, name) = counted(unit)?;
+    if number == NAT {
+        return Some("NaT".into());
+    }
+    let count = i128::from(number) * factor;
+    let day = |days: i128| {
+        let (year, month, day) = civil(days);
+        format!("{year:04}-{month:02}-{day:02}")
+    };
+    let clock = |seconds: i128| {
+        let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        (day(days), hour, minute, second)
+    };
+    Some(match name {
+        "Y" => format!("{:04}", 1970 + count),
+        "M" => format!(
+            "{:04}-{:02}",
+            1970 + count.div_euclid(12),
+            count.rem_euclid(12) + 1
+        ),
+        "W" => day(7 * count),
+        "D" => day(count),
+        "h" => {
+            let (day, hour, ..) = clock(count * 3600);
+            format!("{day}T{hour:02}")
+        }
+        "m" => {
+            let (day, hour, minute, _) = clock(count * 60);
+            format!("{day}T{hour:02}:{minute:02}")
+        }
+        "s" => {
+            let (day, hour, minute, second) = clock(count);
+            format!("{day}T{hour:02}:{minute:02}:{second:02}")
+        }
+        name => {
+            let (_, digits) = *FRACTIONS.iter().find(|(fraction, _)| *fraction == name)?;
+            let second = 10i128.pow(digits);
+            let (day, hour, minute, seconds) = clock(count.div_euclid(second));
+            let (fraction, digits) = (count.rem_euclid(second), digits as usize);
+            format!("{day}T{hour:02}:{minute:02}:{seconds:02}.{fraction:0digits$}")
+        }
+    })
+}
+
+/// The year, the month and the day of a day, counted from 1970-01-01.
+fn civil(days: i128) -> (i128, i128, i128) {
+    // Days from the first of March of year 0, in eras of 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month, year) = (day - (153 * month + 2) / 5 + 1, month + 3, era * 400 + year);
+    match month > 12 {
+        true => (year + 1, month - 12, day),
+        false => (year, month, day),
+    }
+}
+
+/// A difference of times that stands alone.
+fn time(number: i64, unit: &Unit) -> String {
+    let Some((factor, name)) = counted(unit) else {
+        return number.to_string();
+    };
+    let name = match name {
+        _ if number == NAT => return "NaT".into(),
+        "" => "generic time units",
+        "Y" => "years",
+        "M" => "months",
+        "W" => "weeks",
+        "D" => "days",
+        "h" => "hours",
+        "m" => "minutes",
+        "s" => "seconds",
+        "ms" => "milliseconds",
+        "us" => "microseconds",
+        "ns" => "nanoseconds",
+        "ps" => "picoseconds",
+        "fs" => "femtoseconds",
+        "as" => "attoseconds",
+        _ => return number.to_string(),
+    };
+    format!("{} {name}", i128::from(number) * factor)
+}
+
+/// The characters of an element, without the zeros behind them.
+fn characters(bytes: &[u8]) -> Vec<u32> {
+    let mut codes: Vec<_> = bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&b| u32::from_ne_bytes(b))
+        .collect();
+    while codes.last() == Some(&0) {
+        codes.pop();
+    }
+    codes
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let len = bytes.iter().rposition(|&byte| byte != 0);
+    &bytes[..len.map_or(0, |last| last + 1)]
+}
+
+/// The quote of a text: Python's choice.
+fn quote(has: impl Fn(char) -> bool) -> char {
+    if has('\'') && !has('"') { '"' } else { '\'' }
+}
+
+/// Python's `repr` of a text.
+fn quoted(codes: &[u32]) -> String {
+    let quote = quote(|quote| codes.contains(&quote.into()));
+    let text = codes.iter().map(|&code| match char::from_u32(code) {
+        Some('\\') => "\\\\".into(),
+        Some('\n') => "\\n".into(),
+        Some('\r') => "\\r".into(),
+        Some('\t') => "\\t".into(),
+        Some(c) if c == quote => format!("\\{c}"),
+        // Not as the first character, which may belong to another.
+        Some(c) if format!("x{c}").escape_debug().count() <= 2 || c == '\'' || c == '"' => {
+            c.to_string()
+        }
+        _ if code < 0x100 => format!("\\x{code:02x}"),
+        _ if code < 0x10000 => format!("\\u{code:04x}"),
+        _ => format!("\\U{code:08x}"),
+    });
+    let text: String = text.collect();
+    format!("{quote}{text}{quote}")
+}
+
+/// Python's `repr` of bytes.
+fn quoted_bytes(bytes: &[u8]) -> String {
+    let quote = quote(|quote| bytes.iter().any(|&byte| char::from(byte) == quote));
+    let text = bytes.iter().map(|&byte| match char::from(byte) {
+        '\\' => "\\\\".into(),
+        '\n' => "\\n".into(),
+        '\r' => "\\r".into(),
+        '\t' => "\\t".into(),
+        c if c == quote => format!("\\{c}"),
+        c if c == ' ' || c.is_ascii_graphic() => c.to_string(),
+        _ => format!("\\x{byte:02x}"),
+    });
+    let text: String = text.collect();
+    format!("b{quote}{text}{quote}")
+}
+
+/// Bytes without a meaning.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = bytes.iter().map(|byte| format!("\\x{byte:02x}"));
+    iter::once("b'".to_owned())
+        .chain(digits)
+        .chain(["'".to_owned()])
+        .collect()
+}

@@ -1,0 +1,206 @@
+//! Python literals: the language of headers.
+//!
+//! A header is not read by a crate for Python literals: the known crates take exponential time in the depth of
+//! brackets, and panic on some numbers. This one takes one pass, and nests as deep as a header does.
+
+/// A literal. Dicts are only read by [`Scan::dict`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Number(usize),
+    Truth(bool),
+    /// A tuple or a list.
+    Sequence(Vec<Self>),
+}
+
+/// The most brackets within brackets. Each level of a structured type takes two.
+const DEEPEST: usize = 32;
+
+/// What was expected or found, and the text at that place.
+#[derive(Debug)]
+pub(crate) struct Malformed(pub(crate) String);
+
+/// Reads the text from its beginning to its end. `rest` is the part that is not read yet.
+pub(crate) struct Scan<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Scan<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { rest: text }
+    }
+
+    /// Reads a dict with texts for keys, which is the whole text.
+    pub(crate) fn dict(&mut self) -> Result<Vec<(String, Value)>, Malformed> {
+        let mut entries = Vec::new();
+        self.expect('{')?;
+        while !self.take('}') {
+            let Value::Text(key) = self.value(1)? else {
+                return Err(self.malformed());
+            };
+            self.expect(':')?;
+            entries.push((key, self.value(1)?));
+            if !self.take(',') {
+                self.expect('}')?;
+                break;
+            }
+        }
+        self.skip_space();
+        match self.rest {
+            "" => Ok(entries),
+            _ => Err(self.malformed()),
+        }
+    }
+
+    pub(crate) fn malformed(&self) -> Malformed {
+        const SHOWN: usize = 20;
+        Malformed(match self.rest {
+            "" => "it ends too early".into(),
+            rest => format!("at '{}'", printable(rest.chars().take(SHOWN))),
+        })
+    }
+
+    /// Skips white space and comments.
+    fn skip_space(&mut self) {
+        loop {
+            self.rest = self.rest.trim_ascii_start();
+            let Some(comment) = self.rest.strip_prefix('#') else {
+                return;
+            };
+            self.rest = comment.find('\n').map_or("", |end| &comment[end..]);
+        }
+    }
+
+    fn take(&mut self, c: char) -> bool {
+        self.skip_space();
+        let rest = self.rest.strip_prefix(c);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn expect(&mut self, c: char) -> Result<(), Malformed> {
+        match self.take(c) {
+            true => Ok(()),
+            false => Err(self.malformed()),
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
+        if depth > DEEPEST {
+            return Err(self.malformed());
+        }
+        self.skip_space();
+        for (word, truth) in [("True", true), ("False", false)] {
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return Ok(Value::Truth(truth));
+            }
+        }
+        match self.rest.chars().next() {
+            Some('(') => self.sequence(')', depth),
+            Some('[') => self.sequence(']', depth),
+            Some('0'..='9') => self.number().map(Value::Number),
+            _ => self.text().map(Value::Text),
+        }
+    }
+
+    fn sequence(&mut self, close: char, depth: usize) -> Result<Value, Malformed> {
+        self.rest = &self.rest[1..];
+        let mut values = Vec::new();
+        while !self.take(close) {
+            values.push(self.value(depth + 1)?);
+            if !self.take(',') {
+                self.expect(close)?;
+                break;
+            }
+        }
+        Ok(Value::Sequence(values))
+    }
+
+    /// Reads a text in single or double quotes. Python 2 wrote texts of Unicode as `u'…'`.
+    fn text(&mut self) -> Result<String, Malformed> {
+        let start = self.rest;
+        let quoted = start.strip_prefix(['u', 'U']).unwrap_or(start);
+        let Some(quote) = quoted.chars().next().filter(|c| "'\"".contains(*c)) else {
+            return Err(self.malformed());
+        };
+        let mut text = String::new();
+        let mut chars = quoted[1..].chars();
+        loop {
+            match chars.next() {
+                Some(c) if c == quote => break,
+                Some('\\') => match escaped(&mut chars) {
+                    Some(c) => text.push(c),
+                    None => return Err(self.malformed()),
+                },
+                Some(c) if c != '\n' => text.push(c),
+                _ => return Err(self.malformed()),
+            }
+        }
+        self.rest = chars.as_str();
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Result<usize, Malformed> {
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let (digits, radix) = match word.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("0x") => (&word[2..], 16),
+            Some("0o") => (&word[2..], 8),
+            Some("0b") => (&word[2..], 2),
+            _ => (word, 10),
+        };
+        // Python 2 wrote its long integers as `3L`.
+        let digits = digits.strip_suffix(['L', 'l']).unwrap_or(digits);
+        let number = usize::from_str_radix(&digits.replace('_', ""), radix);
+        let number = number.map_err(|_| self.malformed())?;
+        self.rest = rest;
+        Ok(number)
+    }
+}
+
+/// Reads what follows a backslash.
+fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
+    let digits = match chars.next()? {
+        c @ ('\\' | '\'' | '"') => return Some(c),
+        'n' => return Some('\n'),
+        't' => return Some('\t'),
+        'r' => return Some('\r'),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let code = chars.as_str().get(..digits)?;
+    chars.nth(digits - 1)?;
+    char::from_u32(u32::from_str_radix(code, 16).ok()?)
+}
+
+/// A text for a terminal: no character of it moves the cursor.
+pub(crate) fn printable(text: impl Iterator<Item = char>) -> String {
+    text.map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Writes a text as Python does.
+pub(crate) fn quoted(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
+    let mut quoted = String::from(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => quoted.push_str("\\\\"),
+            c if c == quote => quoted.extend(['\\', c]),
+            c if c.is_control() && u32::from(c) < 0x100 => {
+                quoted.push_str(&format!("\\x{:02x}", u32::from(c)));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push(quote);
+    quoted
+}

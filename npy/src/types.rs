@@ -1,0 +1,479 @@
+//! Element types of NumPy: those of numbers, which wgslice has too, and the others of a fixed size.
+
+use crate::{
+    ByteOrder, Error,
+    literal::{Value, printable, quoted},
+};
+use std::fmt;
+use wgslice::DType;
+
+/// An element type of NumPy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// The kind of the elements.
+    pub kind: Kind,
+    /// The byte order of the elements. [`ByteOrder::NATIVE`] if they have none.
+    pub byte_order: ByteOrder,
+    /// The size of an element in bytes.
+    pub size: usize,
+}
+
+/// The kinds of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers and truth values, as wgslice has them.
+    Number(DType),
+    /// Floating-point numbers of 80 or 128 bits, which depend on the machine.
+    LongDouble,
+    /// Pairs of these.
+    LongComplex,
+    /// Points in time, in 64 bits.
+    Date(Unit),
+    /// Differences of points in time, in 64 bits.
+    Time(Unit),
+    /// Strings of bytes.
+    Bytes,
+    /// Strings of characters, 32 bits each.
+    Text,
+    /// Bytes without a meaning.
+    Void,
+    /// Several values, each with a name.
+    Fields(Vec<Field>),
+    /// Python objects, which are not in the file as elements, but pickled.
+    Object,
+    /// A type that is not known here: its code, and the reason or the way out. Its size is 0.
+    Unknown(String, &'static str),
+}
+
+/// The unit of a time, as in `25s`. Empty if there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit(pub String);
+
+/// A value of a structured element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// Another name.
+    pub title: Option<String>,
+    /// The type of the values.
+    pub element: Type,
+    /// The shape of the values. Empty for a single one.
+    pub shape: Vec<usize>,
+    /// The first byte of the values in an element.
+    pub offset: usize,
+}
+
+impl Type {
+    /// The type of numbers in this byte order. [`ByteOrder::NATIVE`] instead for elements of one byte.
+    pub fn number_in(dtype: DType, byte_order: ByteOrder) -> Self {
+        let mut number = Self::new(Kind::Number(dtype), byte_order, dtype.size());
+        if !number.is_ordered() {
+            number.byte_order = ByteOrder::NATIVE;
+        }
+        number
+    }
+
+    fn new(kind: Kind, byte_order: ByteOrder, size: usize) -> Self {
+        Self {
+            kind,
+            byte_order,
+            size,
+        }
+    }
+
+    /// Whether the elements are in the file, all of this size. Otherwise the type is unknown, or there are Python objects in it.
+    pub fn is_fixed(&self) -> bool {
+        self.unfixed().is_none()
+    }
+
+    /// The type within this type that has no fixed size.
+    pub(crate) fn unfixed(&self) -> Option<&Self> {
+        match &self.kind {
+            Kind::Object | Kind::Unknown(..) => Some(self),
+            Kind::Fields(fields) => fields.iter().find_map(|field| field.element.unfixed()),
+            _ => None,
+        }
+    }
+
+    /// What the elements are, and the way out, if they are not numbers of wgslice.
+    pub fn remark(&self) -> &'static str {
+        match self.unfixed().unwrap_or(self).kind {
+            Kind::Number(_) => "numbers",
+            Kind::LongDouble | Kind::LongComplex => "numbers of extended precision",
+            Kind::Date(_) | Kind::Time(_) => "dates and times",
+            Kind::Bytes | Kind::Text => "strings",
+            Kind::Void => "bytes without a meaning",
+            Kind::Fields(_) => "several fields",
+            Kind::Object => {
+                "Python objects, which are pickled; save numbers, strings or structured elements of these"
+            }
+            Kind::Unknown(_, why) => why,
+        }
+    }
+
+    /// The type of numbers. `None` for other types.
+    pub fn number(&self) -> Option<DType> {
+        match self.kind {
+            Kind::Number(dtype) => Some(dtype),
+            _ => None,
+        }
+    }
+
+    /// The type's `descr` in a header, as a Python literal.
+    pub fn descr(&self) -> String {
+        self.literal(|code| code)
+    }
+
+    /// The type as a Python literal, with its codes spelled by `spell`.
+    fn literal(&self, spell: fn(&str) -> &str) -> String {
+        let Kind::Fields(fields) = &self.kind else {
+            return quoted(spell(&self.code()));
+        };
+        let (mut end, mut entries) = (0, Vec::new());
+        let padding = |from: usize, to: usize| {
+            let code = format!("|V{}", to.checked_sub(from).filter(|&len| len > 0)?);
+            Some(format!("('', {})", quoted(spell(&code))))
+        };
+        for field in fields {
+            entries.extend(padding(end, field.offset));
+            end = field.end();
+            entries.push(field.literal(spell));
+        }
+        entries.extend(padding(end, self.size));
+        format!("[{}]", entries.join(", "))
+    }
+
+    /// The type's code, as in `<i4`, unless it has fields.
+    fn code(&self) -> String {
+        let (letter, size) = match &self.kind {
+            Kind::Number(dtype) => (
+                match dtype {
+                    DType::Bool => 'b',
+                    DType::I8 | DType::I16 | DType::I32 | DType::I64 => 'i',
+                    DType::U8 | DType::U16 | DType::U32 | DType::U64 => 'u',
+                    DType::Complex64 | DType::Complex128 => 'c',
+                    _ => 'f',
+                },
+                self.size,
+            ),
+            Kind::LongDouble => ('f', self.size),
+            Kind::LongComplex => ('c', self.size),
+            Kind::Date(_) => ('M', self.size),
+            Kind::Time(_) => ('m', self.size),
+            Kind::Bytes => ('S', self.size),
+            Kind::Text => ('U', self.size / 4),
+            Kind::Void | Kind::Fields(_) => ('V', self.size),
+            Kind::Object => return "|O".into(),
+            Kind::Unknown(code, _) => return code.clone(),
+        };
+        let order = match self.byte_order {
+            _ if !self.is_ordered() => '|',
+            ByteOrder::Little => '<',
+            ByteOrder::Big => '>',
+        };
+        let unit = match &self.kind {
+            Kind::Date(Unit(unit)) | Kind::Time(Unit(unit)) if !unit.is_empty() => {
+                format!("[{unit}]")
+            }
+            _ => String::new(),
+        };
+        format!("{order}{letter}{size}{unit}")
+    }
+
+    /// Whether elements can be in one byte order or the other.
+    pub fn is_ordered(&self) -> bool {
+        match self.kind {
+            Kind::Number(dtype) => dtype.size() > 1,
+            Kind::Text => true,
+            Kind::LongDouble | Kind::LongComplex | Kind::Date(_) | Kind::Time(_) => true,
+            Kind::Bytes | Kind::Void | Kind::Fields(_) | Kind::Object | Kind::Unknown(..) => false,
+        }
+    }
+}
+
+/// Writes the name that NumPy prints.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timed = |f: &mut fmt::Formatter<'_>, name, Unit(unit): &Unit| match &unit[..] {
+            "" => f.write_str(name),
+            unit => write!(f, "{name}[{unit}]"),
+        };
+        match &self.kind {
+            Kind::Number(dtype) => f.write_str(dtype.name()),
+            Kind::LongDouble => write!(f, "float{}", 8 * self.size),
+            Kind::LongComplex => write!(f, "complex{}", 8 * self.size),
+            Kind::Date(unit) => timed(f, "datetime64", unit),
+            Kind::Time(unit) => timed(f, "timedelta64", unit),
+            Kind::Object => f.write_str("object"),
+            Kind::Bytes | Kind::Text | Kind::Void => f.write_str(&self.code()),
+            Kind::Unknown(code, _) => f.write_str(&printable(code.chars())),
+            Kind::Fields(_) => {
+                let fields = self.literal(|code| code.trim_start_matches('|'));
+                f.write_str(&printable(fields.chars()))
+            }
+        }
+    }
+}
+
+impl Field {
+    /// The byte after the last of the values.
+    fn end(&self) -> usize {
+        self.offset + self.element.size * self.shape.iter().product::<usize>()
+    }
+
+    fn literal(&self, spell: fn(&str) -> &str) -> String {
+        let name = match &self.title {
+            Some(title) => format!("({}, {})", quoted(title), quoted(&self.name)),
+            None => quoted(&self.name),
+        };
+        let element = self.element.literal(spell);
+        match &self.shape[..] {
+            [] => format!("({name}, {element})"),
+            shape => format!("({name}, {element}, {})", tuple(shape)),
+        }
+    }
+}
+
+/// A shape as Python writes it.
+pub(crate) fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [n] => format!("({n},)"),
+        _ => {
+            let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
+            format!("({})", sizes.join(", "))
+        }
+    }
+}
+
+/// The shape that a literal means: a tuple, a list or a single number.
+pub(crate) fn shape(value: Value) -> Option<Vec<usize>> {
+    match value {
+        Value::Number(size) => Some(vec![size]),
+        Value::Sequence(sizes) => {
+            let size = |value| match value {
+                Value::Number(size) => Some(size),
+                _ => None,
+            };
+            sizes.into_iter().map(size).collect()
+        }
+        _ => None,
+    }
+}
+
+/// Reads the value of `descr`.
+pub(crate) fn read(descr: Value) -> Result<Type, Error> {
+    match descr {
+        Value::Text(code) => Ok(scalar(&code)),
+        Value::Sequence(fields) => structure(fields),
+        _ => Err(Error::invalid(
+            "the header's descr is no element type; save the array again with numpy.save",
+        )),
+    }
+}
+
+fn structure(entries: Vec<Value>) -> Result<Type, Error> {
+    let wrong = || {
+        Error::invalid(
+            "the header's descr has a field that is not (name, type) or (name, type, shape); save \
+             the array again with numpy.save",
+        )
+    };
+    let too_large = || Error::invalid("an element of the header's descr is larger than any memory");
+    let (mut fields, mut offset) = (Vec::<Field>::new(), 0usize);
+    for (at, entry) in entries.into_iter().enumerate() {
+        let Value::Sequence(entry) = entry else {
+            return Err(wrong());
+        };
+        let mut entry = entry.into_iter();
+        let (name, descr, size) = (entry.next(), entry.next(), entry.next());
+        let (title, name) = match name {
+            Some(Value::Text(name)) => (None, name),
+            Some(Value::Sequence(names)) => match <[Value; 2]>::try_from(names) {
+                Ok([Value::Text(title), Value::Text(name)]) => (Some(title), name),
+                _ => return Err(wrong()),
+            },
+            _ => return Err(wrong()),
+        };
+        let element = read(descr.ok_or_else(wrong)?)?;
+        let shape = match size {
+            Some(size) => shape(size).ok_or_else(wrong)?,
+            None => Vec::new(),
+        };
+        let count = shape
+            .iter()
+            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let bytes = count.and_then(|count| count.checked_mul(element.size));
+        let begin = offset;
+        offset = bytes
+            .and_then(|bytes| offset.checked_add(bytes))
+            .filter(|&end| isize::try_from(end).is_ok())
+            .ok_or_else(too_large)?;
+        // NumPy writes the padding between fields as nameless bytes.
+        if name.is_empty() && element.kind == Kind::Void && title.is_none() {
+            continue;
+        }
+        let name = if name.is_empty() {
+            format!("f{at}")
+        } else {
+            name
+        };
+        if fields.iter().any(|field| field.name == name) {
+            let name = printable(name.chars());
+            return Err(Error::invalid(format!(
+                "the header's descr has two fields named {name:?}; save the array again with \
+                 numpy.save"
+            )));
+        }
+        fields.push(Field {
+            name,
+            title,
+            element,
+            shape,
+            offset: begin,
+        });
+    }
+    Ok(Type::new(Kind::Fields(fields), ByteOrder::NATIVE, offset))
+}
+
+/// Reads a type without fields: a code such as `<i4`, or a name such as `int32`.
+fn scalar(text: &str) -> Type {
+    let (order, code) = match text.chars().next() {
+        Some('<') => (ByteOrder::Little, &text[1..]),
+        Some('>') => (ByteOrder::Big, &text[1..]),
+        Some('=' | '|') => (ByteOrder::NATIVE, &text[1..]),
+        _ => (ByteOrder::NATIVE, text),
+    };
+    let named = || (code.len() == text.len()).then(|| named(text)).flatten();
+    let found = numbered(code).or_else(|| lettered(code)).or_else(named);
+    let Some((kind, size)) = found else {
+        return Type::new(
+            Kind::Unknown(text.into(), why_unknown(code)),
+            ByteOrder::NATIVE,
+            0,
+        );
+    };
+    let mut element = Type::new(kind, order, size);
+    if !element.is_ordered() {
+        element.byte_order = ByteOrder::NATIVE;
+    }
+    element
+}
+
+/// Reads a letter and a size, as in `i4`, `U7` and `M8[D]`.
+fn numbered(code: &str) -> Option<(Kind, usize)> {
+    let mut chars = code.chars();
+    let letter = chars.next()?;
+    let rest = chars.as_str();
+    let digits = rest.find(|c: char| !c.is_ascii_digit());
+    let (digits, unit) = rest.split_at(digits.unwrap_or(rest.len()));
+    let size: usize = digits.parse().ok()?;
+    if ['M', 'm'].contains(&letter) && size == 8 {
+        let unit = match unit {
+            "" => unit,
+            _ => unit.strip_prefix('[')?.strip_suffix(']')?,
+        };
+        return Some((timed(letter == 'M', unit)?, size));
+    }
+    let kind = match (letter, size, unit) {
+        (_, _, unit) if !unit.is_empty() => return None,
+        ('b', 1, _) => Kind::Number(DType::Bool),
+        ('i', 1, _) => Kind::Number(DType::I8),
+        ('i', 2, _) => Kind::Number(DType::I16),
+        ('i', 4, _) => Kind::Number(DType::I32),
+        ('i', 8, _) => Kind::Number(DType::I64),
+        ('u', 1, _) => Kind::Number(DType::U8),
+        ('u', 2, _) => Kind::Number(DType::U16),
+        ('u', 4, _) => Kind::Number(DType::U32),
+        ('u', 8, _) => Kind::Number(DType::U64),
+        ('f', 2, _) => Kind::Number(DType::F16),
+        ('f', 4, _) => Kind::Number(DType::F32),
+        ('f', 8, _) => Kind::Number(DType::F64),
+        ('c', 8, _) => Kind::Number(DType::Complex64),
+        ('c', 16, _) => Kind::Number(DType::Complex128),
+        ('f', 12 | 16, _) => Kind::LongDouble,
+        ('c', 24 | 32, _) => Kind::LongComplex,
+        ('S' | 'a', _, _) => Kind::Bytes,
+        ('U', _, _) => return Some((Kind::Text, size.checked_mul(4).filter(|&size| fits(size))?)),
+        ('V', _, _) => Kind::Void,
+        ('O', 4 | 8, _) => Kind::Object,
+        _ => return None,
+    };
+    fits(size).then_some((kind, size))
+}
+
+fn fits(size: usize) -> bool {
+    isize::try_from(size).is_ok()
+}
+
+fn timed(is_date: bool, unit: &str) -> Option<Kind> {
+    let known = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == 'μ';
+    let unit = unit.chars().all(known).then(|| Unit(unit.to_owned()))?;
+    Some(match is_date {
+        true => Kind::Date(unit),
+        false => Kind::Time(unit),
+    })
+}
+
+/// Reads a letter alone. Those with other sizes on other machines, such as `l`, are not read.
+fn lettered(code: &str) -> Option<(Kind, usize)> {
+    let dtype = match code {
+        "?" => DType::Bool,
+        "b" => DType::I8,
+        "B" => DType::U8,
+        "h" => DType::I16,
+        "H" => DType::U16,
+        "i" => DType::I32,
+        "I" => DType::U32,
+        "q" => DType::I64,
+        "Q" => DType::U64,
+        "e" => DType::F16,
+        "f" => DType::F32,
+        "d" => DType::F64,
+        "F" => DType::Complex64,
+        "D" => DType::Complex128,
+        "O" => return Some((Kind::Object, 8)),
+        _ => return None,
+    };
+    Some((Kind::Number(dtype), dtype.size()))
+}
+
+/// Reads a name of NumPy.
+fn named(name: &str) -> Option<(Kind, usize)> {
+    let mut numbers = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
+    if let Some(dtype) = numbers.find(|dtype| dtype.name() == name) {
+        return Some((Kind::Number(dtype), dtype.size()));
+    }
+    for (prefix, is_date) in [("datetime64", true), ("timedelta64", false)] {
+        if let Some(unit) = name.strip_prefix(prefix) {
+            let unit = match unit {
+                "" => unit,
+                _ => unit.strip_prefix('[')?.strip_suffix(']')?,
+            };
+            return Some((timed(is_date, unit)?, 8));
+        }
+    }
+    let dtype = match name {
+        "half" => DType::F16,
+        "single" => DType::F32,
+        "double" | "float" => DType::F64,
+        "complex" => DType::Complex128,
+        "object" => return Some((Kind::Object, 8)),
+        _ => return None,
+    };
+    Some((Kind::Number(dtype), dtype.size()))
+}
+
+fn why_unknown(code: &str) -> &'static str {
+    match code {
+        "f1" => {
+            "an unknown 8-bit float, as ml_dtypes saves one; save it as .safetensors, or the bits by \
+             .view('uint8')"
+        }
+        "bfloat16" => "not a type of .npy; save it as .safetensors, or the bits by .view('uint16')",
+        "l" | "L" | "p" | "P" | "n" | "N" | "g" | "G" | "int" | "uint" | "longdouble" => {
+            "it has another size on other machines; save it with its size, as in '<i8'"
+        }
+        _ => "not a type of NumPy; save the array again with numpy.save",
+    }
+}
