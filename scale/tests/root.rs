@@ -11,6 +11,7 @@ mod gather;
 mod index;
 #[cfg(not(feature = "cluster"))]
 mod left_out;
+mod lengths;
 #[cfg(feature = "sql")]
 mod masks;
 mod metadata;

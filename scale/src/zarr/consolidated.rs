@@ -3,10 +3,9 @@
 //!
 //! Like `zarr-python`, a job reads and writes only the array's own metadata.
 
-use super::{Location, Place, place};
+use super::{Location, Piece, Place, place};
 use serde_json::Value;
 use std::path::Path;
-use zarrs::storage::byte_range::ByteRange;
 
 /// Returns a warning for each group around an array in whose consolidated metadata it is not, or is another array, and for
 /// groups of Zarr V2. `metadata` is the array's `zarr.json`, which has just been written. Groups that cannot be read give
@@ -62,6 +61,6 @@ fn describes(entry: &Value, metadata: &Value) -> bool {
 }
 
 fn json(place: &dyn Place, key: &str) -> Option<Value> {
-    let text = place.read(key, ByteRange::FromStart(0, None)).ok()??;
+    let text = place.read(key, Piece::ALL).ok()??;
     serde_json::from_slice(&text).ok()
 }

@@ -55,7 +55,7 @@ pub(crate) use cache::Cache;
 pub(crate) use encode::Tile;
 pub(crate) use folder::Folder;
 pub(crate) use location::{Location, is_url};
-pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};
+pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Piece, Place, Store, Unread, place};
 
 /// Returns the number of elements in an array of this shape, or of chunks in a grid of this shape.
 pub(crate) fn product(shape: &[usize]) -> usize {

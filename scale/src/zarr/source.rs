@@ -1,7 +1,7 @@
 //! An array that is read chunk by chunk.
 
 use super::{
-    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Store,
+    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Piece, Store,
     ahead::{Asked, Line},
     allocate::{self, Purpose},
     codec::{self, Sharding},
@@ -10,7 +10,7 @@ use super::{
     is_url,
     open::open,
     product,
-    store::Parts,
+    store::{Parts, wrong_length},
     strides,
 };
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ use zarrs::{
         codec::{blosc_decompress_bytes_partial, blosc_typesize, blosc_validate},
     },
     plugin::ExtensionName,
-    storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+    storage::{Bytes, StoreKey, byte_range::ByteRange},
 };
 
 /// The attribute in which an array of Zarr V2 has the names of its dimensions.
@@ -327,7 +327,7 @@ impl<'a> Reader<'a> {
                     task,
                     users: 0,
                     key,
-                    range: layout.place,
+                    piece: layout.place,
                     bytes: layout.bytes,
                 });
             }
@@ -393,8 +393,8 @@ impl<'a> Reader<'a> {
                 break;
             }
             match self.request(&need) {
-                Ok(Some((key, range))) => {
-                    let length = match range {
+                Ok(Some((key, piece))) => {
+                    let length = match piece.range {
                         ByteRange::FromStart(_, Some(length)) => usize::try_from(length),
                         _ => Ok(self.source.chunk_bytes()),
                     };
@@ -402,7 +402,7 @@ impl<'a> Reader<'a> {
                         task,
                         users: need.users,
                         key: key.as_str().to_owned(),
-                        range,
+                        piece,
                         bytes: length.unwrap_or(usize::MAX),
                     };
                     bytes = bytes.saturating_add(value.bytes);
@@ -428,8 +428,8 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// What is read for a chunk: the key of a value, and a range of it. `None` if the chunk is not stored.
-    fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, ByteRange)>, Error> {
+    /// What is read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
             return Ok(None);
@@ -439,8 +439,7 @@ impl<'a> Reader<'a> {
             Some(elements)
                 if self.source.part == Part::Plain && self.is_part(need.users, elements) =>
             {
-                let bytes = elements.start * unit..elements.end * unit;
-                self.inside(&key, &need.at, place, &bytes)?
+                place.part(&(elements.start * unit..elements.end * unit))
             }
             _ => place,
         };
@@ -536,8 +535,7 @@ impl<'a> Reader<'a> {
         self.advance(at);
         let read = match place {
             Some(place) if self.source.part == Part::Plain => {
-                let place = self.inside(&key, at, place, &bytes)?;
-                self.get(&key, at, place)?.map(Vec::from)
+                self.get(&key, at, place.part(&bytes))?.map(Vec::from)
             }
             Some(place) => match self.get(&key, at, place)? {
                 Some(encoded) => match decoded_part(&encoded, self.source.chunk_bytes(), &bytes) {
@@ -582,13 +580,14 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let bytes = elements.start * unit..elements.end * unit;
-        let range = self.inside(&key, at, place, &bytes)?;
         let parts = Parts {
             length: length * unit,
             apart: apart * unit,
         };
         let mut planes = vec![0; parts.length * count];
-        let read = self.store.read_to(&key, range, parts, &mut planes);
+        let read = self
+            .store
+            .read_to(&key, place.part(&bytes), parts, &mut planes);
         if !read.map_err(|error| self.failed(&key, at, &error))? {
             return Ok(None);
         }
@@ -616,31 +615,21 @@ impl<'a> Reader<'a> {
         let (key, place) = self.place(at)?;
         self.advance(at);
         let is_there = match place {
-            Some(place) => {
-                let inside = self.inside(&key, at, place, &(0..dest.len()))?;
-                match self.requested(&key, at, place)? {
-                    Some(None) => false,
-                    Some(Some(bytes)) => {
-                        if bytes.len() != dest.len() {
-                            return Err(self.failed(
-                                &key,
-                                at,
-                                &"it has another length than its shape",
-                            ));
-                        }
-                        dest.copy_from_slice(&bytes);
-                        true
-                    }
-                    None => {
-                        let all = Parts {
-                            length: dest.len(),
-                            apart: 0,
-                        };
-                        let read = self.store.read_to(&key, inside, all, dest);
-                        read.map_err(|error| self.failed(&key, at, &error))?
-                    }
+            Some(place) => match self.requested(&key, at, place)? {
+                Some(None) => false,
+                Some(Some(bytes)) => {
+                    dest.copy_from_slice(&bytes);
+                    true
                 }
-            }
+                None => {
+                    let all = Parts {
+                        length: dest.len(),
+                        apart: 0,
+                    };
+                    let read = self.store.read_to(&key, place, all, dest);
+                    read.map_err(|error| self.failed(&key, at, &error))?
+                }
+            },
             None => false,
         };
         self.chunks += 1;
@@ -648,27 +637,6 @@ impl<'a> Reader<'a> {
             dest.copy_from_slice(&self.missing(product(&self.source.chunk))?);
         }
         Ok(true)
-    }
-
-    /// The range of these bytes of a chunk that is stored as it is in memory, at `place`.
-    fn inside(
-        &self,
-        key: &StoreKey,
-        at: &[usize],
-        place: ByteRange,
-        bytes: &Range<usize>,
-    ) -> Result<ByteRange, Error> {
-        let (begin, length) = match place {
-            ByteRange::FromStart(begin, length) => (begin, length),
-            ByteRange::Suffix(_) => return Ok(place),
-        };
-        if length.is_some_and(|length| length != self.source.chunk_bytes() as u64) {
-            return Err(self.failed(key, at, &"it has another length than its shape"));
-        }
-        Ok(ByteRange::FromStart(
-            begin.saturating_add(bytes.start as u64),
-            Some(bytes.len() as u64),
-        ))
     }
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
@@ -699,7 +667,7 @@ impl<'a> Reader<'a> {
         &mut self,
         key: &StoreKey,
         at: &[usize],
-        place: ByteRange,
+        place: Piece,
     ) -> Result<Option<Option<Bytes>>, Error> {
         let Some(line) = &mut self.line else {
             return Ok(None);
@@ -711,27 +679,27 @@ impl<'a> Reader<'a> {
         Ok(Some(value.map_err(|error| self.failed(key, at, &error))?))
     }
 
-    fn get(
-        &mut self,
-        key: &StoreKey,
-        at: &[usize],
-        place: ByteRange,
-    ) -> Result<Option<Bytes>, Error> {
+    fn get(&mut self, key: &StoreKey, at: &[usize], place: Piece) -> Result<Option<Bytes>, Error> {
         if let Some(value) = self.requested(key, at, place)? {
             return Ok(value);
         }
-        let encoded = self.store.get_partial(key, place);
+        let encoded = self.store.read(key, place);
         encoded.map_err(|error| self.failed(key, at, &error))
     }
 
     /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
     /// that it is missing.
-    fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<ByteRange>), Error> {
+    ///
+    /// All reads of chunks begin here, so here it is decided which length a chunk must have that is stored as it is in
+    /// memory: in a shard the index says its length, and otherwise the store says the length of the value with the bytes.
+    fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
+        let right = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
         let Some((sharding, layout)) = &source.sharding else {
             let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
-            return Ok((key, Some(ByteRange::FromStart(0, None))));
+            let of = right;
+            return Ok((key, Some(Piece { of, ..Piece::ALL })));
         };
         let (shard, number) = source.shard_of(at);
         let key = self.array.chunk_key(&shard);
@@ -744,11 +712,15 @@ impl<'a> Reader<'a> {
             }
             self.indexes.insert(shard.clone(), index);
         }
-        let place = self
-            .indexes
-            .get(&shard)
-            .and_then(|index| index.place(number));
-        Ok((key, place))
+        let index = self.indexes.get(&shard);
+        let Some((begin, length)) = index.and_then(|index| index.place(number)) else {
+            return Ok((key, None));
+        };
+        if let Some(right) = right.filter(|&right| right != length) {
+            return Err(self.failed(&key, at, &wrong_length(length, right)));
+        }
+        let place = ByteRange::FromStart(begin, Some(length));
+        Ok((key, Some(Piece::of_any(place))))
     }
 
     /// Returns `count` elements of a chunk that is not stored. All have the fill value.
