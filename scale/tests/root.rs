@@ -22,6 +22,7 @@ mod random;
 mod slice;
 #[cfg(feature = "sql")]
 mod sql;
+mod stores;
 #[cfg(feature = "sql")]
 mod tables;
 #[cfg(feature = "sql")]

@@ -3,7 +3,7 @@
 
 use super::{
     codecs::{self, element},
-    numcodecs,
+    dtype, numcodecs,
 };
 use serde_json::{Value, json};
 use wgslice::DType;
@@ -22,14 +22,15 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     if metadata["node_type"] == "group" {
         return Err(GROUP.to_owned());
     }
-    let dtype = data_type(&metadata["data_type"]);
+    let data_type = data_type(&metadata["data_type"]);
     let fill = &mut metadata["fill_value"];
-    // Zarr V3 has no null, which is left for an error.
-    if !fill.is_null() {
-        *fill = fill_value(fill.take(), &dtype);
+    *fill = fill_value(fill.take(), &data_type);
+    // Writers in Java write null where there is nothing.
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
     }
     let codecs = metadata["codecs"].take();
-    metadata["codecs"] = chain(codecs, &dtype)?;
+    metadata["codecs"] = chain(codecs, &data_type)?;
     Ok(metadata)
 }
 
@@ -39,23 +40,25 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
     // What `zarrs` makes of a value is of no use, and it warns of null.
     metadata["fill_value"] = json!(0);
-    // TensorStore writes the names of element types that NumPy does not have, always in little-endian order.
-    let mut name = None;
-    if let Some(found) = metadata["dtype"].as_str()
-        && found == "bfloat16"
-    {
-        name = Some(found.to_owned());
-        metadata["dtype"] = json!("<u2");
+    // The name of the type shows later whether it is an element type. TensorStore writes the names of types that NumPy does
+    // not have, always in little-endian order.
+    let dtype = &mut metadata["dtype"];
+    let name = dtype
+        .as_str()
+        .map_or_else(|| dtype.to_string(), str::to_owned);
+    let is_other = element(&name).is_none();
+    if is_other {
+        *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
     }
     let parsed: ArrayMetadataV2 =
         serde_json::from_value(metadata).map_err(|error| format!(".zarray: {error}"))?;
     let converted = array_metadata_v2_to_v3(&parsed).map_err(|error| error.to_string())?;
     let mut converted = serde_json::to_value(converted).map_err(|error| error.to_string())?;
-    if let Some(name) = name {
+    if is_other {
         converted["data_type"] = json!(name);
     }
-    let dtype = data_type(&converted["data_type"]);
-    converted["fill_value"] = fill_value(fill, &dtype);
+    let data_type = data_type(&converted["data_type"]);
+    converted["fill_value"] = fill_value(fill, &data_type);
     if let Some(attributes) = attributes {
         converted["attributes"] = attributes;
     }
@@ -66,10 +69,8 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     };
     let mut filters = list(filters);
     // What a filter stores may have another order of bytes than the array.
-    let stored = filters
-        .iter()
-        .filter_map(|filter| filter["astype"].as_str());
-    let stored = stored.last().and_then(element);
+    let mut last_first = filters.iter().rev();
+    let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
     // The order of the dimensions, and the order of bytes.
     let mut codecs = list(converted["codecs"].take());
     if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
@@ -85,8 +86,22 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
         }
         json!({"name": format!("{}{name}", numcodecs::PREFIX), "configuration": codec})
     }));
-    converted["codecs"] = chain(Value::from(codecs), &dtype)?;
+    converted["codecs"] = chain(Value::from(codecs), &data_type)?;
     Ok(converted)
+}
+
+/// Gives elements that are only moved a type that `zarrs` has. Returns the name of their own type.
+pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
+    let name = data_type(&metadata["data_type"]);
+    if dtype::is_float8(&name) {
+        let fill = &metadata["fill_value"];
+        let bits = dtype::float8_bits(&name, fill);
+        let bits =
+            bits.ok_or_else(|| format!("its fill value {fill} is not a number of type {name}"))?;
+        metadata["data_type"] = json!("uint8");
+        metadata["fill_value"] = json!(bits);
+    }
+    Ok(name)
 }
 
 /// Reads JSON. Python's writers write numbers in attributes that JSON does not have; they become texts, as in the values of
@@ -166,7 +181,7 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         parts[part].push(codec);
     }
     let [elements, mut bytes, compressors] = parts;
-    // GDAL leaves it out of Zarr V3.
+    // GDAL and zarrita leave it out of Zarr V3.
     if bytes.is_empty() {
         bytes.push(json!({"name": "bytes", "configuration": {"endian": "little"}}));
     }
@@ -186,6 +201,9 @@ fn made(codec: &Value) -> Result<Codec, String> {
 /// Puts the value of missing elements into this form. Writers write it as a number of another type, as a text, or as null
 /// if it does not matter.
 fn fill_value(value: Value, data_type: &str) -> Value {
+    if value.is_null() && dtype::is_float8(data_type) {
+        return json!(0);
+    }
     let Some(dtype) = DType::ALL
         .into_iter()
         .find(|dtype| dtype.name() == data_type)

@@ -32,6 +32,21 @@ const READ: [&str; 18] = [
     "zstd",
 ];
 
+/// Those that Zarr V3 does not have under the same name.
+const OWN: [&str; 11] = [
+    "adler32",
+    "bitround",
+    "bz2",
+    "crc32",
+    "delta",
+    "fixedscaleoffset",
+    "fletcher32",
+    "lz4",
+    "quantize",
+    "shuffle",
+    "zlib",
+];
+
 /// Says that a codec is not read, and what to do.
 pub(super) fn unsupported(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
@@ -54,9 +69,13 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
             (name, configuration.unwrap_or_default())
         }
     };
+    // Some writers leave out the prefix.
+    let name = match OWN.contains(&&*name) {
+        true => format!("{PREFIX}{name}"),
+        false => name,
+    };
     let Some(id) = name.strip_prefix(PREFIX) else {
-        // It rounds when it encodes.
-        return Ok((name != "bitround").then(|| named(&name, configuration)));
+        return Ok(Some(named(&name, configuration)));
     };
     // Some versions of NetCDF write numbers as texts.
     for value in configuration

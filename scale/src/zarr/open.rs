@@ -1,7 +1,9 @@
 //! Opens arrays, or says why a name does not name an array.
 
-use super::{Error, JOB_RECORD, Store, metadata, place};
+use super::{Error, JOB_RECORD, Store, dtype, metadata, place};
+use serde_json::Value;
 use std::{fmt::Display, path::Path, sync::Arc};
+use wgslice::DType;
 use zarrs::{
     array::{Array, ArrayMetadata, ArrayMetadataV3},
     storage::{ReadableStorageTraits, StorageError, StoreKey},
@@ -12,8 +14,20 @@ const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
 /// The key of an array's attributes in Zarr V2.
 const ATTRIBUTES: &str = ".zattrs";
 
-/// Opens an array. Also returns a checksum of its metadata.
-pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
+/// An array, and what `zarrs` does not know of it.
+pub(super) struct Opened {
+    pub(super) array: Array<Store>,
+    pub(super) dtype: DType,
+    /// The name of the type of its elements in Zarr V3.
+    pub(super) data_type: String,
+    /// The value of missing elements, as Zarr's JSON has it.
+    pub(super) fill: Value,
+    /// A checksum of its metadata.
+    pub(super) checksum: u32,
+}
+
+/// Opens an array.
+pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     let problem = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
     };
@@ -63,7 +77,10 @@ pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
             }));
         }
     };
-    let metadata = metadata.map_err(|error| problem(&error))?;
+    let mut metadata = metadata.map_err(|error| problem(&error))?;
+    let fill = metadata["fill_value"].clone();
+    let data_type = metadata::moved(&mut metadata).map_err(|error| problem(&error))?;
+    let dtype = dtype::of_name(&data_type, path)?;
     let metadata: ArrayMetadataV3 =
         serde_json::from_value(metadata).map_err(|error| problem(&error))?;
     for (name, field) in &metadata.additional_fields {
@@ -76,5 +93,15 @@ pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
     }
     let metadata = ArrayMetadata::V3(metadata);
     let array = Array::new_with_metadata(store, "/", metadata).map_err(|error| problem(&error))?;
-    Ok((array, checksum))
+    Ok(Opened {
+        array,
+        dtype,
+        // Others have several names.
+        data_type: match dtype::is_float8(&data_type) {
+            true => data_type,
+            false => dtype.name().to_owned(),
+        },
+        fill,
+        checksum,
+    })
 }

@@ -8,7 +8,7 @@ use super::{
     dtype, grid,
     index::{self, Index},
     is_url,
-    open::open,
+    open::{Opened, open},
     product,
     store::{Parts, wrong_length},
     strides,
@@ -29,12 +29,14 @@ use zarrs::{
         Array, ArrayShardedExt, ArrayToBytesCodecTraits, ChunkShape, CodecOptions,
         codec::{blosc_decompress_bytes_partial, blosc_typesize, blosc_validate},
     },
-    plugin::ExtensionName,
     storage::{Bytes, StoreKey, byte_range::ByteRange},
 };
 
 /// The attribute in which an array of Zarr V2 has the names of its dimensions.
 const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
+
+/// How the names of attributes begin in which NetCDF notes how it has stored an array.
+const NETCDF: &str = "_nczarr_";
 
 /// An array in a store, which is read chunk by chunk.
 ///
@@ -43,6 +45,7 @@ const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
 pub struct Source {
     path: PathBuf,
     dtype: DType,
+    data_type: String,
     shape: Vec<usize>,
     chunk: Vec<usize>,
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
@@ -56,6 +59,7 @@ pub struct Source {
     /// How a part of a chunk can be read.
     part: Part,
     fill: Vec<u8>,
+    fill_metadata: Value,
     fingerprint: u32,
     /// Tells the array from the other sources of a job.
     number: usize,
@@ -79,13 +83,16 @@ impl Source {
     ///
     /// [`Error::Usage`] if there is no array, or if its elements or its grid are not supported; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let (array, fingerprint) = open(path)?;
+        let Opened {
+            array,
+            dtype,
+            data_type,
+            fill: fill_metadata,
+            checksum: fingerprint,
+        } = open(path)?;
         let unfit = |problem: &dyn Display| {
             Error::usage(format_args!("cannot slice {}: {problem}", path.display()))
         };
-        let name = array.data_type().name_v3();
-        let name = name.unwrap_or_else(|| format!("{:?}", array.data_type()).into());
-        let dtype = dtype::of_name(&name, path)?;
         let found = array.chunk_grid().metadata();
         if found.name() != "regular" {
             return Err(unfit(&format_args!(
@@ -138,6 +145,7 @@ impl Source {
         Ok(Self {
             path: path.to_owned(),
             dtype,
+            data_type,
             shape,
             chunk,
             outer,
@@ -150,6 +158,7 @@ impl Source {
             },
             stored,
             fill,
+            fill_metadata,
             fingerprint,
             number: 0,
             array,
@@ -189,10 +198,11 @@ impl Source {
         &self.path
     }
 
-    /// The attributes of the array, but for its dimension names.
+    /// The attributes of the array, but for its dimension names, and for what NetCDF notes of how it has stored the array.
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
+        attributes.retain(|name, _| !name.to_ascii_lowercase().starts_with(NETCDF));
         attributes
     }
 
@@ -208,9 +218,30 @@ impl Source {
         names.unwrap_or_else(|| vec![None; rank])
     }
 
-    /// The type of the elements.
+    /// The type of the elements, or a type of the same size if they are only moved.
     pub fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// The name of the type of the elements in Zarr V3.
+    pub fn data_type(&self) -> &str {
+        &self.data_type
+    }
+
+    /// The type of the elements, in order to compute with them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if they are only moved.
+    pub fn numbers(&self) -> Result<DType, Error> {
+        if dtype::is_float8(&self.data_type) {
+            return Err(Error::usage(format_args!(
+                "{} holds elements of type {}, which are only moved: convert them to float16 or float32 before",
+                self.path.display(),
+                self.data_type
+            )));
+        }
+        Ok(self.dtype)
     }
 
     /// The shape of the array.
@@ -244,7 +275,10 @@ impl Source {
     }
 
     /// The value of elements in chunks that are missing, as Zarr's JSON has it.
-    pub(crate) fn fill_metadata(&self) -> Result<serde_json::Value, Error> {
+    pub(crate) fn fill_metadata(&self) -> Result<Value, Error> {
+        if dtype::is_float8(&self.data_type) {
+            return Ok(self.fill_metadata.clone());
+        }
         let fill = self
             .array
             .data_type()

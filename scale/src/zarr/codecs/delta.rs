@@ -36,8 +36,7 @@ pub(in crate::zarr) fn element(name: &str) -> Option<(DType, bool)> {
         "f8" => DType::F64,
         "c8" => DType::Complex64,
         "c16" => DType::Complex128,
-        // The long names, which only the configuration of a codec has.
-        name => DType::ALL.into_iter().find(|dtype| dtype.name() == name)?,
+        _ => return None,
     };
     Some((dtype, is_big))
 }
@@ -64,11 +63,11 @@ impl Delta {
         let names = [decoded.clone(), text("astype").unwrap_or(decoded)];
         let unknown =
             || PluginCreateError::Other(format!("delta does not take elements of {names:?}"));
-        let [decoded, stored] = [&names[0], &names[1]].map(|name| element(name));
-        let (decoded, stored) = (
-            decoded.ok_or_else(unknown)?.0,
-            stored.ok_or_else(unknown)?.0,
-        );
+        // Configurations that people write have long names too.
+        let long = |name: &str| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
+        let find = |name: &str| element(name).map(|(dtype, _)| dtype).or_else(|| long(name));
+        let [decoded, stored] = [&names[0], &names[1]].map(|name| find(name));
+        let (decoded, stored) = (decoded.ok_or_else(unknown)?, stored.ok_or_else(unknown)?);
         use DType as D;
         let is_integer = |dtype| {
             let integers = [D::I8, D::U8, D::I16, D::U16, D::I32, D::U32, D::I64, D::U64];

@@ -25,8 +25,10 @@ use zarrs::{
     plugin::PluginCreateError,
 };
 
+type Create = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
+
 /// The codecs, by the names that they have in metadata.
-const CODECS: [(&str, fn(&MetadataV3) -> Result<Codec, PluginCreateError>); 4] = [
+const CODECS: [(&str, Create); 4] = [
     ("numcodecs.delta", |metadata| {
         let codec = delta::Delta::new(metadata)?;
         Ok(Codec::ArrayToArray(Arc::new(codec)))
