@@ -178,6 +178,9 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
             Codec::ArrayToBytes(_) => 1,
             Codec::BytesToBytes(_) => 2,
         };
+        if codec["name"] == "transpose" {
+            codec["name"] = json!(codecs::TRANSPOSE);
+        }
         parts[part].push(codec);
     }
     let [elements, mut bytes, compressors] = parts;

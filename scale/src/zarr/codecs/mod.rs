@@ -1,16 +1,19 @@
-//! Codecs of chunks that the crate `zarrs` does not have. They only decode, since no result is written with them.
+//! Codecs of chunks that the crate `zarrs` does not have, or has in a slow form. They only decode, since no result is written with them.
 //!
 //! | module | content |
 //! |---|---|
 //! | `delta` | differences between neighbours |
 //! | `lz4` | LZ4 as numcodecs writes it |
 //! | `checksum` | CRC-32 and CRC-32C before or after the bytes |
+//! | `transpose` | another order of the dimensions |
 
 mod checksum;
 mod delta;
 mod lz4;
+mod transpose;
 
 pub(super) use delta::element;
+pub(super) use transpose::NAME as TRANSPOSE;
 
 use std::sync::{Arc, LazyLock};
 use zarrs::{
@@ -28,7 +31,7 @@ use zarrs::{
 type Create = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
 
 /// The codecs, by the names that they have in metadata.
-const CODECS: [(&str, Create); 4] = [
+const CODECS: [(&str, Create); 5] = [
     ("numcodecs.delta", |metadata| {
         let codec = delta::Delta::new(metadata)?;
         Ok(Codec::ArrayToArray(Arc::new(codec)))
@@ -43,6 +46,10 @@ const CODECS: [(&str, Create); 4] = [
     ("numcodecs.crc32c", |metadata| {
         let codec = checksum::Checksum::new(metadata, checksum::Kind::Crc32c, false)?;
         Ok(Codec::BytesToBytes(Arc::new(codec)))
+    }),
+    (transpose::NAME, |metadata| {
+        let codec = transpose::Transpose::new(metadata)?;
+        Ok(Codec::ArrayToArray(Arc::new(codec)))
     }),
 ];
 
