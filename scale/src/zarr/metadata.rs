@@ -50,6 +50,10 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     if is_other {
         *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
     }
+    // `zarrs` makes no order of no dimensions.
+    if metadata["shape"] == json!([]) {
+        metadata["order"] = json!("C");
+    }
     let parsed: ArrayMetadataV2 =
         serde_json::from_value(metadata).map_err(|error| format!(".zarray: {error}"))?;
     let converted = array_metadata_v2_to_v3(&parsed).map_err(|error| error.to_string())?;
@@ -162,6 +166,10 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         let Some(mut codec) = numcodecs::codec(codec, size)? else {
             continue;
         };
+        // The order of no dimensions, which `zarrs` refuses, changes nothing.
+        if codec["name"] == "transpose" && codec["configuration"]["order"] == json!([]) {
+            continue;
+        }
         if codec["name"] == "sharding_indexed" {
             for field in ["codecs", "index_codecs"] {
                 let within = &mut codec["configuration"][field];

@@ -37,7 +37,6 @@ NUMBERS = (np.arange(60) // 3 * 37 % 101 - 30).reshape(SHAPE)
 
 def known(path, dtype, array):
     """Notes the elements of an array. `dtype` is Zarr V3's name of their type."""
-    array = np.ascontiguousarray(array)
     array = array.astype(array.dtype.newbyteorder("="))
     arrays[path] = {"data_type": dtype, "shape": array.shape, "elements": array.tobytes().hex()}
 
@@ -244,6 +243,15 @@ def fills():
         known(f"fills/{name}", array.dtype.name, array)
 
 
+def scalars():
+    """Arrays without dimensions, in each order."""
+    for form, more in [(2, {"order": "C"}), (2, {"order": "F"}), (3, {"filters": [zarr.codecs.TransposeCodec(order=())]})]:
+        name = f"scalars/v{form}-{more.get('order', 'transposed')}"
+        made = zarr.create_array(root / name, shape=(), chunks=(), dtype="int32", zarr_format=form, **more)
+        made[...] = 7
+        known(name, "int32", np.array(7, "i4"))
+
+
 def stale():
     """Arrays that have grown or shrunk since the metadata of their group was consolidated."""
     for form in (2, 3):
@@ -259,7 +267,7 @@ def stale():
             known(f"stale-v{form}/{name}", "int32", array)
 
 
-for write in (numcodecs, xarray, netcdf, gdal, tensorstore, java, zarrita, fills, stale):
+for write in (numcodecs, xarray, netcdf, gdal, tensorstore, java, zarrita, fills, scalars, stale):
     write()
 files = {}
 for path in sorted(root.rglob("*")):
