@@ -67,6 +67,11 @@ impl Raw {
         ]
     }
 
+    /// Whether a part of its chunks can be read without the rest.
+    pub(crate) fn is_read_in_parts(&self) -> bool {
+        ["v2", "v3", "shards"].contains(&self.name)
+    }
+
     pub(crate) fn store(&self, value: &[u8]) {
         fs::write(&self.file, value).unwrap();
     }
@@ -222,7 +227,9 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
                 assert_eq!(read(&result), read(&raw.path), "{}", raw.name);
             }
         }
-        for (damage, value) in raw.damages() {
+        // A chunk of another form is always read as a whole.
+        let each = if raw.is_read_in_parts() { 1 } else { 3 };
+        for (damage, value) in raw.damages().into_iter().step_by(each) {
             raw.store(&value);
             let what = format!("{}, {damage}", raw.name);
             refused(command, &uses, folder.path(), &raw.key, &what);

@@ -286,8 +286,7 @@ fn a_chunk_of_another_length_is_refused_in_a_bucket_too() {
         // In a shard, the index is read before.
         let requests = 1 + usize::from(raw.name.starts_with("shards"));
         assert_eq!(asked.count(), requests, "{}: {log:?}", raw.name);
-        // The other forms are read as a whole, as from a folder.
-        if !["v2", "v3", "shards"].contains(&raw.name) {
+        if !raw.is_read_in_parts() {
             continue;
         }
         for (damage, value) in raw.damages().into_iter().step_by(2) {
