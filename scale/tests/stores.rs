@@ -305,7 +305,37 @@ fn what_is_not_read_is_refused_with_what_is() {
             "{field}: {error}"
         );
     }
+    for value in [json!(7), json!("sharding_indexed"), json!([]), json!(null)] {
+        for name in [
+            "sharding_indexed",
+            "transpose",
+            "numcodecs.blosc",
+            "numcodecs.delta",
+            "blosc",
+        ] {
+            let codec = json!({"name": name, "configuration": value});
+            refuse(&|metadata| metadata["codecs"] = json!([bytes, codec]));
+        }
+        refuse(&|metadata| metadata["codecs"] = json!([bytes, value]));
+        for field in [
+            "zarr_format",
+            "node_type",
+            "shape",
+            "chunk_grid",
+            "chunk_key_encoding",
+        ] {
+            refuse(&|metadata| metadata[field] = value.clone());
+        }
+        for text in [value.to_string(), "{}".to_owned(), "{".to_owned()] {
+            fs::write(path.join("zarr.json"), text).unwrap();
+            refused(folder.path(), &path);
+        }
+    }
     fs::remove_file(path.join("zarr.json")).unwrap();
+    for text in ["7", "[]", "null", "{}", "[", "\"a\""] {
+        fs::write(path.join(".zarray"), text).unwrap();
+        refused(folder.path(), &path);
+    }
     for (dtype, compressor, named) in [
         (
             json!("<i4"),
@@ -313,6 +343,8 @@ fn what_is_not_read_is_refused_with_what_is() {
             "codec lzma is not supported",
         ),
         (json!("<i4"), json!({"level": 1}), "codec"),
+        (json!("<i4"), json!(7), "codec"),
+        (json!(7), Value::Null, "7"),
         (json!("int4"), Value::Null, "int4"),
         (json!("|S5"), Value::Null, "S5"),
         (json!("<M8[ns]"), Value::Null, "<M8[ns]"),

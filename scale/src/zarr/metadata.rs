@@ -17,17 +17,24 @@ use zarrs::{
 /// Says that a name names a group.
 pub(super) const GROUP: &str = "it is a group; name an array in it";
 
+const NO_OBJECT: &str = "its metadata is not an object of JSON";
+
 /// Puts a `zarr.json` into this form. Fails if it is not that of an array, or has codecs that are not supported.
 pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
+    if !metadata.is_object() {
+        return Err(NO_OBJECT.to_owned());
+    }
     if metadata["node_type"] == "group" {
         return Err(GROUP.to_owned());
     }
     let data_type = data_type(&metadata["data_type"]);
-    let fill = &mut metadata["fill_value"];
-    *fill = fill_value(fill.take(), &data_type);
+    if let Some(fill) = metadata.get_mut("fill_value") {
+        *fill = fill_value(fill.take(), &data_type);
+    }
     // Writers in Java write null where there is nothing.
     if let Some(fields) = metadata.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
+        let optional = ["attributes", "dimension_names", "storage_transformers"];
+        fields.retain(|name, value| !value.is_null() || !optional.contains(&&**name));
     }
     let codecs = metadata["codecs"].take();
     metadata["codecs"] = chain(codecs, &data_type)?;
@@ -36,6 +43,9 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
 
 /// Puts a `.zarray` and its `.zattrs` into this form. Fails as [`v3`] does.
 pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value, String> {
+    if !metadata.is_object() {
+        return Err(NO_OBJECT.to_owned());
+    }
     let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
     // What `zarrs` makes of a value is of no use, and it warns of null.

@@ -69,6 +69,14 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
             (name, configuration.unwrap_or_default())
         }
     };
+    if name.strip_prefix(PREFIX).unwrap_or(&name).is_empty() {
+        return Err("one of its codecs has no name".to_owned());
+    }
+    if !configuration.is_null() && !configuration.is_object() {
+        return Err(format!(
+            "the configuration of its codec {name} is {configuration}, and must be an object of JSON"
+        ));
+    }
     // Some writers leave out the prefix.
     let name = match OWN.contains(&&*name) {
         true => format!("{PREFIX}{name}"),
