@@ -25,6 +25,11 @@ differ, so FOLDER is better in memory, as in /dev/shm.
 
 copies the whole array into other shards and chunks instead, beside zarrs_reencode, which does not slice. Times are those of
 both whole processes, medians of the rounds.
+
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --turned
+
+copies arrays of 134 MB whose chunks are transposed and not compressed, as in Fortran order, to arrays in row-major order. The
+copy beside them is wgslice-scale's of a source in row-major order.
 """
 
 import argparse
@@ -69,10 +74,13 @@ def codec(name):
     return {"zstd": zstd, "blosc": blosc, "none": None}[name]
 
 
-def create(path, shape, name):
+def create(path, shape, name, shard=SHARD, chunk=CHUNK, dtype="int32", order=None):
     import zarr
 
-    return zarr.create_array(path, shape=shape, shards=SHARD, chunks=CHUNK, dtype="int32", compressors=codec(name))
+    turned = [zarr.codecs.TransposeCodec(order=order)] if order else None
+    return zarr.create_array(
+        path, shape=shape, shards=shard, chunks=chunk, dtype=dtype, filters=turned, compressors=codec(name)
+    )
 
 
 def source(path, shape, name):
@@ -98,10 +106,10 @@ def slices(spec, shape):
     return [range(size)[one] for one, size in zip(eval(f"numpy.s_[{spec}]", {"numpy": numpy}), shape)]
 
 
-def boxes(shape):
+def boxes(shape, shards):
     """The slices of each shard of an array of this shape."""
-    for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, SHARD)]):
-        yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, SHARD, shape))
+    for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, shards)]):
+        yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, shards, shape))
 
 
 def cpu():
@@ -142,7 +150,7 @@ class Measured:
         }
 
 
-def of_tensorstore(path, out, spec, threads, at_once=False):
+def of_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     import tensorstore
 
     limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
@@ -160,7 +168,7 @@ def of_tensorstore(path, out, spec, threads, at_once=False):
     to = tensorstore.open(near(out), context=context, open=True).result()
     # One write for each shard, so that each is written once.
     writes = []
-    for box in boxes(view.shape):
+    for box in boxes(view.shape, shard):
         writes.append(to[box].write(view[box]))
         if len(writes) >= threads and not at_once:
             writes.pop(0).result()
@@ -169,7 +177,7 @@ def of_tensorstore(path, out, spec, threads, at_once=False):
     return measured.end()
 
 
-def of_zarrs(path, out, spec, threads):
+def of_zarrs(path, out, spec, threads, sizes=SHARD):
     import zarr
 
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "threading.max_workers": threads})
@@ -185,12 +193,12 @@ def of_zarrs(path, out, spec, threads):
 
     measured = Measured()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        list(pool.map(shard, boxes(to.shape)))
+        list(pool.map(shard, boxes(to.shape, sizes)))
     return measured.end()
 
 
-def of_wgslice(command, path, out, spec, name, threads):
-    sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
+def of_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK):
+    sizes = [",".join(map(str, sizes)) for sizes in (shard, chunk)]
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
     began = time.perf_counter()
     run = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
@@ -322,6 +330,59 @@ def reencoded(args, name, shape):
         print("| " + " | ".join([*cells, f"{cpu:.2f}", f"{their_cpu:.2f}"]) + " |", flush=True)
 
 
+# The shapes of the array, of shards and of chunks, and the orders of dimensions in which chunks are stored.
+TURNED = [
+    ((512, 512, 512), (256, 256, 128), (64, 64, 64), [(2, 1, 0), (0, 2, 1)]),
+    ((8192, 16384), (2048, 2048), (256, 256), [(1, 0)]),
+]
+
+
+def turned(args, of):
+    """Copies of arrays whose chunks are stored in another order of dimensions, to arrays in row-major order."""
+    import numpy
+
+    print(
+        "| chunk | order | type | wgslice-scale, s | tensorstore, s | ratio | CPU, s | tensorstore's, s | ratio | zarrs-python, s "
+        "| CPU, s | a copy, s | CPU, s |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for shape, shard, chunk, orders in TURNED:
+        for dtype in ("uint8", "uint16", "float32", "float64"):
+            # As many bytes of each type.
+            sizes = (shape[0] // numpy.dtype(dtype).itemsize, *shape[1:])
+            random = numpy.random.default_rng(1)
+            array = random.integers(0, 256, sizes).astype(dtype)
+            spec = ", ".join(":" * len(sizes))
+            for order in (None, *orders):
+                path = args.folder / f"turned-{order}.zarr"
+                shutil.rmtree(path, ignore_errors=True)
+                create(path, sizes, "none", None, chunk, dtype, order)[...] = array
+            for order in orders:
+                sides = {"wgslice": [], "tensorstore": [], "zarrs": [], "copy": []}
+                outs = {side: args.folder / f"{side}.zarr" for side in sides}
+                for _ in range(args.rounds):
+                    for side, out in outs.items():
+                        shutil.rmtree(out, ignore_errors=True)
+                        path = args.folder / f"turned-{None if side == 'copy' else order}.zarr"
+                        if side in ("wgslice", "copy"):
+                            work = of["wgslice"]
+                            measured = work(args.command, path, out, spec, "none", args.threads, shard, chunk)
+                        else:
+                            create(out, sizes, "none", shard, chunk, dtype)
+                            some = [False] if side == "tensorstore" else []
+                            measured = of[side](path, out, spec, args.threads, *some, shard)
+                        sides[side].append(measured)
+                    found = {checksum(out) for out in outs.values()}
+                    assert len(found) == 1, (order, dtype, found)
+                least = lambda side, what: min(one[what] for one in sides[side])
+                cells = [str(list(chunk)), str(list(order)), dtype]
+                for what in ("wall", "cpu"):
+                    ours, theirs = least("wgslice", what), least("tensorstore", what)
+                    cells += [f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.2f}"]
+                cells += [f"{least(side, what):.2f}" for side in ("zarrs", "copy") for what in ("wall", "cpu")]
+                print("| " + " | ".join(cells) + " |", flush=True)
+
+
 def table(args, name, shape, of):
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
@@ -370,6 +431,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--reencode", help="the command zarrs_reencode, beside which arrays are copied")
+    parser.add_argument("--turned", action="store_true", help="copy arrays whose chunks are transposed")
     parser.add_argument("--latency", type=float, help="read by HTTP, from a server that answers after so many ms")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -417,6 +479,9 @@ def main():
             server.terminate()
         return
     of = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
+    if args.turned:
+        turned(args, of)
+        return
     for name in args.codec or CODECS:
         table(args, name, shape, of)
 

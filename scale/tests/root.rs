@@ -11,6 +11,7 @@ mod gather;
 mod index;
 #[cfg(not(feature = "cluster"))]
 mod left_out;
+mod lengths;
 #[cfg(feature = "sql")]
 mod masks;
 mod metadata;
@@ -21,6 +22,7 @@ mod random;
 mod slice;
 #[cfg(feature = "sql")]
 mod sql;
+mod stores;
 #[cfg(feature = "sql")]
 mod tables;
 #[cfg(feature = "sql")]

@@ -3,8 +3,11 @@
 
 use crate::{
     random::{Random, Slice},
-    zarr::{HOW, Kind, Known, chunks_of, devices, files, form, open, read, run, shards, slice},
+    zarr::{
+        HOW, Kind, Known, chunks_of, devices, files, form, open, read, run, shards, slice, write,
+    },
 };
+use serde_json::json;
 use std::{
     fs,
     path::Path,
@@ -100,6 +103,70 @@ fn random_slices_are_the_references() {
         copied > 15,
         "{copied} chunks were copied as they are stored"
     );
+}
+
+/// `zarrs` writes the chunks with its own transpose, and this crate turns them. Chunks are larger than the library's tiles.
+#[test]
+fn chunks_in_every_order_of_dimensions_are_turned() {
+    let folder = tempfile::tempdir().unwrap();
+    let shape = [30, 40, 80];
+    let mut random = Random::new(59);
+    let types = [
+        ("uint8", 1),
+        ("int16", 2),
+        ("float32", 4),
+        ("uint64", 8),
+        ("complex128", 16),
+    ];
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+    for (number, order) in orders.into_iter().enumerate() {
+        for (dtype, size) in types {
+            let is_sharded = (number + size) % 2 == 0;
+            let path = folder.path().join(format!("{number}-{dtype}.zarr"));
+            let elements: Vec<_> = (0..shape.iter().product::<usize>())
+                .map(|_| random.next().to_ne_bytes().repeat(2)[..size].to_vec())
+                .collect();
+            let endian = ["little", "big"][number % 2];
+            let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
+            let transpose = json!({"name": "transpose", "configuration": {"order": order}});
+            let within = json!([transpose, bytes]);
+            let codecs = match is_sharded {
+                false => within,
+                true => json!([{"name": "sharding_indexed", "configuration": {
+                    "chunk_shape": [10, 33, 70], "codecs": within, "index_codecs": [bytes]
+                }}]),
+            };
+            let outer = if is_sharded {
+                [20, 33, 70]
+            } else {
+                [20, 33, 67]
+            };
+            let metadata = json!({
+                "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+                "chunk_key_encoding": {"name": "default"}, "codecs": codecs, "attributes": {},
+                "fill_value": (if size == 16 { json!([0.0, 0.0]) } else { json!(0) })
+            });
+            write(&path, metadata, &elements);
+            let spec = Slice::of(&mut random, &shape);
+            for spec in [spec, Slice::aligned(&mut random, &shape, &shape)] {
+                let result = folder.path().join("result.zarr");
+                let job = Job::new(slice(&spec.text), &path, &result, &Form::default()).unwrap();
+                run(&job, HOW).unwrap();
+                let (shape, expected) = spec.naive(&elements, &shape);
+                let is_right = read(&result) == (shape, expected.concat());
+                assert!(is_right, "{order:?} {dtype}[{}]", spec.text);
+                fs::remove_dir_all(&result).unwrap();
+            }
+        }
+    }
 }
 
 /// Chunks of the result have the shape and the codecs of the source's, but not their order of elements.

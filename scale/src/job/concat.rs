@@ -39,7 +39,7 @@ pub(super) fn slices(
         items.insert(at, SliceItem::NewAxis);
     }
     let spec = IndexSpec::from(&SliceSpec::new(items));
-    let dtype = sources[0].dtype();
+    let data_type = sources[0].data_type().to_owned();
     let first = sources[0].path().display().to_string();
     let mut slices = Vec::with_capacity(sources.len());
     for (number, source) in sources.into_iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn slices(
             shape.insert(at.min(shape.len()), 1);
         }
         let is_like = |dim: usize| dim == at || shape[dim] == result[dim];
-        if source.dtype() != dtype || shape.len() != rank || !(0..rank).all(is_like) {
+        if source.data_type() != data_type || shape.len() != rank || !(0..rank).all(is_like) {
             let rule = match is_new {
                 true => "the same shape".to_owned(),
                 false => format!("the same sizes in all dimensions but {at}"),
@@ -57,7 +57,7 @@ pub(super) fn slices(
                 "{} has shape {:?} of {}, but must have {rule} and type as {first}: slice or convert it first",
                 source.path().display(),
                 source.shape(),
-                source.dtype()
+                source.data_type()
             )));
         }
         let begin = result[at];

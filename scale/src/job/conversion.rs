@@ -1,6 +1,6 @@
 //! The conversion of elements on their way from the source to the result.
 
-use crate::zarr::Error;
+use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
 use wgslice::{DType, View};
 
@@ -25,12 +25,13 @@ impl Conversion {
         }
     }
 
-    /// Reads the conversion as the library's, for elements of type `from`. Also returns the type of the result.
+    /// Reads the conversion as the library's, for the elements of a source. Also returns the type of the result.
     ///
     /// # Errors
     ///
     /// [`Error::Usage`] if the library does not convert so.
-    pub(super) fn read(&self, from: DType) -> Result<(wgslice::Conversion, DType), Error> {
+    pub(super) fn read(&self, source: &Source) -> Result<(wgslice::Conversion, DType), Error> {
+        let from = source.numbers()?;
         let refused = |problem: String| Error::usage(format_args!("--as: {problem}"));
         let to = DType::ALL.into_iter().find(|dtype| dtype.name() == self.to);
         let to = to.ok_or_else(|| refused(format!("{} is no type of elements", self.to)))?;

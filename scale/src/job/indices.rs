@@ -136,6 +136,9 @@ pub(super) struct IndexArray(Input);
 impl IndexArray {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let input = Input::open(path)?;
+        if let Input::Zarr(source) = &input {
+            source.numbers()?;
+        }
         let dtype = input.dtype();
         let is_integer = !matches!(
             dtype,

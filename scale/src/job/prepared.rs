@@ -122,7 +122,9 @@ impl Kind {
                 conversion,
                 ..
             } => {
-                let conversion = conversion.as_ref().map(|conversion| conversion.read(dtype));
+                let conversion = conversion
+                    .as_ref()
+                    .map(|conversion| conversion.read(&source));
                 let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
                 let crop = crop.converted(conversion.transpose()?);
                 let result = crop.shape();
@@ -153,7 +155,7 @@ impl Kind {
             selected.transpose(axes)?;
         }
         let result = selected.shape();
-        let conversion = conversion.map(|conversion| conversion.read(source.dtype()));
+        let conversion = conversion.map(|conversion| conversion.read(&source));
         let place = result.iter().map(|&size| 0..size).collect();
         let slice = Slice::new(selected, conversion.transpose()?, place)?;
         Ok((Self::Slices(vec![(source, slice)]), result))
@@ -344,8 +346,13 @@ impl Job {
             // Of a source whose elements are converted, chunks that are missing are stored in the result.
             _ => layout::zero(kind.dtype()),
         };
+        let data_type = match kind.source() {
+            Some(source) if source.dtype() == kind.dtype() => source.data_type().to_owned(),
+            _ => kind.dtype().name().to_owned(),
+        };
         let layout = Layout {
             dtype: kind.dtype(),
+            data_type,
             names: kind.dimension_names(shape.len()),
             shape: shape.clone(),
             shard,

@@ -15,7 +15,7 @@
 #[cfg(feature = "cluster")]
 use super::tasks;
 use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
-use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Place, Unread, coordinates, place};
+use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread, coordinates, place};
 use serde_json::Value;
 use std::{
     fmt::Display,
@@ -23,7 +23,6 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
-use zarrs::storage::byte_range::ByteRange;
 
 /// The record of an unfinished job.
 #[derive(Debug)]
@@ -256,14 +255,14 @@ fn failed(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error) 
 }
 
 fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
-    let text = match place.read(key, ByteRange::FromStart(0, None)) {
+    let text = match place.read(key, Piece::ALL) {
         Ok(Some(text)) => text,
         Ok(None) => return Ok(None),
         Err(Unread::System(error)) if error.kind() == io::ErrorKind::NotADirectory => {
             return Ok(None);
         }
         Err(Unread::System(error)) => return Err(failed("read", place, key, &error)),
-        Err(Unread::Range(error)) => return Err(Error::data(error)),
+        Err(Unread::Value(problem)) => return Err(Error::data(problem)),
     };
     let value = serde_json::from_slice(&text);
     value.map(Some).map_err(|error| {

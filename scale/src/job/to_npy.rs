@@ -77,7 +77,7 @@ pub fn to_npy(
             output.display()
         )));
     }
-    let header = Header::bytes(source.dtype(), source.shape()).map_err(|error| {
+    let header = Header::bytes(source.numbers()?, source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
     // What a thread holds at least: an encoded chunk, a decoded chunk, and a tile of one chunk.

@@ -8,7 +8,7 @@
 //! All this only saves time. What was not requested ahead is read when it is needed.
 
 use super::{
-    Cache, Place, Unread,
+    Cache, Piece, Place, Unread,
     store::{Begun, Value},
 };
 use std::{
@@ -42,7 +42,7 @@ pub(crate) struct Ahead {
 type Key = (usize, String, Option<u64>);
 
 struct Request {
-    range: ByteRange,
+    piece: Piece,
     bytes: usize,
     /// The number of [`Wanted`] for it.
     users: usize,
@@ -120,7 +120,7 @@ pub(super) struct Asked {
     pub(super) task: u64,
     pub(super) users: usize,
     pub(super) key: String,
-    pub(super) range: ByteRange,
+    pub(super) piece: Piece,
     /// The most bytes of it.
     pub(super) bytes: usize,
 }
@@ -132,7 +132,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
     let mut groups: Vec<Vec<(usize, Key)>> = Vec::new();
     let mut room = 0;
     for (number, key) in new {
-        let length = match values[number].range {
+        let length = match values[number].piece.range {
             ByteRange::FromStart(_, Some(length)) => length,
             _ => u64::MAX,
         };
@@ -140,7 +140,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
         let is_next = last.is_some_and(|(last, _)| {
             let (last, value) = (&values[*last], &values[number]);
             last.key == value.key
-                && end(last.range).is_some_and(|end| begin(value.range) == Some(end))
+                && end(last.piece).is_some_and(|end| begin(value.piece) == Some(end))
         });
         match groups.last_mut() {
             Some(group) if is_next && length <= room => {
@@ -157,28 +157,24 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
     groups
 }
 
-/// The range of values that lie one after the other.
-fn around(mut ranges: impl Iterator<Item = ByteRange>) -> ByteRange {
-    let Some(first) = ranges.next() else {
-        return ByteRange::FromStart(0, Some(0));
+/// The piece from the first of pieces that lie one after the other to the last.
+fn around(first: Piece, last: Piece) -> Piece {
+    let range = match (begin(first), end(last)) {
+        (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
+        _ => first.range,
     };
-    match (first, ranges.last()) {
-        (ByteRange::FromStart(begin, _), Some(last)) => {
-            ByteRange::FromStart(begin, end(last).map(|end| end - begin))
-        }
-        _ => first,
-    }
+    Piece { range, ..first }
 }
 
-fn begin(range: ByteRange) -> Option<u64> {
-    match range {
+fn begin(piece: Piece) -> Option<u64> {
+    match piece.range {
         ByteRange::FromStart(begin, _) => Some(begin),
         ByteRange::Suffix(_) => None,
     }
 }
 
-fn end(range: ByteRange) -> Option<u64> {
-    match range {
+fn end(piece: Piece) -> Option<u64> {
+    match piece.range {
         ByteRange::FromStart(begin, Some(length)) => begin.checked_add(length),
         _ => None,
     }
@@ -188,7 +184,7 @@ fn end(range: ByteRange) -> Option<u64> {
 struct Wanted<'a> {
     ahead: &'a Ahead,
     key: Key,
-    range: ByteRange,
+    piece: Piece,
     /// The bytes of the request. 0 if another one began it.
     bytes: usize,
 }
@@ -311,10 +307,10 @@ impl<'a> Line<'a> {
         let mut new = Vec::new();
         let mut count = 0;
         for value in values {
-            let key = name(source, &value.key, value.range);
+            let key = name(source, &value.key, value.piece);
             let mut bytes = 0;
             match requests.get_mut(&key) {
-                Some(request) if request.range == value.range => request.users += 1,
+                Some(request) if request.piece == value.piece => request.users += 1,
                 // The answer of another range is of no use, so the value is read when it is needed.
                 Some(_) => {
                     count += 1;
@@ -327,7 +323,7 @@ impl<'a> Line<'a> {
                     }
                     bytes = value.bytes;
                     let request = Request {
-                        range: value.range,
+                        piece: value.piece,
                         bytes,
                         users: 1,
                         is_counted: false,
@@ -342,14 +338,15 @@ impl<'a> Line<'a> {
             let wanted = Wanted {
                 ahead,
                 key,
-                range: value.range,
+                piece: value.piece,
                 bytes,
             };
             self.wanted.push((value.task, value.users, wanted));
         }
         for group in groups(values, new) {
-            let ranges = group.iter().map(|(number, _)| values[*number].range);
-            let Some(begun) = place.begin(&group[0].1.1, around(ranges)) else {
+            let [first, last] = [&group[0], &group[group.len() - 1]];
+            let piece = around(values[first.0].piece, values[last.0].piece);
+            let Some(begun) = place.begin(&first.1.1, piece) else {
                 continue;
             };
             let answer = Arc::new(Mutex::new(Answer::Coming(begun)));
@@ -367,10 +364,10 @@ impl<'a> Line<'a> {
     }
 
     /// Whether the answer to a request for a value has come. `None` if it was not requested.
-    pub(super) fn has(&self, source: usize, key: &str, range: ByteRange) -> Option<bool> {
-        let key = name(source, key, range);
+    pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
+        let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
-        wanted.find(|wanted| wanted.key == key && wanted.range == range)?;
+        wanted.find(|wanted| wanted.key == key && wanted.piece == piece)?;
         Some(self.ahead.requests().get(&key)?.has_come())
     }
 
@@ -380,11 +377,11 @@ impl<'a> Line<'a> {
         &mut self,
         source: usize,
         key: &str,
-        range: ByteRange,
+        piece: Piece,
     ) -> Option<Result<(Value, bool), Unread>> {
-        let key = name(source, key, range);
+        let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
-        let number = wanted.position(|wanted| wanted.key == key && wanted.range == range)?;
+        let number = wanted.position(|wanted| wanted.key == key && wanted.piece == piece)?;
         let (_, users, wanted) = self.wanted.remove(number);
         let (answer, part, is_first) = {
             let mut requests = self.ahead.requests();
@@ -416,8 +413,8 @@ impl<'a> Line<'a> {
     }
 
     /// Gives up a value, which was found elsewhere.
-    pub(super) fn leave(&mut self, source: usize, key: &str, range: ByteRange) {
-        let key = name(source, key, range);
+    pub(super) fn leave(&mut self, source: usize, key: &str, piece: Piece) {
+        let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         if let Some(number) = wanted.position(|wanted| wanted.key == key) {
             self.wanted.remove(number);
@@ -425,6 +422,6 @@ impl<'a> Line<'a> {
     }
 }
 
-fn name(source: usize, key: &str, range: ByteRange) -> Key {
-    (source, key.to_owned(), begin(range))
+fn name(source: usize, key: &str, piece: Piece) -> Key {
+    (source, key.to_owned(), begin(piece))
 }

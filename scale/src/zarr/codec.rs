@@ -1,5 +1,6 @@
 //! Chooses the codecs of the chunks of a new store, and compares those of two stores.
 
+use super::numcodecs::PREFIX;
 use serde_json::{Value, json};
 use wgslice::DType;
 use zarrs::array::{Array, CodecChain, CodecMetadataOptions};
@@ -28,8 +29,8 @@ impl Codec {
             "blosc" => Some(Self::Blosc),
             _ => None,
         });
-        let compresses =
-            |name| !["crc32c", "numcodecs.adler32", "numcodecs.fletcher32"].contains(&name);
+        let other = ["adler32", "crc32", "crc32c", "fletcher32", "shuffle"];
+        let compresses = |name: &str| !other.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
         // The first codecs turn the array into bytes.
         let others = codecs.bytes_to_bytes_codecs().len();
         match deflate_or_blosc {

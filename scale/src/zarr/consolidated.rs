@@ -3,15 +3,14 @@
 //!
 //! Like `zarr-python`, a job reads and writes only the array's own metadata.
 
-use super::{Location, Place, place};
+use super::{Location, Piece, Place, metadata, place};
 use serde_json::Value;
 use std::path::Path;
-use zarrs::storage::byte_range::ByteRange;
 
 /// Returns a warning for each group around an array in whose consolidated metadata it is not, or is another array, and for
-/// groups of Zarr V2. `metadata` is the array's `zarr.json`, which has just been written. Groups that cannot be read give
+/// groups of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Groups that cannot be read give
 /// no warning, since the array does not depend on them.
-pub fn stale(array: &Path, metadata: &Value) -> Vec<String> {
+pub fn stale(array: &Path, written: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let Ok(location) = Location::new(array) else {
         return warnings;
@@ -31,7 +30,7 @@ pub fn stale(array: &Path, metadata: &Value) -> Vec<String> {
         let key = key.trim_start_matches('/');
         if let Some(found) = json(&*place, "zarr.json") {
             let consolidated = &found["consolidated_metadata"];
-            if !consolidated.is_null() && !describes(&consolidated["metadata"][key], metadata) {
+            if !consolidated.is_null() && !describes(&consolidated["metadata"][key], written) {
                 warnings.push(format!(
                     "the consolidated metadata of the group {shown} does not describe {key} as it is now: who opens the \
                      group finds no such array, or another one. Write that metadata anew, as zarr-python's \
@@ -62,6 +61,6 @@ fn describes(entry: &Value, metadata: &Value) -> bool {
 }
 
 fn json(place: &dyn Place, key: &str) -> Option<Value> {
-    let text = place.read(key, ByteRange::FromStart(0, None)).ok()??;
-    serde_json::from_slice(&text).ok()
+    let text = place.read(key, Piece::ALL).ok()??;
+    metadata::json(&text).ok()
 }

@@ -1,12 +1,96 @@
 //! Element types.
+//!
+//! The floats of 8 bits are not element types of wgslice. Their bytes are moved, and nothing is computed of them.
 
 use super::Error;
+use serde_json::Value;
 use std::path::Path;
 use wgslice::DType;
+
+/// A float of 8 bits.
+struct Float8 {
+    name: &'static str,
+    /// The number of bits of the fraction, and the exponent of 1.
+    fraction: i32,
+    bias: i32,
+    special: Special,
+}
+
+/// Which bits of a float are no numbers.
+enum Special {
+    /// As in IEEE 754: all with the greatest exponent, infinity and NaN.
+    Ieee,
+    /// Those whose bits except the sign are all set: NaN.
+    Last,
+    /// Those of -0: NaN.
+    NegativeZero,
+}
+
+#[rustfmt::skip]
+const FLOATS: [Float8; 7] = [
+    Float8 { name: "float8_e3m4", fraction: 4, bias: 3, special: Special::Ieee },
+    Float8 { name: "float8_e4m3", fraction: 3, bias: 7, special: Special::Ieee },
+    Float8 { name: "float8_e4m3b11fnuz", fraction: 3, bias: 11, special: Special::NegativeZero },
+    Float8 { name: "float8_e4m3fn", fraction: 3, bias: 7, special: Special::Last },
+    Float8 { name: "float8_e4m3fnuz", fraction: 3, bias: 8, special: Special::NegativeZero },
+    Float8 { name: "float8_e5m2", fraction: 2, bias: 15, special: Special::Ieee },
+    Float8 { name: "float8_e5m2fnuz", fraction: 2, bias: 16, special: Special::NegativeZero },
+];
+
+impl Float8 {
+    fn value(&self, bits: u8) -> f64 {
+        let sign = if bits & 0x80 == 0 { 1.0 } else { -1.0 };
+        let rest = i32::from(bits & 0x7f);
+        let (exponent, fraction) = (rest >> self.fraction, rest % (1 << self.fraction));
+        let is_greatest = exponent == 0x7f >> self.fraction;
+        match self.special {
+            Special::Ieee if is_greatest && fraction == 0 => return sign * f64::INFINITY,
+            Special::Ieee if is_greatest => return f64::NAN,
+            Special::Last if rest == 0x7f => return f64::NAN,
+            Special::NegativeZero if bits == 0x80 => return f64::NAN,
+            _ => {}
+        }
+        let one = 1 << self.fraction;
+        let (exponent, fraction) = match exponent {
+            0 => (1, fraction),
+            exponent => (exponent, one + fraction),
+        };
+        sign * f64::from(fraction) / f64::from(one) * 2_f64.powi(exponent - self.bias)
+    }
+}
+
+/// Whether this is the name of an element type whose bytes are moved.
+pub(super) fn is_float8(name: &str) -> bool {
+    FLOATS.iter().any(|float| float.name == name)
+}
+
+/// The bits of a float of 8 bits with this value, as Zarr's JSON has it. `None` if there are none.
+pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
+    let float = FLOATS.iter().find(|float| float.name == name)?;
+    let value = match value {
+        Value::String(text) => match &**text {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            bits => return u8::from_str_radix(bits.strip_prefix("0x")?, 16).ok(),
+        },
+        value => value.as_f64()?,
+    };
+    let is_it = |bits: &u8| {
+        let found = float.value(*bits);
+        found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan()
+    };
+    // Of the NaN of IEEE 754, the one that does not signal.
+    let quiet = (0x7f >> float.fraction << float.fraction) | 1 << (float.fraction - 1);
+    [quiet].into_iter().chain(0..=255).find(is_it)
+}
 
 /// Returns the element type that Zarr V3 calls `name`. Zarr uses the library's names, and has second names for complex
 /// types. `path` names the array in errors.
 pub(super) fn of_name(name: &str, path: &Path) -> Result<DType, Error> {
+    if is_float8(name) {
+        return Ok(DType::U8);
+    }
     let name = match name {
         "complex_float32" => "complex64",
         "complex_float64" => "complex128",
@@ -21,4 +105,63 @@ pub(super) fn of_name(name: &str, path: &Path) -> Result<DType, Error> {
             known.join(", ")
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The values are those of ml_dtypes.
+    #[test]
+    fn floats_of_8_bits_have_their_values() {
+        let cases: [(&str, &[(u8, f64)]); 5] = [
+            (
+                "float8_e4m3fn",
+                &[
+                    (0x38, 1.0),
+                    (0x7e, 448.0),
+                    (0x01, 0.001_953_125),
+                    (0xb9, -1.125),
+                ],
+            ),
+            (
+                "float8_e4m3fnuz",
+                &[(0x40, 1.0), (0x7f, 240.0), (0x01, 0.000_976_562_5)],
+            ),
+            (
+                "float8_e4m3b11fnuz",
+                &[(0x58, 1.0), (0x7f, 30.0), (0x01, 0.000_122_070_312_5)],
+            ),
+            (
+                "float8_e5m2",
+                &[
+                    (0x3c, 1.0),
+                    (0x7b, 57344.0),
+                    (0x7c, f64::INFINITY),
+                    (0x80, -0.0),
+                ],
+            ),
+            ("float8_e5m2fnuz", &[(0x40, 1.0), (0x7f, 57344.0)]),
+        ];
+        for (name, values) in cases {
+            let float = FLOATS.iter().find(|float| float.name == name).unwrap();
+            for &(bits, value) in values {
+                assert_eq!(
+                    float.value(bits).to_bits(),
+                    value.to_bits(),
+                    "{name} {bits:#x}"
+                );
+            }
+            assert_eq!(float8_bits(name, &json!(0.0)), Some(0), "{name}");
+            assert_eq!(float8_bits(name, &json!("0x81")), Some(0x81), "{name}");
+            assert_eq!(float8_bits(name, &json!(0.3)), None, "{name}");
+        }
+        let nan = |name| float8_bits(name, &json!("NaN"));
+        assert_eq!(nan("float8_e4m3fn"), Some(0x7f));
+        assert_eq!(nan("float8_e5m2"), Some(0x7e));
+        assert_eq!(nan("float8_e4m3fnuz"), Some(0x80));
+        assert_eq!(float8_bits("float8_e5m2", &json!("-Infinity")), Some(0xfc));
+        assert_eq!(float8_bits("float8_e4m3fn", &json!("Infinity")), None);
+    }
 }

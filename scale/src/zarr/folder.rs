@@ -1,6 +1,6 @@
 //! A folder as a store.
 
-use super::store::{JOB_FOLDER, Parts, Place, Unread};
+use super::store::{JOB_FOLDER, Parts, Piece, Place, Unread};
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom, Write},
@@ -8,10 +8,7 @@ use std::{
     process,
     sync::atomic::{AtomicU64, Ordering},
 };
-use zarrs::storage::{
-    Bytes,
-    byte_range::{ByteRange, InvalidByteRangeError},
-};
+use zarrs::storage::{Bytes, byte_range::InvalidByteRangeError};
 
 /// A folder whose files are values.
 ///
@@ -45,34 +42,28 @@ impl Folder {
     fn open(&self, key: &str) -> io::Result<Option<(File, u64)>> {
         match File::open(self.path(key)) {
             Ok(file) => {
-                let length = file.metadata()?.len();
-                Ok(Some((file, length)))
+                let metadata = file.metadata()?;
+                // A folder has a length too, but no bytes.
+                if metadata.is_dir() {
+                    return Err(io::ErrorKind::IsADirectory.into());
+                }
+                Ok(Some((file, metadata.len())))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens a file where a range begins. Also returns the range's length.
-    fn at(&self, key: &str, range: ByteRange) -> Result<Option<(File, u64)>, Unread> {
+    /// Opens a file where a piece begins. Also returns the piece's length.
+    fn at(&self, key: &str, piece: Piece) -> Result<Option<(File, u64)>, Unread> {
         let Some((mut file, size)) = self.open(key)? else {
             return Ok(None);
         };
-        let invalid = || Unread::Range(InvalidByteRangeError::new(range, size));
-        let (start, length) = match range {
-            ByteRange::FromStart(start, Some(length)) => (start, length),
-            ByteRange::FromStart(start, None) => {
-                (start, size.checked_sub(start).ok_or_else(invalid)?)
-            }
-            ByteRange::Suffix(length) => (size.checked_sub(length).ok_or_else(invalid)?, length),
-        };
-        if start.checked_add(length).is_none_or(|end| end > size) {
-            return Err(invalid());
+        let found = piece.within(size)?;
+        if found.start > 0 {
+            file.seek(SeekFrom::Start(found.start))?;
         }
-        if start > 0 {
-            file.seek(SeekFrom::Start(start))?;
-        }
-        Ok(Some((file, length)))
+        Ok(Some((file, found.end - found.start)))
     }
 }
 
@@ -86,8 +77,8 @@ impl Place for Folder {
         (!is_there).then_some("there is no such folder; name the folder of a Zarr array")
     }
 
-    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
-        let Some((file, length)) = self.at(key, range)? else {
+    fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread> {
+        let Some((file, length)) = self.at(key, piece)? else {
             return Ok(None);
         };
         let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(io::Error::other)?);
@@ -101,15 +92,15 @@ impl Place for Folder {
     fn read_to(
         &self,
         key: &str,
-        range: ByteRange,
+        piece: Piece,
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, Unread> {
-        let Some((mut file, length)) = self.at(key, range)? else {
+        let Some((mut file, length)) = self.at(key, piece)? else {
             return Ok(false);
         };
         if !usize::try_from(length).is_ok_and(|length| parts.fill(dest, length)) {
-            return Err(InvalidByteRangeError::new(range, length).into());
+            return Err(InvalidByteRangeError::new(piece.range, length).into());
         }
         let gap = parts.apart as i64 - parts.length as i64;
         for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {

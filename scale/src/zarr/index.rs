@@ -2,7 +2,7 @@
 //!
 //! `zarrs` has one too, but takes the entry of a chunk that is left out for a place.
 
-use super::{codec::Sharding, source::chunk_shape};
+use super::{Piece, codec::Sharding, source::chunk_shape};
 use std::{borrow::Cow, fmt::Display};
 use zarrs::{
     array::{
@@ -17,7 +17,7 @@ use zarrs::{
 pub(super) struct Layout {
     /// For each chunk of a shard, in row-major order, the offset and the length of what is stored, in bytes.
     shape: ChunkShape,
-    pub(super) place: ByteRange,
+    pub(super) place: Piece,
     pub(super) bytes: usize,
 }
 
@@ -37,7 +37,7 @@ impl Layout {
         };
         Some(Self {
             shape,
-            place,
+            place: Piece::of_any(place),
             bytes: usize::try_from(length).ok()?,
         })
     }
@@ -67,13 +67,13 @@ impl Index {
         Ok(Self(Some(decoded.into_owned())))
     }
 
-    /// Returns where chunk `number` is stored. `None` if it is left out.
-    pub(super) fn place(&self, number: usize) -> Option<ByteRange> {
+    /// Returns where chunk `number` is stored: its offset and its length, in bytes. `None` if it is left out.
+    pub(super) fn place(&self, number: usize) -> Option<(u64, u64)> {
         let (words, _) = self.0.as_ref()?.as_chunks();
         let [offset, length] = [2 * number, 2 * number + 1].map(|at| words.get(at).copied());
         match (u64::from_ne_bytes(offset?), u64::from_ne_bytes(length?)) {
             (u64::MAX, u64::MAX) => None,
-            (offset, length) => Some(ByteRange::FromStart(offset, Some(length))),
+            place => Some(place),
         }
     }
 }

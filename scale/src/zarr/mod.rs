@@ -13,7 +13,10 @@
 //! | `ahead` | requests that begin before anybody waits for them |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
+//! | `codecs` | codecs that `zarrs` does not have |
 //! | `consolidated` | groups whose readers do not find an array as it is |
+//! | `metadata` | the metadata of an array, in one form for all writers |
+//! | `numcodecs` | the codecs of numcodecs |
 //! | `open` | opens arrays, or says why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
@@ -26,6 +29,7 @@ pub(crate) mod allocate;
 mod buffer;
 mod cache;
 mod codec;
+mod codecs;
 mod consolidated;
 mod dtype;
 mod encode;
@@ -33,7 +37,9 @@ mod error;
 mod folder;
 mod index;
 mod location;
+mod metadata;
 pub mod npy;
+mod numcodecs;
 #[cfg(feature = "object-stores")]
 pub(crate) mod objects;
 mod open;
@@ -55,7 +61,7 @@ pub(crate) use cache::Cache;
 pub(crate) use encode::Tile;
 pub(crate) use folder::Folder;
 pub(crate) use location::{Location, is_url};
-pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};
+pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Piece, Place, Store, Unread, place};
 
 /// Returns the number of elements in an array of this shape, or of chunks in a grid of this shape.
 pub(crate) fn product(shape: &[usize]) -> usize {

@@ -1,17 +1,33 @@
 //! Opens arrays, or says why a name does not name an array.
 
-use super::{Error, JOB_RECORD, Store, place};
+use super::{Error, JOB_RECORD, Store, dtype, metadata, place};
+use serde_json::Value;
 use std::{fmt::Display, path::Path, sync::Arc};
+use wgslice::DType;
 use zarrs::{
-    array::{Array, ArrayCreateError},
+    array::{Array, ArrayMetadata, ArrayMetadataV3},
     storage::{ReadableStorageTraits, StorageError, StoreKey},
 };
 
 /// The keys of an array's metadata, in Zarr V3 and in Zarr V2.
 const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
+/// The key of an array's attributes in Zarr V2.
+const ATTRIBUTES: &str = ".zattrs";
 
-/// Opens an array. Also returns a checksum of its metadata.
-pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
+/// An array, and what `zarrs` does not know of it.
+pub(super) struct Opened {
+    pub(super) array: Array<Store>,
+    pub(super) dtype: DType,
+    /// The name of the type of its elements in Zarr V3.
+    pub(super) data_type: String,
+    /// The value of missing elements, as Zarr's JSON has it.
+    pub(super) fill: Value,
+    /// A checksum of its metadata.
+    pub(super) checksum: u32,
+}
+
+/// Opens an array.
+pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     let problem = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
     };
@@ -29,34 +45,63 @@ pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
         store.get(&key).map_err(unread)
     };
     store.bring(&METADATA).map_err(unread)?;
-    let array = Array::open(store.clone(), "/");
-    let array = array.map_err(|error| {
-        if let Some(failure) = store.take_failure() {
-            return failed(failure);
+    let mut checksum = 0;
+    let mut found = Vec::new();
+    for key in METADATA {
+        let text = read(key)?;
+        if let Some(text) = &text {
+            checksum = crc32c::crc32c_append(checksum, text);
         }
-        if !matches!(error, ArrayCreateError::MissingMetadata) {
-            return problem(&error);
+        found.push(text);
+    }
+    let json = |key: &str, text: &[u8]| {
+        metadata::json(text)
+            .map_err(|error| problem(&format_args!("its {key} is not JSON: {error}")))
+    };
+    let metadata = match &found[..] {
+        [Some(text), ..] => metadata::v3(json(METADATA[0], text)?),
+        [_, Some(text)] => {
+            let array = json(METADATA[1], text)?;
+            let attributes = read(ATTRIBUTES)?;
+            let attributes = attributes.map(|text| json(ATTRIBUTES, &text)).transpose()?;
+            metadata::v2(array, attributes)
         }
-        let is_there = |key| Ok::<_, Error>(read(key)?.is_some());
-        let explained = || {
-            Ok::<_, Error>(if is_there(JOB_RECORD)? {
+        _ => {
+            let is_there = |key| Ok::<_, Error>(read(key)?.is_some());
+            return Err(problem(&if is_there(JOB_RECORD)? {
                 "it is the unfinished result of a job; finish it by running the same command again"
-            } else if is_there("zarr.json")? || is_there(".zgroup")? {
-                "it is a group; name an array in it"
+            } else if is_there(".zgroup")? {
+                metadata::GROUP
             } else {
                 "it has neither zarr.json nor .zarray; name a Zarr array"
-            })
-        };
-        match explained() {
-            Ok(explained) => problem(&explained),
-            Err(error) => error,
+            }));
         }
-    })?;
-    let mut checksum = 0;
-    for key in METADATA {
-        if let Some(text) = read(key)? {
-            checksum = crc32c::crc32c_append(checksum, &text);
+    };
+    let mut metadata = metadata.map_err(|error| problem(&error))?;
+    let fill = metadata["fill_value"].clone();
+    let data_type = metadata::moved(&mut metadata).map_err(|error| problem(&error))?;
+    let dtype = dtype::of_name(&data_type, path)?;
+    let metadata: ArrayMetadataV3 =
+        serde_json::from_value(metadata).map_err(|error| problem(&error))?;
+    for (name, field) in &metadata.additional_fields {
+        if field.must_understand() {
+            return Err(problem(&format_args!(
+                "its metadata has {name}, which is not known here but says that it must be: write the array anew \
+                 without it"
+            )));
         }
     }
-    Ok((array, checksum))
+    let metadata = ArrayMetadata::V3(metadata);
+    let array = Array::new_with_metadata(store, "/", metadata).map_err(|error| problem(&error))?;
+    Ok(Opened {
+        array,
+        dtype,
+        // Others have several names.
+        data_type: match dtype::is_float8(&data_type) {
+            true => data_type,
+            false => dtype.name().to_owned(),
+        },
+        fill,
+        checksum,
+    })
 }

@@ -1,16 +1,16 @@
 //! An array that is read chunk by chunk.
 
 use super::{
-    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Store,
+    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Piece, Store,
     ahead::{Asked, Line},
     allocate::{self, Purpose},
     codec::{self, Sharding},
     dtype, grid,
     index::{self, Index},
     is_url,
-    open::open,
+    open::{Opened, open},
     product,
-    store::Parts,
+    store::{Parts, wrong_length},
     strides,
 };
 use serde_json::{Map, Value};
@@ -29,12 +29,14 @@ use zarrs::{
         Array, ArrayShardedExt, ArrayToBytesCodecTraits, ChunkShape, CodecOptions,
         codec::{blosc_decompress_bytes_partial, blosc_typesize, blosc_validate},
     },
-    plugin::ExtensionName,
-    storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+    storage::{Bytes, StoreKey, byte_range::ByteRange},
 };
 
 /// The attribute in which an array of Zarr V2 has the names of its dimensions.
 const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
+
+/// How the names of attributes begin in which NetCDF notes how it has stored an array.
+const NETCDF: &str = "_nczarr_";
 
 /// An array in a store, which is read chunk by chunk.
 ///
@@ -43,6 +45,7 @@ const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
 pub struct Source {
     path: PathBuf,
     dtype: DType,
+    data_type: String,
     shape: Vec<usize>,
     chunk: Vec<usize>,
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
@@ -56,6 +59,7 @@ pub struct Source {
     /// How a part of a chunk can be read.
     part: Part,
     fill: Vec<u8>,
+    fill_metadata: Value,
     fingerprint: u32,
     /// Tells the array from the other sources of a job.
     number: usize,
@@ -79,13 +83,16 @@ impl Source {
     ///
     /// [`Error::Usage`] if there is no array, or if its elements or its grid are not supported; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let (array, fingerprint) = open(path)?;
+        let Opened {
+            array,
+            dtype,
+            data_type,
+            fill: fill_metadata,
+            checksum: fingerprint,
+        } = open(path)?;
         let unfit = |problem: &dyn Display| {
             Error::usage(format_args!("cannot slice {}: {problem}", path.display()))
         };
-        let name = array.data_type().name_v3();
-        let name = name.unwrap_or_else(|| format!("{:?}", array.data_type()).into());
-        let dtype = dtype::of_name(&name, path)?;
         let found = array.chunk_grid().metadata();
         if found.name() != "regular" {
             return Err(unfit(&format_args!(
@@ -138,6 +145,7 @@ impl Source {
         Ok(Self {
             path: path.to_owned(),
             dtype,
+            data_type,
             shape,
             chunk,
             outer,
@@ -150,6 +158,7 @@ impl Source {
             },
             stored,
             fill,
+            fill_metadata,
             fingerprint,
             number: 0,
             array,
@@ -189,10 +198,11 @@ impl Source {
         &self.path
     }
 
-    /// The attributes of the array, but for its dimension names.
+    /// The attributes of the array, but for its dimension names, and for what NetCDF notes of how it has stored the array.
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
+        attributes.retain(|name, _| !name.to_ascii_lowercase().starts_with(NETCDF));
         attributes
     }
 
@@ -208,9 +218,30 @@ impl Source {
         names.unwrap_or_else(|| vec![None; rank])
     }
 
-    /// The type of the elements.
+    /// The type of the elements, or a type of the same size if they are only moved.
     pub fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// The name of the type of the elements in Zarr V3.
+    pub fn data_type(&self) -> &str {
+        &self.data_type
+    }
+
+    /// The type of the elements, in order to compute with them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if they are only moved.
+    pub fn numbers(&self) -> Result<DType, Error> {
+        if dtype::is_float8(&self.data_type) {
+            return Err(Error::usage(format_args!(
+                "{} holds elements of type {}, which are only moved: convert them to float16 or float32 before",
+                self.path.display(),
+                self.data_type
+            )));
+        }
+        Ok(self.dtype)
     }
 
     /// The shape of the array.
@@ -244,7 +275,10 @@ impl Source {
     }
 
     /// The value of elements in chunks that are missing, as Zarr's JSON has it.
-    pub(crate) fn fill_metadata(&self) -> Result<serde_json::Value, Error> {
+    pub(crate) fn fill_metadata(&self) -> Result<Value, Error> {
+        if dtype::is_float8(&self.data_type) {
+            return Ok(self.fill_metadata.clone());
+        }
         let fill = self
             .array
             .data_type()
@@ -327,7 +361,7 @@ impl<'a> Reader<'a> {
                     task,
                     users: 0,
                     key,
-                    range: layout.place,
+                    piece: layout.place,
                     bytes: layout.bytes,
                 });
             }
@@ -393,8 +427,8 @@ impl<'a> Reader<'a> {
                 break;
             }
             match self.request(&need) {
-                Ok(Some((key, range))) => {
-                    let length = match range {
+                Ok(Some((key, piece))) => {
+                    let length = match piece.range {
                         ByteRange::FromStart(_, Some(length)) => usize::try_from(length),
                         _ => Ok(self.source.chunk_bytes()),
                     };
@@ -402,7 +436,7 @@ impl<'a> Reader<'a> {
                         task,
                         users: need.users,
                         key: key.as_str().to_owned(),
-                        range,
+                        piece,
                         bytes: length.unwrap_or(usize::MAX),
                     };
                     bytes = bytes.saturating_add(value.bytes);
@@ -428,8 +462,8 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// What is read for a chunk: the key of a value, and a range of it. `None` if the chunk is not stored.
-    fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, ByteRange)>, Error> {
+    /// What is read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
             return Ok(None);
@@ -439,8 +473,7 @@ impl<'a> Reader<'a> {
             Some(elements)
                 if self.source.part == Part::Plain && self.is_part(need.users, elements) =>
             {
-                let bytes = elements.start * unit..elements.end * unit;
-                self.inside(&key, &need.at, place, &bytes)?
+                place.part(&(elements.start * unit..elements.end * unit))
             }
             _ => place,
         };
@@ -536,8 +569,7 @@ impl<'a> Reader<'a> {
         self.advance(at);
         let read = match place {
             Some(place) if self.source.part == Part::Plain => {
-                let place = self.inside(&key, at, place, &bytes)?;
-                self.get(&key, at, place)?.map(Vec::from)
+                self.get(&key, at, place.part(&bytes))?.map(Vec::from)
             }
             Some(place) => match self.get(&key, at, place)? {
                 Some(encoded) => match decoded_part(&encoded, self.source.chunk_bytes(), &bytes) {
@@ -582,13 +614,14 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let bytes = elements.start * unit..elements.end * unit;
-        let range = self.inside(&key, at, place, &bytes)?;
         let parts = Parts {
             length: length * unit,
             apart: apart * unit,
         };
         let mut planes = vec![0; parts.length * count];
-        let read = self.store.read_to(&key, range, parts, &mut planes);
+        let read = self
+            .store
+            .read_to(&key, place.part(&bytes), parts, &mut planes);
         if !read.map_err(|error| self.failed(&key, at, &error))? {
             return Ok(None);
         }
@@ -616,31 +649,21 @@ impl<'a> Reader<'a> {
         let (key, place) = self.place(at)?;
         self.advance(at);
         let is_there = match place {
-            Some(place) => {
-                let inside = self.inside(&key, at, place, &(0..dest.len()))?;
-                match self.requested(&key, at, place)? {
-                    Some(None) => false,
-                    Some(Some(bytes)) => {
-                        if bytes.len() != dest.len() {
-                            return Err(self.failed(
-                                &key,
-                                at,
-                                &"it has another length than its shape",
-                            ));
-                        }
-                        dest.copy_from_slice(&bytes);
-                        true
-                    }
-                    None => {
-                        let all = Parts {
-                            length: dest.len(),
-                            apart: 0,
-                        };
-                        let read = self.store.read_to(&key, inside, all, dest);
-                        read.map_err(|error| self.failed(&key, at, &error))?
-                    }
+            Some(place) => match self.requested(&key, at, place)? {
+                Some(None) => false,
+                Some(Some(bytes)) => {
+                    dest.copy_from_slice(&bytes);
+                    true
                 }
-            }
+                None => {
+                    let all = Parts {
+                        length: dest.len(),
+                        apart: 0,
+                    };
+                    let read = self.store.read_to(&key, place, all, dest);
+                    read.map_err(|error| self.failed(&key, at, &error))?
+                }
+            },
             None => false,
         };
         self.chunks += 1;
@@ -648,27 +671,6 @@ impl<'a> Reader<'a> {
             dest.copy_from_slice(&self.missing(product(&self.source.chunk))?);
         }
         Ok(true)
-    }
-
-    /// The range of these bytes of a chunk that is stored as it is in memory, at `place`.
-    fn inside(
-        &self,
-        key: &StoreKey,
-        at: &[usize],
-        place: ByteRange,
-        bytes: &Range<usize>,
-    ) -> Result<ByteRange, Error> {
-        let (begin, length) = match place {
-            ByteRange::FromStart(begin, length) => (begin, length),
-            ByteRange::Suffix(_) => return Ok(place),
-        };
-        if length.is_some_and(|length| length != self.source.chunk_bytes() as u64) {
-            return Err(self.failed(key, at, &"it has another length than its shape"));
-        }
-        Ok(ByteRange::FromStart(
-            begin.saturating_add(bytes.start as u64),
-            Some(bytes.len() as u64),
-        ))
     }
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
@@ -699,7 +701,7 @@ impl<'a> Reader<'a> {
         &mut self,
         key: &StoreKey,
         at: &[usize],
-        place: ByteRange,
+        place: Piece,
     ) -> Result<Option<Option<Bytes>>, Error> {
         let Some(line) = &mut self.line else {
             return Ok(None);
@@ -711,27 +713,27 @@ impl<'a> Reader<'a> {
         Ok(Some(value.map_err(|error| self.failed(key, at, &error))?))
     }
 
-    fn get(
-        &mut self,
-        key: &StoreKey,
-        at: &[usize],
-        place: ByteRange,
-    ) -> Result<Option<Bytes>, Error> {
+    fn get(&mut self, key: &StoreKey, at: &[usize], place: Piece) -> Result<Option<Bytes>, Error> {
         if let Some(value) = self.requested(key, at, place)? {
             return Ok(value);
         }
-        let encoded = self.store.get_partial(key, place);
+        let encoded = self.store.read(key, place);
         encoded.map_err(|error| self.failed(key, at, &error))
     }
 
     /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
     /// that it is missing.
-    fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<ByteRange>), Error> {
+    ///
+    /// All reads of chunks begin here, so here it is decided which length a chunk must have that is stored as it is in
+    /// memory: in a shard the index says its length, and otherwise the store says the length of the value with the bytes.
+    fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
+        let right = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
         let Some((sharding, layout)) = &source.sharding else {
             let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
-            return Ok((key, Some(ByteRange::FromStart(0, None))));
+            let of = right;
+            return Ok((key, Some(Piece { of, ..Piece::ALL })));
         };
         let (shard, number) = source.shard_of(at);
         let key = self.array.chunk_key(&shard);
@@ -744,11 +746,15 @@ impl<'a> Reader<'a> {
             }
             self.indexes.insert(shard.clone(), index);
         }
-        let place = self
-            .indexes
-            .get(&shard)
-            .and_then(|index| index.place(number));
-        Ok((key, place))
+        let index = self.indexes.get(&shard);
+        let Some((begin, length)) = index.and_then(|index| index.place(number)) else {
+            return Ok((key, None));
+        };
+        if let Some(right) = right.filter(|&right| right != length) {
+            return Err(self.failed(&key, at, &wrong_length(length, right)));
+        }
+        let place = ByteRange::FromStart(begin, Some(length));
+        Ok((key, Some(Piece::of_any(place))))
     }
 
     /// Returns `count` elements of a chunk that is not stored. All have the fill value.

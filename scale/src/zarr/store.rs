@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     fmt::Debug,
     io,
+    ops::Range,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -47,27 +48,27 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Says why there can be no array in this place. `None` if only reading a value would show it.
     fn missing(&self) -> Option<&'static str>;
 
-    /// Reads the bytes of a value in this range. `None` if there is no such value.
-    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
+    /// Reads a piece of a value. `None` if there is no such value.
+    fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread>;
 
     /// Begins to read as [`Place::read`] does, and does not wait. `None` if only waiting gains anything, as for files.
-    fn begin(&self, _key: &str, _range: ByteRange) -> Option<Begun> {
+    fn begin(&self, _key: &str, _piece: Piece) -> Option<Begun> {
         None
     }
 
-    /// Reads parts of this range of a value to `dest`, one after the other. Returns whether there is such a value.
+    /// Reads parts of a piece of a value to `dest`, one after the other. Returns whether there is such a value.
     fn read_to(
         &self,
         key: &str,
-        range: ByteRange,
+        piece: Piece,
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, Unread> {
-        let Some(bytes) = self.read(key, range)? else {
+        let Some(bytes) = self.read(key, piece)? else {
             return Ok(false);
         };
         if !parts.fill(dest, bytes.len()) {
-            return Err(InvalidByteRangeError::new(range, bytes.len() as u64).into());
+            return Err(InvalidByteRangeError::new(piece.range, bytes.len() as u64).into());
         }
         for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
             dest.copy_from_slice(&bytes[number * parts.apart..][..parts.length]);
@@ -100,6 +101,59 @@ pub(crate) trait Place: Debug + Send + Sync {
     fn remove(&self, key: &str) -> io::Result<()>;
 }
 
+/// A piece of a value: a range of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) range: ByteRange,
+    /// The length of the whole value in bytes, if only one length can be right.
+    ///
+    /// A part of a chunk that is not compressed is read without looking at the rest, so only its length shows that the
+    /// value is another chunk. Every place learns the length with the bytes.
+    pub(crate) of: Option<u64>,
+}
+
+impl Piece {
+    /// All bytes of a value of any length.
+    pub(crate) const ALL: Self = Self {
+        range: ByteRange::FromStart(0, None),
+        of: None,
+    };
+
+    /// These bytes of a value of any length.
+    pub(super) fn of_any(range: ByteRange) -> Self {
+        Self { range, of: None }
+    }
+
+    /// These bytes of a piece that is counted from the value's start.
+    pub(super) fn part(self, bytes: &Range<usize>) -> Self {
+        let begin = match self.range {
+            ByteRange::FromStart(begin, _) => begin,
+            ByteRange::Suffix(_) => return self,
+        };
+        let (begin, length) = (begin.saturating_add(bytes.start as u64), bytes.len() as u64);
+        Self {
+            range: ByteRange::FromStart(begin, Some(length)),
+            ..self
+        }
+    }
+
+    /// Where the piece is in a value of this length in bytes.
+    pub(super) fn within(self, length: u64) -> Result<Range<u64>, Unread> {
+        if let Some(right) = self.of.filter(|&right| right != length) {
+            return Err(Unread::Value(wrong_length(length, right)));
+        }
+        let found = match self.range {
+            ByteRange::FromStart(begin, None) => Some(begin..length),
+            ByteRange::FromStart(begin, Some(count)) => {
+                begin.checked_add(count).map(|end| begin..end)
+            }
+            ByteRange::Suffix(count) => length.checked_sub(count).map(|begin| begin..length),
+        };
+        let found = found.filter(|found| found.start <= found.end && found.end <= length);
+        found.ok_or_else(|| InvalidByteRangeError::new(self.range, length).into())
+    }
+}
+
 /// Parts of a range, in bytes: the first is at its beginning, and the last at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
@@ -121,14 +175,14 @@ impl Parts {
 /// Why bytes were not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// The range reaches over the end of the value.
-    Range(InvalidByteRangeError),
+    /// The value has no such piece, for this reason.
+    Value(String),
     System(io::Error),
 }
 
 impl From<InvalidByteRangeError> for Unread {
     fn from(error: InvalidByteRangeError) -> Self {
-        Self::Range(error)
+        Self::Value(format!("invalid byte range {error}"))
     }
 }
 
@@ -136,6 +190,11 @@ impl From<io::Error> for Unread {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
+}
+
+/// Says that a chunk that is not compressed has a wrong length, both in bytes.
+pub(super) fn wrong_length(length: u64, right: u64) -> String {
+    format!("it has {length} bytes, and its shape needs {right}")
 }
 
 /// Opens the place with this name, a folder or a URL.
@@ -169,8 +228,8 @@ impl Store {
 
     /// Reads whole values of a far store at once, so that they are here when they are read one after the other.
     pub(crate) fn bring(&self, keys: &[&str]) -> Result<(), StorageError> {
-        let whole = ByteRange::FromStart(0, None);
-        let begun = keys.iter().map(|key| (*key, self.place.begin(key, whole)));
+        let begun = keys.iter();
+        let begun = begun.map(|key| (*key, self.place.begin(key, Piece::ALL)));
         let begun: Vec<_> = begun.collect();
         for (key, begun) in begun {
             if let Some(begun) = begun {
@@ -205,14 +264,15 @@ impl Store {
         })
     }
 
-    fn read(&self, key: &StoreKey, range: ByteRange) -> Result<Option<Bytes>, StorageError> {
-        if range == ByteRange::FromStart(0, None) {
+    /// [`Place::read`].
+    pub(crate) fn read(&self, key: &StoreKey, piece: Piece) -> Result<Value, StorageError> {
+        if piece == Piece::ALL {
             let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(value) = here.get(key.as_str()) {
                 return Ok(value.clone());
             }
         }
-        let bytes = self.known(self.place.read(key.as_str(), range))?;
+        let bytes = self.known(self.place.read(key.as_str(), piece))?;
         let length = bytes.as_ref().map_or(0, Bytes::len);
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(bytes)
@@ -222,11 +282,11 @@ impl Store {
     pub(crate) fn read_to(
         &self,
         key: &StoreKey,
-        range: ByteRange,
+        piece: Piece,
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, StorageError> {
-        let is_there = self.known(self.place.read_to(key.as_str(), range, parts, dest))?;
+        let is_there = self.known(self.place.read_to(key.as_str(), piece, parts, dest))?;
         let length = if is_there { dest.len() } else { 0 };
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(is_there)
@@ -247,7 +307,7 @@ impl Store {
 
     fn known<T>(&self, read: Result<T, Unread>) -> Result<T, StorageError> {
         match read {
-            Err(Unread::Range(error)) => Err(error.into()),
+            Err(Unread::Value(problem)) => Err(StorageError::Other(problem)),
             Err(Unread::System(error)) => self.noted(Err(error)),
             Ok(read) => Ok(read),
         }
@@ -262,7 +322,7 @@ impl ReadableStorageTraits for Store {
     ) -> Result<MaybeBytesIterator<'a>, StorageError> {
         let mut values = Vec::new();
         for range in ranges {
-            match self.read(key, range)? {
+            match self.read(key, Piece::of_any(range))? {
                 Some(bytes) => values.push(Ok(bytes)),
                 None => return Ok(None),
             }

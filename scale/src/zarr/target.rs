@@ -1,6 +1,9 @@
 //! A new array that is written shard by shard.
 
-use super::{Codec, Error, Place, Source, Store, codec, grid, place, product, source::chunk_shape};
+use super::{
+    Codec, Error, Place, Source, Store, codec, dtype, grid, metadata, place, product,
+    source::chunk_shape,
+};
 use serde_json::{Map, Value, json};
 use std::{
     path::{Path, PathBuf},
@@ -14,6 +17,8 @@ use zarrs::array::{Array, ArrayMetadata, ChunkShape, CodecChain};
 pub struct Layout {
     /// The type of the elements.
     pub dtype: DType,
+    /// The name of their type in Zarr V3, which is another one if they are only moved.
+    pub data_type: String,
     /// The shape of the array.
     pub shape: Vec<usize>,
     /// The shape of a shard. In each dimension, its size is a multiple of the chunk's size.
@@ -44,7 +49,7 @@ impl Layout {
             "zarr_format": 3,
             "node_type": "array",
             "shape": self.shape,
-            "data_type": self.dtype.name(),
+            "data_type": self.data_type,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": self.shard}},
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
             "fill_value": self.fill,
@@ -93,8 +98,10 @@ impl Target {
         let unfit = |problem: String| {
             Error::usage(format_args!("cannot make {}: {problem}", path.display()))
         };
+        let mut known = metadata.clone();
+        let data_type = metadata::moved(&mut known).map_err(unfit)?;
         let parsed: ArrayMetadata =
-            serde_json::from_value(metadata.clone()).map_err(|error| unfit(error.to_string()))?;
+            serde_json::from_value(known).map_err(|error| unfit(error.to_string()))?;
         let array = Array::new_with_metadata(Arc::new(Store::new(place(path)?)), "/", parsed);
         let array = array.map_err(|error| unfit(error.to_string()))?;
         let sizes = |value: &Value| -> Result<Vec<usize>, Error> {
@@ -102,8 +109,7 @@ impl Target {
         };
         let shape = sizes(&metadata["shape"])?;
         let shard = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"])?;
-        let dtype = metadata["data_type"].as_str().unwrap_or_default();
-        let dtype = super::dtype::of_name(dtype, path)?;
+        let dtype = dtype::of_name(&data_type, path)?;
         let inner = codec::sharding(&array).map(|sharding| sharding.chunks);
         let is_sharded = inner.is_some();
         let sharding = &metadata["codecs"][0]["configuration"];

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     gather::save,
+    lengths::{raws, refused, uses},
     random::{Random, Slice},
     zarr::{Kind, Known, read},
 };
@@ -267,6 +268,34 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
         let log = place.server.take_log();
         let asked = log.iter().filter(|(_, key, _)| key.ends_with("c/0/0"));
         assert!(asked.count() <= 2 * 8, "{log:?}");
+    }
+}
+
+/// The length of an object comes with the bytes of a part of it, so that no request more is needed.
+#[test]
+fn a_chunk_of_another_length_is_refused_in_a_bucket_too() {
+    let place = Place::new();
+    for raw in raws(place.bucket.path()) {
+        let array = url(raw.path.file_name().unwrap().to_str().unwrap());
+        place.server.take_log();
+        let to = place.text(&format!("{}.zarr", raw.name));
+        let said = place.run(&["slice", &array, "5:6, :", "-o", &to, "--json"]);
+        assert_eq!(said.figures()["chunks_read"], 1, "{}", raw.name);
+        let log = place.server.take_log();
+        let asked = log.iter().filter(|(_, key, _)| key.ends_with(&raw.key));
+        // In a shard, the index is read before.
+        let requests = 1 + usize::from(raw.name.starts_with("shards"));
+        assert_eq!(asked.count(), requests, "{}: {log:?}", raw.name);
+        if !raw.is_read_in_parts() {
+            continue;
+        }
+        for (damage, value) in raw.damages().into_iter().step_by(2) {
+            raw.store(&value);
+            let uses = uses(place.folder.path(), &array);
+            let what = format!("{}, {damage}", raw.name);
+            let command = || place.command(&[]);
+            refused(command, &uses, place.folder.path(), &raw.key, &what);
+        }
     }
 }
 

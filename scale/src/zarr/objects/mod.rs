@@ -14,7 +14,7 @@ mod requests;
 pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
-use super::store::{Begun, JOB_FOLDER, JOB_RECORD, Place, Unread};
+use super::store::{Begun, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread};
 use client::{failure, is_unanswered, wait};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
@@ -51,43 +51,36 @@ fn wanted(range: ByteRange) -> Option<GetRange> {
 }
 
 impl Objects {
-    /// The bytes of a range, from the answer to the request for it.
-    fn answered(
-        &self,
-        key: &str,
-        range: ByteRange,
-        answer: Answer,
-    ) -> Result<Option<Bytes>, Unread> {
-        let length = match range {
-            ByteRange::FromStart(_, length) => length,
-            ByteRange::Suffix(length) => Some(length),
-        };
+    /// The bytes of a piece, from the answer to the request for it. The answer has the size of the whole object too, in
+    /// the header `Content-Range` or `Content-Length`, so that no other request is needed to compare it.
+    fn answered(&self, key: &str, piece: Piece, answer: Answer) -> Result<Option<Bytes>, Unread> {
+        let range = piece.range;
         let is_part = wanted(range).is_some();
         match (answer?, range) {
-            (Ok((bytes, size)), _) if length.is_some_and(|length| length != bytes.len() as u64) => {
-                Err(Unread::Range(InvalidByteRangeError::new(range, size)))
+            (Ok((bytes, size)), _) => {
+                let found = piece.within(size)?;
+                if found.end - found.start != bytes.len() as u64 {
+                    return Err(InvalidByteRangeError::new(range, size).into());
+                }
+                Ok(Some(bytes))
             }
-            (Ok((bytes, _)), _) => Ok(Some(bytes)),
             (Err(StoreError::NotFound { .. }), _) => Ok(None),
             // Azure only supports ranges that are counted from the start.
             (Err(StoreError::NotSupported { .. }), ByteRange::Suffix(length)) => {
                 let Some(size) = self.size(key)? else {
                     return Ok(None);
                 };
-                let Some(start) = size.checked_sub(length) else {
-                    return Err(Unread::Range(InvalidByteRangeError::new(range, size)));
-                };
-                self.read(key, ByteRange::FromStart(start, Some(length)))
+                let found = piece.within(size)?;
+                let range = ByteRange::FromStart(found.start, Some(length));
+                self.read(key, Piece { range, ..piece })
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
                 // If an object is shorter than the range, servers answer with different errors, so the object's size is
                 // asked for.
-                match self.size(key) {
-                    Ok(Some(size)) if is_beyond(range, size) => {
-                        Err(Unread::Range(InvalidByteRangeError::new(range, size)))
-                    }
-                    _ => Err(failure(&error).into()),
+                if let Ok(Some(size)) = self.size(key) {
+                    piece.within(size)?;
                 }
+                Err(failure(&error).into())
             }
             (Err(error), _) => Err(failure(&error).into()),
         }
@@ -107,22 +100,26 @@ impl Place for Objects {
         None
     }
 
-    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
-        if is_empty(range) {
-            return Ok(self.size(key)?.map(|_| Bytes::new()));
+    fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread> {
+        if is_empty(piece.range) {
+            let Some(size) = self.size(key)? else {
+                return Ok(None);
+            };
+            piece.within(size)?;
+            return Ok(Some(Bytes::new()));
         }
-        self.answered(key, range, self.get(key, wanted(range)))
+        self.answered(key, piece, self.get(key, wanted(piece.range)))
     }
 
-    fn begin(&self, key: &str, range: ByteRange) -> Option<Begun> {
-        if is_empty(range) {
+    fn begin(&self, key: &str, piece: Piece) -> Option<Begun> {
+        if is_empty(piece.range) {
             return None;
         }
-        let started = self.start(key, wanted(range)).ok()?;
+        let started = self.start(key, wanted(piece.range)).ok()?;
         let (objects, key) = (self.clone(), key.to_owned());
         Some(Begun {
             is_come: started.is_come.clone(),
-            wait: Box::new(move || objects.answered(&key, range, started.wait())),
+            wait: Box::new(move || objects.answered(&key, piece, started.wait())),
         })
     }
 
@@ -234,15 +231,5 @@ impl Place for Objects {
             Ok(())
         })?;
         removed.map_err(|error| failure(&error))
-    }
-}
-
-/// Whether the range reaches beyond the end of an object of this size.
-fn is_beyond(range: ByteRange, size: u64) -> bool {
-    match range {
-        ByteRange::FromStart(start, length) => start
-            .checked_add(length.unwrap_or(0))
-            .is_none_or(|end| end > size),
-        ByteRange::Suffix(length) => length > size,
     }
 }

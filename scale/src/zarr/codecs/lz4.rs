@@ -1,0 +1,197 @@
+//! LZ4 as numcodecs writes it: the number of decoded bytes, in 4 bytes, and one block of LZ4.
+//! <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md> describes a block.
+
+use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
+use std::{any::Any, borrow::Cow, sync::Arc};
+use zarrs::{
+    array::{
+        ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecMetadataOptions,
+        CodecOptions, CodecTraits, RecommendedConcurrency,
+        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
+    },
+    metadata::Configuration,
+    plugin::{ExtensionName, ZarrVersion},
+};
+
+const NAME: &str = "numcodecs.lz4";
+
+#[derive(Debug)]
+pub(super) struct Lz4;
+
+impl ExtensionName for Lz4 {
+    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
+        Some(NAME.into())
+    }
+}
+
+impl CodecTraits for Lz4 {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+        Some(Configuration::default())
+    }
+
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        NO_PARTIAL_DECODER
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        NO_PARTIAL_ENCODER
+    }
+}
+
+impl BytesToBytesCodecTraits for Lz4 {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
+        self
+    }
+
+    fn recommended_concurrency(
+        &self,
+        _: &BytesRepresentation,
+    ) -> Result<RecommendedConcurrency, CodecError> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+
+    fn encoded_representation(&self, _: &BytesRepresentation) -> BytesRepresentation {
+        BytesRepresentation::UnboundedSize
+    }
+
+    fn encode<'a>(
+        &self,
+        _: ArrayBytesRaw<'a>,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        Err(only_decodes(NAME))
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: ArrayBytesRaw<'a>,
+        decoded: &BytesRepresentation,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        let Some((length, block)) = encoded.split_first_chunk() else {
+            return Err(damaged("its length is missing"));
+        };
+        let length = u64::from(u32::from_le_bytes(*length));
+        // A wrong length would reserve memory in vain.
+        if decoded.size().is_some_and(|size| size < length) {
+            return Err(damaged("it is longer than its chunk"));
+        }
+        let length = usize::try_from(length).map_err(|_| damaged("it is too long"))?;
+        Ok(decode(block, length)?.into())
+    }
+}
+
+fn damaged(problem: &str) -> CodecError {
+    CodecError::Other(format!("LZ4 cannot decode it: {problem}"))
+}
+
+/// Decodes a block of LZ4 that has `length` decoded bytes.
+fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
+    let cut_short = || damaged("it is cut short");
+    let mut decoded = Vec::new();
+    decoded
+        .try_reserve_exact(length)
+        .map_err(|_| damaged("there is not enough memory"))?;
+    // A sequence is a token, literals, and a copy of bytes that have been decoded. The last one has no copy.
+    loop {
+        let (token, rest) = block.split_first().ok_or_else(cut_short)?;
+        block = rest;
+        let literals = count(token >> 4, &mut block).ok_or_else(cut_short)?;
+        if literals > length - decoded.len() {
+            return Err(damaged("it has more bytes than it says"));
+        }
+        let (bytes, rest) = block.split_at_checked(literals).ok_or_else(cut_short)?;
+        decoded.extend_from_slice(bytes);
+        block = rest;
+        if block.is_empty() {
+            break;
+        }
+        let (offset, rest) = block.split_first_chunk().ok_or_else(cut_short)?;
+        block = rest;
+        let offset = usize::from(u16::from_le_bytes(*offset));
+        let copied = count(token & 15, &mut block).ok_or_else(cut_short)? + 4;
+        if offset == 0 || offset > decoded.len() || copied > length - decoded.len() {
+            return Err(damaged("it refers to bytes that are not there"));
+        }
+        // A copy may go on into the bytes that it writes, which then repeat.
+        let mut left = copied;
+        let begin = decoded.len() - offset;
+        while left > 0 {
+            let some = left.min(decoded.len() - begin);
+            decoded.extend_from_within(begin..begin + some);
+            left -= some;
+        }
+    }
+    if decoded.len() != length {
+        return Err(damaged("it has fewer bytes than it says"));
+    }
+    Ok(decoded)
+}
+
+/// A count that begins in four bits of a token, and goes on in the next bytes if all four are set.
+fn count(bits: u8, block: &mut &[u8]) -> Option<usize> {
+    let mut count = usize::from(bits);
+    if bits == 15 {
+        loop {
+            let (&more, rest) = block.split_first()?;
+            *block = rest;
+            count = count.checked_add(usize::from(more))?;
+            if more != 255 {
+                break;
+            }
+        }
+    }
+    Some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_decoded() {
+        // 3 literals, a copy of 7 bytes from 3 bytes before, which repeats them; then 1 literal.
+        let block = [0x33, 1, 2, 3, 3, 0, 0x10, 9];
+        assert_eq!(
+            decode(&block, 11).unwrap(),
+            [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 9]
+        );
+        // 15 + 3 literals.
+        let literals: Vec<u8> = (0..18).collect();
+        assert_eq!(
+            decode(&[&[0xf0, 3], &literals[..]].concat(), 18).unwrap(),
+            literals
+        );
+        // A copy of 4 + 15 + 255 + 1 bytes.
+        let long = decode(&[0x1f, 7, 1, 0, 255, 1, 0], 276).unwrap();
+        assert_eq!(long, [7; 276]);
+    }
+
+    #[test]
+    fn damaged_blocks_are_errors() {
+        let block = [0x33, 1, 2, 3, 3, 0, 0x10, 9];
+        for end in 0..block.len() {
+            assert!(decode(&block[..end], 11).is_err(), "{end}");
+        }
+        for length in [0, 3, 10, 12] {
+            assert!(decode(&block, length).is_err(), "{length}");
+        }
+        for offset in [0, 4, 255] {
+            let block = [0x33, 1, 2, 3, offset, 0, 0x10, 9];
+            assert!(decode(&block, 11).is_err(), "{offset}");
+        }
+        for byte in 0..block.len() {
+            for value in 0..=255 {
+                let mut block = block;
+                block[byte] = value;
+                // Another block, or an error.
+                let decoded = decode(&block, 11);
+                assert!(decoded.is_err() || decoded.is_ok_and(|bytes| bytes.len() == 11));
+            }
+        }
+    }
+}

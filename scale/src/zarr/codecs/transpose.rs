@@ -1,0 +1,155 @@
+//! Chunks whose dimensions are stored in another order, as those in Fortran order are. `zarrs` moves their bytes one by one;
+//! this library moves elements, in tiles.
+
+use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
+use crate::zarr::product;
+use serde_json::json;
+use std::{any::Any, borrow::Cow, num::NonZero, sync::Arc};
+use wgslice::{Backend, View};
+use zarrs::{
+    array::{
+        ArrayBytes, ArrayCodecTraits, ArrayToArrayCodecTraits, ChunkShape, CodecMetadataOptions,
+        CodecOptions, CodecTraits, DataType, FillValue, RecommendedConcurrency,
+        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
+    },
+    metadata::{Configuration, v3::MetadataV3},
+    metadata_ext::codec::transpose::TransposeCodecConfigurationV1,
+    plugin::{ExtensionName, PluginCreateError, ZarrVersion},
+};
+
+/// The name of this codec, in place of `transpose`, which is that of zarrs.
+pub(in crate::zarr) const NAME: &str = "wgslice.transpose";
+
+#[derive(Debug)]
+pub(super) struct Transpose {
+    /// For each dimension as it is stored, the dimension of the chunk.
+    order: Vec<usize>,
+    /// For each dimension of the chunk, the dimension as it is stored.
+    inverse: Vec<usize>,
+}
+
+impl Transpose {
+    pub(super) fn new(metadata: &MetadataV3) -> Result<Self, PluginCreateError> {
+        let configuration: TransposeCodecConfigurationV1 = metadata.to_typed_configuration()?;
+        // It has each dimension once.
+        let order = configuration.order.0.to_vec();
+        let mut inverse = vec![0; order.len()];
+        for (stored, &dim) in order.iter().enumerate() {
+            inverse[dim] = stored;
+        }
+        Ok(Self { order, inverse })
+    }
+
+    /// Puts one size for each dimension into this order.
+    fn permuted<T: Copy>(sizes: &[T], order: &[usize]) -> Result<Vec<T>, CodecError> {
+        if sizes.len() != order.len() {
+            return Err(CodecError::Other(format!(
+                "transpose has {} dimensions, and the chunk has {}",
+                order.len(),
+                sizes.len()
+            )));
+        }
+        Ok(order.iter().map(|&dim| sizes[dim]).collect())
+    }
+}
+
+impl ExtensionName for Transpose {
+    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
+        Some(NAME.into())
+    }
+}
+
+impl CodecTraits for Transpose {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+        serde_json::from_value(json!({"order": self.order})).ok()
+    }
+
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        NO_PARTIAL_DECODER
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        NO_PARTIAL_ENCODER
+    }
+}
+
+impl ArrayCodecTraits for Transpose {
+    fn recommended_concurrency(
+        &self,
+        _: &[NonZero<u64>],
+        _: &DataType,
+    ) -> Result<RecommendedConcurrency, CodecError> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+}
+
+impl ArrayToArrayCodecTraits for Transpose {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToArrayCodecTraits> {
+        self
+    }
+
+    fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
+        Ok(decoded.clone())
+    }
+
+    fn encoded_fill_value(&self, _: &DataType, fill: &FillValue) -> Result<FillValue, CodecError> {
+        Ok(fill.clone())
+    }
+
+    fn encoded_shape(&self, decoded: &[NonZero<u64>]) -> Result<ChunkShape, CodecError> {
+        Self::permuted(decoded, &self.order)
+    }
+
+    fn decoded_shape(&self, encoded: &[NonZero<u64>]) -> Result<Option<ChunkShape>, CodecError> {
+        Self::permuted(encoded, &self.inverse).map(Some)
+    }
+
+    fn encode<'a>(
+        &self,
+        _: ArrayBytes<'a>,
+        _: &[NonZero<u64>],
+        _: &DataType,
+        _: &FillValue,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        Err(only_decodes(NAME))
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZero<u64>],
+        data_type: &DataType,
+        _: &FillValue,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        let stored = bytes.into_fixed()?;
+        let other =
+            |problem: String| CodecError::Other(format!("it cannot be transposed: {problem}"));
+        let size = data_type.fixed_size();
+        let size = size.ok_or_else(|| other("its elements differ in length".to_owned()))?;
+        let sizes = Self::permuted(shape, &self.order)?;
+        let mut sizes: Vec<usize> = sizes.iter().map(|size| size.get() as usize).collect();
+        // The bytes of an element are one more dimension, which stays the last.
+        sizes.push(size);
+        let mut order = self.inverse.clone();
+        order.push(order.len());
+        if stored.len() != product(&sizes) {
+            return Err(other(format!(
+                "it has {} bytes, and its shape needs {}",
+                stored.len(),
+                product(&sizes)
+            )));
+        }
+        // The thread that decodes a chunk is one of as many as there are cores.
+        let backend = Backend::cpu().with_threads(1);
+        let view = View::new(&sizes).and_then(|view| view.transpose(&order));
+        let turned = view.and_then(|view| backend.run_view(&stored, &view));
+        let turned = turned.map_err(|error| other(error.to_string()))?;
+        Ok(ArrayBytes::from(turned.data))
+    }
+}

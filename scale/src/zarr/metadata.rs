@@ -1,0 +1,338 @@
+//! The metadata of an array, in the one form that the rest of the program reads: Zarr V3 as its specification has it.
+//! Zarr V2 becomes V3, and what writers write in another way becomes what they mean.
+
+use super::{
+    codecs::{self, element},
+    dtype, numcodecs,
+};
+use serde_json::{Value, json};
+use wgslice::DType;
+use zarrs::{
+    array::{ArrayMetadataV2, Codec},
+    convert::array_metadata_v2_to_v3,
+    metadata::v3::MetadataV3,
+    plugin::PluginCreateError,
+};
+
+/// Says that a name names a group.
+pub(super) const GROUP: &str = "it is a group; name an array in it";
+
+const NO_OBJECT: &str = "its metadata is not an object of JSON";
+
+/// Puts a `zarr.json` into this form. Fails if it is not that of an array, or has codecs that are not supported.
+pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
+    if !metadata.is_object() {
+        return Err(NO_OBJECT.to_owned());
+    }
+    if metadata["node_type"] == "group" {
+        return Err(GROUP.to_owned());
+    }
+    let data_type = data_type(&metadata["data_type"]);
+    if let Some(fill) = metadata.get_mut("fill_value") {
+        *fill = fill_value(fill.take(), &data_type);
+    }
+    // Writers in Java write null where there is nothing.
+    if let Some(fields) = metadata.as_object_mut() {
+        let optional = ["attributes", "dimension_names", "storage_transformers"];
+        fields.retain(|name, value| !value.is_null() || !optional.contains(&&**name));
+    }
+    let codecs = metadata["codecs"].take();
+    metadata["codecs"] = chain(codecs, &data_type)?;
+    Ok(metadata)
+}
+
+/// Puts a `.zarray` and its `.zattrs` into this form. Fails as [`v3`] does.
+pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value, String> {
+    if !metadata.is_object() {
+        return Err(NO_OBJECT.to_owned());
+    }
+    let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
+    let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
+    // What `zarrs` makes of a value is of no use, and it warns of null.
+    metadata["fill_value"] = json!(0);
+    // The name of the type shows later whether it is an element type. TensorStore writes the names of types that NumPy does
+    // not have, always in little-endian order.
+    let dtype = &mut metadata["dtype"];
+    let name = dtype
+        .as_str()
+        .map_or_else(|| dtype.to_string(), str::to_owned);
+    let is_other = element(&name).is_none();
+    if is_other {
+        *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
+    }
+    // `zarrs` makes no order of no dimensions.
+    if metadata["shape"] == json!([]) {
+        metadata["order"] = json!("C");
+    }
+    let parsed: ArrayMetadataV2 =
+        serde_json::from_value(metadata).map_err(|error| format!(".zarray: {error}"))?;
+    let converted = array_metadata_v2_to_v3(&parsed).map_err(|error| error.to_string())?;
+    let mut converted = serde_json::to_value(converted).map_err(|error| error.to_string())?;
+    if is_other {
+        converted["data_type"] = json!(name);
+    }
+    let data_type = data_type(&converted["data_type"]);
+    converted["fill_value"] = fill_value(fill, &data_type);
+    if let Some(attributes) = attributes {
+        converted["attributes"] = attributes;
+    }
+    let list = |value: Value| match value {
+        Value::Null => Vec::new(),
+        Value::Array(values) => values,
+        value => vec![value],
+    };
+    let mut filters = list(filters);
+    // What a filter stores may have another order of bytes than the array.
+    let mut last_first = filters.iter().rev();
+    let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
+    // The order of the dimensions, and the order of bytes.
+    let mut codecs = list(converted["codecs"].take());
+    if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
+        let endian = if is_big { "big" } else { "little" };
+        *bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
+    }
+    filters.extend(list(compressor));
+    codecs.extend(filters.into_iter().map(|mut codec| {
+        let name = codec.get_mut("id").map(Value::take).unwrap_or_default();
+        let name = name.as_str().unwrap_or_default();
+        if let Some(configuration) = codec.as_object_mut() {
+            configuration.remove("id");
+        }
+        json!({"name": format!("{}{name}", numcodecs::PREFIX), "configuration": codec})
+    }));
+    converted["codecs"] = chain(Value::from(codecs), &data_type)?;
+    Ok(converted)
+}
+
+/// Gives elements that are only moved a type that `zarrs` has. Returns the name of their own type.
+pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
+    let name = data_type(&metadata["data_type"]);
+    if dtype::is_float8(&name) {
+        let fill = &metadata["fill_value"];
+        let bits = dtype::float8_bits(&name, fill);
+        let bits =
+            bits.ok_or_else(|| format!("its fill value {fill} is not a number of type {name}"))?;
+        metadata["data_type"] = json!("uint8");
+        metadata["fill_value"] = json!(bits);
+    }
+    Ok(name)
+}
+
+/// Reads JSON. Python's writers write numbers in attributes that JSON does not have; they become texts, as in the values of
+/// missing elements.
+pub(super) fn json(text: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(text)
+        .or_else(|error| serde_json::from_slice(&quoted(text)).map_err(|_| error))
+}
+
+/// Puts `NaN`, `Infinity` and `-Infinity` in quotes, except in texts.
+fn quoted(text: &[u8]) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(text.len());
+    let mut rest = text;
+    let mut is_in_text = false;
+    while let Some((&byte, next)) = rest.split_first() {
+        let names: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+        let name = names.into_iter().find(|name| rest.starts_with(name));
+        if let Some(name) = name.filter(|_| !is_in_text) {
+            quoted.extend([b"\"", name, b"\""].concat());
+            rest = &rest[name.len()..];
+            continue;
+        }
+        quoted.push(byte);
+        rest = next;
+        match byte {
+            b'"' => is_in_text = !is_in_text,
+            b'\\' => {
+                // What follows is no end of a text.
+                if let Some((&escaped, next)) = rest.split_first() {
+                    quoted.push(escaped);
+                    rest = next;
+                }
+            }
+            _ => {}
+        }
+    }
+    quoted
+}
+
+/// The name of an element type.
+fn data_type(metadata: &Value) -> String {
+    let name = metadata.get("name").unwrap_or(metadata);
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+/// Puts the codecs of a chunk into this form: those that change elements, then the one that makes bytes of them, and then
+/// those that change bytes.
+fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
+    let Value::Array(codecs) = codecs else {
+        return Err("its codecs are not a list".to_owned());
+    };
+    let size = DType::ALL
+        .into_iter()
+        .find(|dtype| dtype.name() == data_type);
+    let size = size.map_or(1, DType::size);
+    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+    for codec in codecs {
+        let Some(mut codec) = numcodecs::codec(codec, size)? else {
+            continue;
+        };
+        // The order of no dimensions, which `zarrs` refuses, changes nothing.
+        if codec["name"] == "transpose" && codec["configuration"]["order"] == json!([]) {
+            continue;
+        }
+        if codec["name"] == "sharding_indexed" {
+            for field in ["codecs", "index_codecs"] {
+                let within = &mut codec["configuration"][field];
+                let data_type = if field == "codecs" {
+                    data_type
+                } else {
+                    "uint64"
+                };
+                *within = chain(within.take(), data_type)?;
+            }
+        }
+        let part = match made(&codec)? {
+            Codec::ArrayToArray(_) => 0,
+            Codec::ArrayToBytes(_) => 1,
+            Codec::BytesToBytes(_) => 2,
+        };
+        if codec["name"] == "transpose" {
+            codec["name"] = json!(codecs::TRANSPOSE);
+        }
+        parts[part].push(codec);
+    }
+    let [elements, mut bytes, compressors] = parts;
+    // GDAL and zarrita leave it out of Zarr V3.
+    if bytes.is_empty() {
+        bytes.push(json!({"name": "bytes", "configuration": {"endian": "little"}}));
+    }
+    Ok([elements, bytes, compressors].concat().into())
+}
+
+fn made(codec: &Value) -> Result<Codec, String> {
+    codecs::register();
+    let metadata: MetadataV3 =
+        serde_json::from_value(codec.clone()).map_err(|error| format!("{codec}: {error}"))?;
+    Codec::from_metadata(&metadata).map_err(|error| match error {
+        PluginCreateError::Unsupported(_) => numcodecs::unsupported(metadata.name()),
+        error => format!("the codec {codec} cannot be read: {error}"),
+    })
+}
+
+/// Puts the value of missing elements into this form. Writers write it as a number of another type, as a text, or as null
+/// if it does not matter.
+fn fill_value(value: Value, data_type: &str) -> Value {
+    if value.is_null() && dtype::is_float8(data_type) {
+        return json!(0);
+    }
+    let Some(dtype) = DType::ALL
+        .into_iter()
+        .find(|dtype| dtype.name() == data_type)
+    else {
+        return value;
+    };
+    let number = |value: &Value| -> Option<Value> {
+        match value {
+            Value::Null => Some(json!(0)),
+            Value::Number(_) => Some(value.clone()),
+            // Otherwise it is NaN, Infinity, or the bits of a number.
+            Value::String(text) => {
+                let integer = text.parse::<i64>().map(Value::from);
+                let integer = integer.or_else(|_| text.parse::<u64>().map(Value::from));
+                let number =
+                    integer.or_else(|_| serde_json::from_str::<f64>(text).map(Value::from));
+                number.ok()
+            }
+            _ => None,
+        }
+    };
+    let found = match dtype {
+        DType::Bool => match &value {
+            Value::Bool(_) => None,
+            value => number(value).and_then(|number| match number.as_f64() {
+                Some(0.0) => Some(json!(false)),
+                Some(1.0) => Some(json!(true)),
+                _ => None,
+            }),
+        },
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => number(&value),
+        DType::Complex64 | DType::Complex128 => match &value {
+            Value::Array(parts) => {
+                let parts = parts
+                    .iter()
+                    .map(|part| number(part).unwrap_or(part.clone()));
+                Some(parts.collect())
+            }
+            value => number(value).map(|real| json!([real, 0])),
+        },
+        _ => number(&value).and_then(|number| integer(&number)),
+    };
+    found.unwrap_or(value)
+}
+
+/// The integer that a number is, if it is one that JSON has exactly.
+fn integer(number: &Value) -> Option<Value> {
+    /// From here on, not each integer is a number of 64 bits.
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    if number.is_i64() || number.is_u64() {
+        return Some(number.clone());
+    }
+    let number = number.as_f64()?;
+    (number.trunc() == number && number.abs() <= EXACT).then(|| json!(number as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_json_does_not_have_become_texts() {
+        let text = br#"{"a": [NaN, -Infinity,Infinity], "NaN": "NaN, \"Infinity", "b\\": NaN}"#;
+        let expected = json!({
+            "a": ["NaN", "-Infinity", "Infinity"], "NaN": "NaN, \"Infinity", "b\\": "NaN"
+        });
+        assert_eq!(super::json(text).unwrap(), expected);
+        for damaged in ["{\"a\": nan}", "NaNNaN", "{\"a\": \"\\", ""] {
+            assert!(super::json(damaged.as_bytes()).is_err(), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn values_of_missing_elements_are_read_as_they_are_meant() {
+        let cases = [
+            ("int32", json!(0.0), json!(0)),
+            ("int32", json!(-3.0), json!(-3)),
+            ("int16", json!("0"), json!(0)),
+            ("int64", json!("-9223372036854775808"), json!(i64::MIN)),
+            ("uint64", json!("18446744073709551615"), json!(u64::MAX)),
+            ("uint64", json!(u64::MAX), json!(u64::MAX)),
+            ("uint8", json!("7.0"), json!(7)),
+            ("uint8", Value::Null, json!(0)),
+            ("bool", json!(0), json!(false)),
+            ("bool", json!(1.0), json!(true)),
+            ("bool", json!(true), json!(true)),
+            ("bool", Value::Null, json!(false)),
+            ("float32", json!("NaN"), json!("NaN")),
+            ("float32", json!("0x7fc00001"), json!("0x7fc00001")),
+            ("float64", json!("-9999"), json!(-9999)),
+            ("float64", json!("1e20"), json!(1e20)),
+            ("float64", json!(-0.0), json!(-0.0)),
+            ("complex64", Value::Null, json!([0, 0])),
+            ("complex64", json!(2.5), json!([2.5, 0])),
+            ("complex128", json!(["NaN", "1"]), json!(["NaN", 1])),
+            // No integers: they are left for an error.
+            ("int32", json!(0.5), json!(0.5)),
+            ("int64", json!(1e19), json!(1e19)),
+            ("int32", json!("NaN"), json!("NaN")),
+            ("bool", json!(2), json!(2)),
+            ("int32", json!([0]), json!([0])),
+        ];
+        for (dtype, value, expected) in cases {
+            assert_eq!(
+                fill_value(value.clone(), dtype),
+                expected,
+                "{dtype} {value}"
+            );
+        }
+    }
+}
