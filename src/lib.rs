@@ -47,6 +47,7 @@ pub mod guide;
 mod host_pool;
 mod layout;
 mod lock;
+mod moves;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod number;
@@ -64,25 +65,23 @@ mod walk;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;
-pub use cpu::{IndexElement, Indices};
+pub use cpu::IndexElement;
 pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
-pub use explain::Planned;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
 pub use ops::{
-    assembly::Assembly,
     convert::Conversion,
-    mask::{Count, Found, MaskElement, Nonzero},
+    mask::{Found, MaskElement},
     options,
 };
 pub use part::Part;
 pub use pending::Pending;
-pub use plan::Plan;
+pub use plan::{Input, IntoView, Output, Plan, Values, ValuesMut};
 pub use report::Report;
 pub use spec::items::SliceSpec;
-pub use tensor::{Tensor, TensorView};
+pub use tensor::Tensor;
 pub use view::View;
 /// The version of wgpu that this crate's interface uses.
 #[cfg(feature = "gpu")]

@@ -6,7 +6,7 @@ use crate::harness::{
     gpu_devices, kind,
 };
 use wgslice::{
-    Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, Tensor,
+    Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -185,8 +185,10 @@ fn plans_run_on_host_values() {
     }
     for backend in backends {
         let run = |plan: &Plan, source: &[f32], indices: Option<&[i32]>, dest: Option<&[f32]>| {
-            let indices = indices.map(Indices::I32);
-            let running = backend.run_async(plan, source, indices, dest);
+            let mut values = vec![source.into()];
+            values.extend(indices.map(wgslice::Values::from));
+            values.extend(dest.map(wgslice::Values::from));
+            let running = backend.run_async::<f32>(plan, &values);
             pollster::block_on(sent(running))
         };
         let flip = Plan::slice(&[4, 2], &slice![..; -2, ..], DType::F32).unwrap();
@@ -226,9 +228,7 @@ fn plans_run_on_host_values() {
         // Arguments that do not fit the plan are errors.
         for (argument, outcome) in [
             ("source", run(&flip, &TABLE[1..], None, None)),
-            ("indices", run(&gather, &TABLE, None, None)),
             ("indices", run(&gather, &TABLE, Some(&[1]), None)),
-            ("dest", run(&add, &[1.0, 2.0], Some(&[3]), None)),
             (
                 "dest",
                 run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE[1..])),
@@ -240,14 +240,10 @@ fn plans_run_on_host_values() {
                 "{argument}: {error}"
             );
         }
-        let wide = pollster::block_on(backend.run_async(&flip, &[0f64; 8], None, None));
+        let wide = pollster::block_on(backend.run_async::<f64>(&flip, &[(&[0f64; 8]).into()]));
         assert!(kind(&wide.unwrap_err()) == "dtype_mismatch");
-        let other = pollster::block_on(backend.run_async(
-            &add,
-            &[1i32, 2],
-            Some(Indices::I32(&[3])),
-            Some(&[0; 8]),
-        ));
+        let values = [(&[1i32, 2]).into(), (&[3i32]).into(), (&[0i32; 8]).into()];
+        let other = pollster::block_on(backend.run_async::<i32>(&add, &values));
         assert!(kind(&other.unwrap_err()) == "dtype_mismatch");
     }
 }

@@ -33,6 +33,7 @@ mod onnx_nodes;
 mod pad;
 mod part;
 mod paste;
+mod plans;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;

@@ -3,25 +3,31 @@
 use super::{
     Engine,
     argument::Argument,
+    aside::check_steps,
     caps::Parts,
     copy::{clear, copy, copyable},
     dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
+    find::COUNT_BYTES,
     group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
     report::{self, Counts},
     route::{Route, route},
     rule::Rule,
     scoped,
-    slots::hold,
+    slots::{Slot, hold},
     work::{Ready, Work},
 };
 use crate::{
-    Error, Found, Pending, Plan, Report,
-    plan::{Effect, Find},
+    DType, Error, Pending, Plan, Report,
+    moves::{Effect, Move},
+    plan::Operand,
     walk::Walk,
 };
 use std::sync::Arc;
-use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor};
+use wgpu::{
+    BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor,
+    util::{BufferInitDescriptor, DeviceExt},
+};
 
 const RECORDING: &str = "recording";
 
@@ -35,6 +41,15 @@ pub enum Target<'a, 'p> {
 }
 
 impl Target<'_, '_> {
+    /// Holds a slot until the commands finish or are dropped.
+    fn hold(&mut self, slot: Slot) {
+        let hold = move || drop(slot);
+        match self {
+            Self::Encoder(encoder) => encoder.on_submitted_work_done(hold),
+            Self::Pass(pass) => pass.on_submitted_work_done(hold),
+        }
+    }
+
     /// Calls `record` with the open pass, or with a new one that is labelled with `operation`.
     fn in_pass(&mut self, operation: &str, record: impl FnOnce(&mut ComputePass<'_>)) {
         match self {
@@ -49,6 +64,17 @@ impl Target<'_, '_> {
     }
 }
 
+/// The arguments of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::gpu) struct Arguments<'r, 'a> {
+    /// The element types of the inputs. Empty if they are those of the plan.
+    pub(in crate::gpu) types: &'r [DType],
+    pub(in crate::gpu) inputs: &'r [Argument<'a>],
+    pub(in crate::gpu) outputs: &'r [Argument<'a>],
+    /// The bytes of outputs that were copied because their memory was shared.
+    pub(in crate::gpu) copied: usize,
+}
+
 /// The commands of a plan for its arguments. To record them fails no more.
 #[derive(Debug)]
 pub(in crate::gpu) struct Commands<'a> {
@@ -56,6 +82,27 @@ pub(in crate::gpu) struct Commands<'a> {
     how: How,
     source: Argument<'a>,
     dest: Argument<'a>,
+}
+
+/// What a step reads or writes besides inputs, outputs and temps.
+enum Own {
+    Nothing,
+    /// Values of the plan: so many bytes in a buffer.
+    Values(wgpu::Buffer, usize),
+    /// Where a search counts if the caller has no output for the number.
+    Count(Slot),
+}
+
+impl Own {
+    fn argument(&self) -> Argument<'_> {
+        match self {
+            Self::Nothing => Argument::NONE,
+            Self::Values(buffer, bytes) => Argument::own("indices", buffer.slice(..), *bytes),
+            Self::Count(slot) => {
+                Argument::own("count", slot.first(COUNT_BYTES as u64), COUNT_BYTES)
+            }
+        }
+    }
 }
 
 /// How a plan is recorded: see `route`.
@@ -79,41 +126,197 @@ struct Grouped {
 }
 
 impl Engine {
-    /// Records a plan. `indices` are those of a gather, a crop or a scatter. A failed call leaves the target as it was.
+    /// Records the steps of a plan, in as few passes as their order allows. A failed call leaves the target as it was.
     pub(in crate::gpu) fn record(
         &self,
         mut target: Target<'_, '_>,
         plan: &Plan,
-        source: Argument<'_>,
-        indices: Option<Argument<'_>>,
-        dest: Argument<'_>,
+        arguments: &Arguments<'_, '_>,
     ) -> Result<Pending<Report>, Error> {
+        let &Arguments {
+            types,
+            inputs,
+            outputs,
+            copied,
+        } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
-        let tuples = indices.as_ref().filter(|_| plan.tuples().is_some());
-        check_conversion(plan, &source, &dest)?;
-        let [of_source, of_indices] = self.aside(plan, &source, tuples, &dest)?;
-        let mut copies = Vec::new();
-        let source = self.moved(&of_source, source, may_copy, &mut copies)?;
-        let moved = indices.map(|indices| self.moved(&of_indices, indices, may_copy, &mut copies));
-        let moved = moved.transpose()?;
-        let arguments = [source, dest, moved.unwrap_or(source)];
-        let arguments = &arguments[..2 + usize::from(moved.is_some())];
-        let commands = self.commands(plan, arguments, may_copy)?;
-        let mut counts = Counts::default();
-        for commands in copies.iter().chain([&commands]) {
-            self.put(&mut target, commands, &mut counts);
+        if plan.only().is_none() {
+            check_steps(plan, inputs, outputs)?;
         }
-        let Some(indices) = indices else {
-            let report = plan.report(Default::default(), |_| Vec::new());
-            return Ok(Pending::done(report?));
+        let temps = self.temps(plan)?;
+        // What each step reads besides these: values of the plan, or the number of true elements, which it writes.
+        let mut own = Vec::with_capacity(plan.steps().len());
+        for (what, operands) in plan.steps() {
+            own.push(match (&operands.by, what.find()) {
+                (Some(Operand::Const(bytes)), _) => Own::Values(self.values(bytes)?, bytes.len()),
+                (None, Some(_)) => {
+                    let argument = |operand: &Operand| match operand {
+                        Operand::Temp(n) => temps[*n].argument(),
+                        Operand::Output(n) => outputs[*n],
+                        Operand::Input(n) => inputs[*n],
+                        Operand::Const(_) => Argument::NONE,
+                    };
+                    let places = [&operands.from, &operands.to].map(argument);
+                    Own::Count(self.count_slot(what, &places)?)
+                }
+                _ => Own::Nothing,
+            });
+        }
+        let mut steps = Vec::with_capacity(own.len());
+        for ((what, operands), own) in plan.steps().zip(&own) {
+            let argument = |operand: &Operand| match operand {
+                Operand::Input(n) => inputs[*n],
+                Operand::Output(n) => outputs[*n],
+                Operand::Temp(n) => temps[*n].argument(),
+                Operand::Const(_) => own.argument(),
+            };
+            let typed = match operands.by {
+                Some(Operand::Input(n)) => types.get(n).copied(),
+                _ => None,
+            };
+            let what = Plan::typed(what, typed)?;
+            let [from, to] = [&operands.from, &operands.to].map(argument);
+            let mut by = operands.by.as_ref().map(argument);
+            if what.find().is_some() {
+                let count = by.unwrap_or_else(|| own.argument());
+                steps.push((what, operands, from, Some(count), to, [None, None]));
+                continue;
+            }
+            if let Some(tuples) = &mut by {
+                tuples.needed = what.index_bytes() as u64;
+            }
+            check_conversion(&what, &from, &to)?;
+            let aside = self.aside(&what, &from, by.as_ref(), &to)?;
+            steps.push((what, operands, from, by, to, aside));
+        }
+        let mut commands = Vec::with_capacity(steps.len());
+        for (what, _, from, by, to, [of_source, of_indices]) in &steps {
+            let mut copies = Vec::new();
+            let made = match (what.find(), by) {
+                (Some(_), Some(count)) => self.search(what, *from, *to, *count)?,
+                _ => {
+                    let from = self.moved(of_source, *from, may_copy, &mut copies)?;
+                    let by = by.map(|by| self.moved(of_indices, by, may_copy, &mut copies));
+                    let by = by.transpose()?;
+                    let arguments = [from, *to, by.unwrap_or(from)];
+                    let arguments = &arguments[..2 + usize::from(by.is_some())];
+                    self.commands(what, arguments, may_copy)?
+                }
+            };
+            copies.push(made);
+            commands.push(copies);
+        }
+        let reporting = plan.steps().position(|(_, operands)| operands.reports);
+        let counted = reporting.and_then(|number| commands[number].last());
+        let mut counts = Counts::default();
+        let all: Vec<&Commands<'_>> = commands.iter().flatten().collect();
+        self.put_all(&mut target, &all, counted, &mut counts);
+        let tuples = reporting.and_then(|number| {
+            let (what, _, _, by, ..) = &steps[number];
+            // Where no row moves, the commands are those of zeros.
+            let what = match commands[number].last().map(|commands| &commands.how) {
+                Some(How::Dispatches(grouped)) if what.walk().is_some() => {
+                    Arc::clone(&grouped.work.plan)
+                }
+                _ => Arc::new(what.clone().into_owned()),
+            };
+            // The report reads a tuple from `by`: the same tuples, but not in scratch memory.
+            Some((what, counts, (*by)?))
+        });
+        let searches = steps.iter().zip(&own);
+        let found = searches.filter_map(|((what, _, _, by, ..), own)| {
+            let slot = match own {
+                Own::Count(slot) => Some(slot.clone()),
+                _ => None,
+            };
+            Some((what.find()?.capacity, (*by)?, slot))
+        });
+        let found = found.last();
+        if let Some((_, _, Some(slot))) = &found {
+            target.hold(slot.clone());
+        }
+        report::pending(&self.device, plan, copied, tuples, found)
+    }
+
+    /// Records commands in their order. Those that are only dispatches share a pass. `counts` are those of one command.
+    fn put_all(
+        &self,
+        target: &mut Target<'_, '_>,
+        commands: &[&Commands<'_>],
+        counted: Option<&Commands<'_>>,
+        counts: &mut Counts,
+    ) {
+        let in_pass = |commands: &&Commands<'_>| match &commands.how {
+            How::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
+            _ => false,
         };
-        // Where no row moves, the plan that was recorded is one of zeros.
-        let plan = match &commands.how {
-            How::Dispatches(grouped) if plan.walk().is_some() => Arc::clone(&grouped.work.plan),
-            _ => Arc::new(plan.clone()),
+        let mut others = Counts::default();
+        let mut put = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
+            let is_counted = counted.is_some_and(|counted| std::ptr::eq(counted, commands));
+            let counts = if is_counted {
+                &mut *counts
+            } else {
+                &mut others
+            };
+            self.put(target, commands, counts);
         };
-        // The report reads a tuple from `indices`: the same tuples, but not in scratch memory.
-        Ok(report::pending(&self.device, &plan, counts, &indices))
+        for some in commands.chunk_by(|one, other| in_pass(one) && in_pass(other)) {
+            match some {
+                [commands] => put(target, commands),
+                _ => target.in_pass(some[0].operation, |pass| {
+                    for commands in some {
+                        put(&mut Target::Pass(pass), commands);
+                    }
+                }),
+            }
+        }
+    }
+
+    /// A slot for the number of true elements that a search in these arguments finds.
+    fn count_slot(&self, what: &Move, arguments: &[Argument<'_>]) -> Result<Slot, Error> {
+        // The work is that of the search, since slots begin at a multiple of every alignment.
+        let work = self.work_of(what, arguments)?;
+        let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
+        let doing = "allocating the number of true elements";
+        let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;
+        let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
+        Ok(self.pipelines.reports.lend(layout))
+    }
+
+    /// The commands of a search for the true elements of a mask.
+    fn search<'a>(
+        &self,
+        plan: &Move,
+        mask: Argument<'a>,
+        rows: Argument<'a>,
+        count: Argument<'a>,
+    ) -> Result<Commands<'a>, Error> {
+        rows.check_tuples(&mask, &count)?;
+        mask.check(&rows)?;
+        count.check_word_aligned()?;
+        for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
+            one.check_apart(other)?;
+        }
+        Ok(Commands {
+            operation: plan.name(),
+            how: How::Dispatches(self.grouped(plan, &[mask, rows, count], false)?),
+            source: mask,
+            dest: rows,
+        })
+    }
+
+    /// Values that a plan holds, in a buffer.
+    fn values(&self, bytes: &[u8]) -> Result<wgpu::Buffer, Error> {
+        let mut contents = bytes.to_vec();
+        contents.resize(bytes.len().max(1).next_multiple_of(16), 0);
+        let descriptor = BufferInitDescriptor {
+            label: Some("wgslice values"),
+            contents: &contents,
+            usage: wgpu::BufferUsages::STORAGE,
+        };
+        let make = || self.device.wgpu.create_buffer_init(&descriptor);
+        self.device
+            .guarded("allocating the index tuples of a plan", make)
     }
 
     /// Decides on the commands of a plan for the source, the result and, if the plan has index tuples, these: buffer
@@ -121,7 +324,7 @@ impl Engine {
     /// it was.
     pub(in crate::gpu) fn commands<'a>(
         &self,
-        plan: &Plan,
+        plan: &Move,
         arguments: &[Argument<'a>],
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
@@ -133,7 +336,7 @@ impl Engine {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
                         if scatter.fresh && !moves && bytes > 0 {
-                            return self.commands(&Plan::zeros(bytes), &[source, dest], copies);
+                            return self.commands(&Move::zeros(bytes), &[source, dest], copies);
                         }
                         !moves
                     }
@@ -150,16 +353,7 @@ impl Engine {
                     How::Dispatches(self.grouped(plan, arguments, !copies)?)
                 }
             }
-            (Some(_), None) => {
-                return Err(Error::Buffer {
-                    argument: "indices",
-                    problem: "is missing: a gather, a crop or a scatter reads it".into(),
-                });
-            }
-            (None, Some(tuples)) => {
-                return Err(tuples.problem("is not used by this plan: pass None".into()));
-            }
-            (None, None) => {
+            _ => {
                 let copies = copies && copyable(&source, &dest);
                 let route = route(plan, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
@@ -203,34 +397,12 @@ impl Engine {
         }
     }
 
-    /// Records a search for the true elements of a mask. `arguments` are the mask, the rows of positions, and the words
-    /// that hold their number.
-    pub(in crate::gpu) fn record_find(
-        &self,
-        mut target: Target<'_, '_>,
-        plan: &Plan,
-        [mask, rows, count]: [Argument<'_>; 3],
-    ) -> Result<Pending<Found>, Error> {
-        let Effect::Find(Find { capacity, .. }) = plan.effect() else {
-            return Err(mask.problem("is not used by this plan".into()));
-        };
-        rows.check_tuples(&mask, &count)?;
-        mask.check(&rows)?;
-        count.check_word_aligned()?;
-        for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
-            one.check_apart(other)?;
-        }
-        let grouped = self.grouped(plan, &[mask, rows, count], false)?;
-        self.launch(&mut target, plan.name(), &grouped, &mut Counts::default());
-        Ok(report::found(&self.device, capacity, &count))
-    }
-
     /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments and of the memory between
     /// the steps of a scatter or a search. That belongs to the engine and serves every recording, since wgpu runs
     /// submissions in order. It is cleared by dispatches if they are all that an open pass takes, `in_pass`.
     fn grouped(
         &self,
-        plan: &Plan,
+        plan: &Move,
         arguments: &[Argument<'_>],
         in_pass: bool,
     ) -> Result<Grouped, Error> {
@@ -251,7 +423,7 @@ impl Engine {
         let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
         let zeros = cleared.map(|bytes| {
             let part = Argument::own("scratch", scratch.slice(..bytes as u64), bytes);
-            self.grouped(&Plan::zeros(bytes), &[arguments[SOURCE], part], in_pass)
+            self.grouped(&Move::zeros(bytes), &[arguments[SOURCE], part], in_pass)
         });
         Ok(Grouped {
             zeros: zeros.collect::<Result<_, _>>()?,
@@ -263,7 +435,7 @@ impl Engine {
 
     /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
     /// or a scatter, the index tuples.
-    fn work_of(&self, plan: &Plan, arguments: &[Argument<'_>]) -> Result<Arc<Work>, Error> {
+    fn work_of(&self, plan: &Move, arguments: &[Argument<'_>]) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
             let mut parts = arguments.get(number).map_or(Parts::ONE, |of| of.parts);
             parts.offset -= self.reach.aligned(parts.offset);
@@ -384,7 +556,7 @@ impl Engine {
 
 /// Fails if a plan converts and its arguments do not begin at an element of the source and at a word of the result.
 pub(in crate::gpu) fn check_conversion(
-    plan: &Plan,
+    plan: &Move,
     source: &Argument<'_>,
     dest: &Argument<'_>,
 ) -> Result<(), Error> {

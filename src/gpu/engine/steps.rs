@@ -30,10 +30,11 @@ use super::{
     work::{Cut, Pass},
 };
 use crate::{
-    Error, Plan,
+    Error,
     layout::middle,
+    moves::Move,
+    moves::{Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
-    plan::{Operation, Scatter},
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},
 };
@@ -136,7 +137,7 @@ impl Slices {
 /// dispatch changes the destination.
 pub(super) fn steps(
     cutter: Cutter<'_>,
-    plan: &Plan,
+    plan: &Move,
     walk: &Walk,
     scatter: Scatter,
 ) -> Result<Cut, Error> {
