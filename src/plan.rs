@@ -696,12 +696,12 @@ impl Plan {
     /// use wgslice::{options::GatherOptions, slice, DType, Plan};
     ///
     /// let flip = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::F32)?;
-    /// let mut flipped = [0.0; 6];
+    /// let mut flipped = [0.0f32; 6];
     /// flip.run_cpu(&[(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).into()], &mut [(&mut flipped).into()])?;
     /// assert_eq!(flipped, [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
     ///
     /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::F32)?;
-    /// let mut gathered = [0.0; 4];
+    /// let mut gathered = [0.0f32; 4];
     /// let report = rows.run_cpu(&[(&flipped).into(), (&[1i32, 7]).into()], &mut [(&mut gathered).into()])?;
     /// assert_eq!((gathered, report.out_of_range), ([1.0, 6.0, 0.0, 0.0], 1));
     /// # Ok::<(), wgslice::Error>(())

@@ -5,10 +5,7 @@
 
 use super::{
     Gpu,
-    engine::{
-        argument::Argument,
-        record::{Arguments, Target},
-    },
+    engine::{argument::Argument, commands::Target, record::Arguments},
 };
 use crate::{Error, Pending, Plan, Report, error};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};

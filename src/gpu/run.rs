@@ -2,10 +2,7 @@
 
 use super::{
     DeviceBytes, Gpu,
-    engine::{
-        argument::Argument,
-        record::{Arguments, Target},
-    },
+    engine::{argument::Argument, commands::Target, record::Arguments},
 };
 use crate::{DType, Error, Pending, Plan, Report};
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// use wgslice::{DType, Values};
 ///
 /// let values: Values = (&[1.0f32, 2.0]).into();
-/// assert_eq!((values.dtype(), values.len()), (DType::F32, 2));
+/// let same = Values::from_bytes(DType::F32, &[0, 0, 128, 63, 0, 0, 0, 64]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
@@ -30,18 +30,13 @@ impl<'a> Values<'a> {
     }
 
     /// The element type.
-    pub fn dtype(&self) -> DType {
+    pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The number of elements. A part of an element counts as one.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len().div_ceil(self.dtype.size())
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
     }
 
     /// Calls `run` with the values as index tuples of a type. Misaligned ones are copied.

@@ -22,7 +22,11 @@ impl<'a> From<Indices<'a>> for Values<'a> {
 
 impl Indices<'_> {
     pub(crate) fn dtype(&self) -> DType {
-        Values::from(*self).dtype()
+        match self {
+            Self::I32(_) => DType::I32,
+            Self::I64(_) => DType::I64,
+            Self::U32(_) => DType::U32,
+        }
     }
 }
 

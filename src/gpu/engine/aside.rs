@@ -5,7 +5,7 @@
 //! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
 //! depend on which invocation runs first.
 
-use super::{Engine, argument::Argument, caps::Parts, record::Commands};
+use super::{Engine, argument::Argument, caps::Parts, commands::Commands};
 use crate::{
     Error, Plan,
     moves::{Effect, Move, Scatter},

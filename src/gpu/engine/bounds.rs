@@ -28,13 +28,12 @@
 
 use super::{
     caps::{Parts, Reach},
-    dispatch::{Dispatch, Places},
+    dispatch::{Cut, Dispatch, Places},
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
-    work::Cut,
 };
-use crate::{moves::Effect, moves::Move};
+use crate::moves::{Effect, Move};
 use std::ops::Range;
 
 /// Why a dispatch is refused.

@@ -3,12 +3,14 @@
 use super::{
     Engine,
     caps::VECTOR,
-    dispatch::{Dispatch, INDICES, Places},
+    dispatch::{Cut, Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
-    work::Cut,
 };
-use crate::{moves::Effect, moves::Move, text::counted};
+use crate::{
+    moves::{Effect, Move},
+    text::counted,
+};
 
 impl Engine {
     /// The text of [`Gpu::explain`](crate::Gpu::explain) without the plan's description.

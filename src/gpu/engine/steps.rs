@@ -22,18 +22,16 @@
 
 use super::{
     cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
-    dispatch::{Bound, DEST, Dispatch, SCRATCH, SOURCE},
+    dispatch::{Bound, Cut, DEST, Dispatch, Pass, SCRATCH, SOURCE},
     launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     uniforms::{Uniforms, check_positions, count, flags},
-    work::{Cut, Pass},
 };
 use crate::{
     Error,
     layout::middle,
-    moves::Move,
-    moves::{Operation, Scatter},
+    moves::{Move, Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},

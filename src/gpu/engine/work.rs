@@ -4,23 +4,23 @@ use super::{
     Engine,
     caps::within,
     cut::{Cutter, Tuples},
-    dispatch::{Dispatch, Places},
+    dispatch::{Cut, Dispatch, MOST_DISPATCHES, Pass, Places},
     find::find,
     program::UNIFORMS_GROUP,
     slots::Slot,
     steps::steps,
 };
-use crate::{Error, moves::Effect, moves::Move, walk::Walk};
+use crate::{
+    Error,
+    moves::{Effect, Move},
+    walk::Walk,
+};
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
-/// long that working out their commands again hardly matters.
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
+/// keep the device busy for so long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
-
-/// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
-/// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
-pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
@@ -34,40 +34,6 @@ pub(in crate::gpu) struct Work {
     pub(super) scratch: u64,
     /// The tables of a plan that converts.
     pub(super) tables: Option<wgpu::Buffer>,
-}
-
-/// What a plan is cut into.
-#[derive(Debug, Default)]
-pub(super) struct Cut {
-    pub(super) passes: Vec<Pass<Dispatch>>,
-    /// The bytes of scratch memory that the passes share.
-    pub(super) scratch: u64,
-}
-
-impl Cut {
-    /// A single pass, which clears nothing.
-    pub(super) fn one(dispatches: Vec<Dispatch>, scratch: u64) -> Self {
-        let pass = Pass {
-            cleared: 0,
-            dispatches,
-        };
-        Self {
-            passes: vec![pass],
-            scratch,
-        }
-    }
-
-    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
-        self.passes.iter().flat_map(|pass| &pass.dispatches)
-    }
-}
-
-/// Dispatches in one compute pass.
-#[derive(Debug)]
-pub(super) struct Pass<D> {
-    /// The bytes at the beginning of scratch memory that are cleared before the pass.
-    pub(super) cleared: usize,
-    pub(super) dispatches: Vec<D>,
 }
 
 /// A dispatch, ready to be recorded.

@@ -8,7 +8,7 @@ use crate::{
         device::caps::Parts,
         engine::{
             argument::Argument,
-            record::{Commands, Target, check_conversion},
+            commands::{Commands, Target, check_conversion},
             report::Counts,
         },
     },
