@@ -858,7 +858,7 @@ fn assemble() -> Result<(), Box<dyn Error>> {
         backend.upload((&[0f32], &[]))?,
         backend.upload((&[0u8], &[]))?,
     );
-    let plane = images.slice(&slice![.., .., .., 0])?;
+    let plane = images.slice(&slice![.., .., .., 0])?.contiguous()?;
     let frame = [[0, 0], [8, 8], [8, 8], [0, 0]];
     let cases: [Case<'_>; 13] = [
         (
@@ -936,7 +936,7 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let backend = Backend::cpu().with_threads(threads);
     let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
     let x = backend.upload((&values, &[4096, 4096]))?;
-    let y = x.slice(&slice![..; -1, ..])?;
+    let y = x.slice(&slice![..; -1, ..])?.contiguous()?;
     let mut random = Mixed(1);
     let mut flags =
         |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
@@ -955,7 +955,7 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
     // Caches of 64 sequences of 1,024 tokens, and 16 new tokens of each.
     let caches = x.reshape(&[64, 1024, 256])?;
-    let tokens = caches.slice(&slice![.., ..16])?;
+    let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
     let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
     let begins = backend.upload((&begins, &[64, 1]))?;
     let pasted = RefCell::new(caches.clone());

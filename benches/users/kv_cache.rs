@@ -385,7 +385,7 @@ fn by_tensors(
         drop((gathered, blocks));
         let t = Instant::now();
         let at = (step % (BLOCKS * BS)) as i64;
-        let one = rows.slice(&slice![0..1])?;
+        let one = rows.slice(&slice![0..1])?.contiguous()?;
         let block = SliceSpec::block(&[BLOCKS * BS, HEADS * D], &[at, 0], &[1, -1])?;
         cache.slice_update(&block, &one)?;
         updates.push(t.elapsed());
@@ -403,7 +403,7 @@ fn by_tensors(
         stat(updates)
     );
 
-    let one = rows.slice(&slice![0..1])?;
+    let one = rows.slice(&slice![0..1])?.contiguous()?;
     backend.wait()?;
     for what in [
         "slice_update, positions vary, same value",
@@ -422,9 +422,9 @@ fn by_tensors(
             let spec = slice![at..at + 1];
             let t = Instant::now();
             match what {
-                "slice only" => drop(rows.slice(&slice![0..1])?),
+                "slice only" => drop(rows.slice(&slice![0..1])?.contiguous()?),
                 "slice_update after slice, waited between" => {
-                    let other = rows.slice(&slice![1..2])?;
+                    let other = rows.slice(&slice![1..2])?.contiguous()?;
                     cache.slice_update(&spec, &other)?;
                 }
                 "tensor_scatter_nd, waited between" => {

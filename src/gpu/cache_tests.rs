@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Opens a device of the noop backend. [`Gpu`] treats it as a software adapter.
-fn noop(storage_buffers: u32) -> Gpu {
+pub(super) fn noop(storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
     descriptor.backend_options.noop.enable = true;

@@ -16,6 +16,8 @@ pub(crate) mod open;
 mod cache_tests;
 mod device;
 mod engine;
+#[cfg(test)]
+mod pass_tests;
 mod prepared;
 mod record;
 #[cfg(not(target_arch = "wasm32"))]

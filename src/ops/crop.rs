@@ -210,9 +210,11 @@ impl Boxes {
         };
         let mut steps = Steps::new(what.operation, inputs, output);
         let temp = steps.temp(&[count, depth], dtype);
-        if self.flips && count > 0 && depth > 0 {
-            let zeros = Move::zeros(count * depth * bytes);
-            steps.push(zeros, Operand::Const([].into()), None, temp.clone());
+        if self.flips && count > 0 && dims > 0 {
+            // Zeros, like the gradient of no element of begins.
+            let [from, to] = [dims, depth].map(|depth| [count * depth * bytes]);
+            let zeros = Move::of_grad(&to, DType::U8, &from, None);
+            steps.push(zeros, Operand::Input(1), None, temp.clone());
         }
         let mut put = |operand, from: &View, to: &View, dtype| {
             if !to.is_empty() {

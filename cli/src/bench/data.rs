@@ -296,8 +296,8 @@ impl<'a> Data<'a> {
         };
         Ok(Box::new(move || {
             let made = match (&self.work.call, &self.work.operation) {
-                (_, Operation::Slice { .. }) => x.slice(&spec)?,
-                (_, Operation::Transpose { axes }) => x.transpose(axes)?,
+                (_, Operation::Slice { .. }) => x.slice(&spec)?.contiguous()?,
+                (_, Operation::Transpose { axes }) => x.transpose(axes)?.contiguous()?,
                 (Call::Crop(options), _) => x.crop(&begins, None, Some(&flips), options)?.0,
                 _ => x.gather_nd(&indices, GatherOptions::default())?.0,
             };

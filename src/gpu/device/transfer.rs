@@ -221,6 +221,8 @@ impl OpenDevice {
                 });
             let recorded = record(&mut encoder)?;
             let submission = self.queue.submit([encoder.finish()]);
+            #[cfg(test)]
+            crate::gpu::pass_tests::count_submission();
             Ok((recorded, submission))
         })?
     }

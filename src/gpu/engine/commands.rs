@@ -48,6 +48,8 @@ impl Target<'_, '_> {
     pub(super) fn in_pass(&mut self, operation: &str, record: impl FnOnce(&mut ComputePass<'_>)) {
         match self {
             Self::Encoder(encoder) => {
+                #[cfg(test)]
+                crate::gpu::pass_tests::count_pass();
                 record(&mut encoder.begin_compute_pass(&ComputePassDescriptor {
                     label: Some(&format!("wgslice {operation}")),
                     timestamp_writes: None,
@@ -126,6 +128,17 @@ impl Engine {
             source: mask,
             dest: rows,
         })
+    }
+
+    /// Whether the commands of a move without tuples need no dispatch.
+    pub(super) fn is_copied(
+        &self,
+        what: &Move,
+        source: &Argument<'_>,
+        dest: &Argument<'_>,
+    ) -> bool {
+        let route = route(what, &self.reach.tuning, copyable(source, dest));
+        what.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
     /// Decides on the commands of a plan for the source, the result and, if the plan has index tuples, these: buffer

@@ -110,6 +110,12 @@ impl Engine {
             let aside = self.aside(&what, &from, by.as_ref(), &to)?;
             steps.push((what, operands, from, by, to, aside));
         }
+        // Copies between dispatches would divide their pass.
+        let may_copy = may_copy
+            && (steps.len() == 1
+                || steps
+                    .iter()
+                    .all(|(what, _, from, _, to, _)| self.is_copied(what, from, to)));
         let mut commands = Vec::with_capacity(steps.len());
         for (what, _, from, by, to, [of_source, of_indices]) in &steps {
             let mut copies = Vec::new();
