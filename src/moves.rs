@@ -80,18 +80,10 @@ pub(crate) enum Operation {
     ScatterElements,
     XlaGather,
     XlaScatter,
-    Concat,
-    Stack,
-    Pad,
-    Roll,
-    Tile,
-    Repeat,
-    ArrayIndex,
+    /// An operation of several steps, or that is a view: its name is all that it needs.
+    Named(&'static str),
     Nonzero,
-    BooleanMask,
     MaskedUpdate,
-    Select,
-    MaskedScatter,
 }
 
 impl Operation {
@@ -110,18 +102,9 @@ impl Operation {
             Self::ScatterElements => "scatter_elements",
             Self::XlaGather => "xla_gather",
             Self::XlaScatter => "xla_scatter",
-            Self::Concat => "concat",
-            Self::Stack => "stack",
-            Self::Pad => "pad",
-            Self::Roll => "roll",
-            Self::Tile => "tile",
-            Self::Repeat => "repeat",
-            Self::ArrayIndex => "array_index",
+            Self::Named(name) => name,
             Self::Nonzero => "nonzero",
-            Self::BooleanMask => "boolean_mask",
             Self::MaskedUpdate => "masked_update",
-            Self::Select => "select",
-            Self::MaskedScatter => "masked_scatter",
         }
     }
 }

@@ -161,7 +161,9 @@ fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
     let inputs = plan.inputs();
     let inputs = inputs.iter().map(|input| match input.dtype {
         DType::I32 => vec![0; input.bytes()],
-        _ if input.name.contains("mask") => (0..input.bytes()).map(|n| (n % 2) as u8).collect(),
+        _ if input.name.contains("mask") => {
+            (0..input.bytes()).map(|n| u8::from(n % 2 == 1)).collect()
+        }
         _ => bytes(input.bytes()),
     });
     let changed = plan.is_in_place().then(|| bytes(plan.result_bytes()));

@@ -449,7 +449,7 @@ fn loader() -> Result<(), Box<dyn Error>> {
                     };
                     let (source, dest) =
                         (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
-                    run_bytes(&plan, source, Some((ids).into()), dest).expect("a batch");
+                    run_bytes(plan, source, Some(ids.into()), dest).expect("a batch");
                     sum(out)
                 })
             });

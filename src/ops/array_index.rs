@@ -220,7 +220,7 @@ impl Selection {
         let indices = IndexTensor::of(&indices, tuple_dims, Policy::default());
         let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
-            Operation::ArrayIndex,
+            Operation::Named("array_index"),
             &self.view,
             dims,
             coordinates,
@@ -229,7 +229,7 @@ impl Selection {
         )?;
         let input = Input::new("x", x, dtype);
         let output = Output::new(&gather.shape, dtype);
-        let mut plan = Steps::new(Operation::ArrayIndex, vec![input], output);
+        let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         plan.gather_at(gather, &tuples, Operand::Input(0), Operand::Output(0))?;
         Ok(plan.plan())
     }
@@ -261,7 +261,7 @@ impl Outer {
     fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
         let input = Input::new("x", x, dtype);
         let output = Output::new(&self.shape()?, dtype);
-        let mut plan = Steps::new(Operation::ArrayIndex, vec![input], output);
+        let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         let (mut view, mut from) = (self.view.clone(), Operand::Input(0));
         for (number, (at, positions)) in self.lists.iter().enumerate() {
             let options = GatherOptions {

@@ -33,7 +33,7 @@ impl Plan {
         shape::elements(&shape)?;
         let result = View::whole(&shape);
         let mut plan = Steps::new(
-            Operation::Concat,
+            Operation::Named("concat"),
             inputs(arrays, dtype),
             Output::new(&shape, dtype),
         );
@@ -72,7 +72,7 @@ impl Plan {
         shape::elements(&shape)?;
         let result = View::whole(&shape);
         let mut plan = Steps::new(
-            Operation::Stack,
+            Operation::Named("stack"),
             inputs(arrays, dtype),
             Output::new(&shape, dtype),
         );

@@ -218,7 +218,7 @@ impl Plan {
     fn found(x: &View, mask: &[usize], find: Move, gather: Move) -> Self {
         let inputs = vec![Input::new("x", x, gather.dtype), Input::mask("mask", mask)];
         let output = Output::new(&gather.shape, gather.dtype);
-        let mut plan = Steps::new(Operation::BooleanMask, inputs, output);
+        let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
         let rows = plan.search(1, find);
         plan.push(gather, Operand::Input(0), Some(rows), Operand::Output(0));
         plan.plan()
@@ -245,7 +245,11 @@ impl Plan {
             Input::new("x", &x, dtype),
             Input::new("y", &y, dtype),
         ];
-        let mut plan = Steps::new(Operation::Select, inputs, Output::new(&shape, dtype));
+        let mut plan = Steps::new(
+            Operation::Named("select"),
+            inputs,
+            Output::new(&shape, dtype),
+        );
         plan.push(copy, Operand::Input(2), None, Operand::Output(0));
         let mask = Some(Operand::Input(0));
         plan.push(update, Operand::Input(1), mask, Operand::Output(0));
@@ -310,7 +314,7 @@ impl Plan {
             in_place: true,
             ..Output::new(x, dtype)
         };
-        let mut plan = Steps::new(Operation::MaskedScatter, inputs, output);
+        let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output);
         let find = Move::of_find(&columns, Some(count), index)?;
         let of_rows = find.shape.clone();
         let rows = plan.search(1, find);
@@ -360,7 +364,7 @@ fn by_mask(
         .chain(added(&find.shape[..1]))
         .chain(kept(view, end..view.shape.len()));
     let gather = Move::of_gather(
-        Operation::BooleanMask,
+        Operation::Named("boolean_mask"),
         view,
         dims,
         coordinates.into_iter(),

@@ -136,7 +136,7 @@ impl Plan {
         if mode == Pad::Constant(()) {
             inputs.push(Input::new("constant", &View::whole(&[]), dtype));
         }
-        let mut plan = Steps::new(Operation::Pad, inputs, Output::new(&shape, dtype));
+        let mut plan = Steps::new(Operation::Named("pad"), inputs, Output::new(&shape, dtype));
         let runs = x
             .shape
             .iter()

@@ -64,7 +64,7 @@ impl Plan {
         });
         let input = Input::new("x", &x, dtype);
         let output = Output::new(&x.shape, dtype);
-        let mut plan = Steps::new(Operation::Roll, vec![input], output);
+        let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
         // An empty array has no pieces, in whatever dimension it is empty.
         if !x.is_empty() {
             let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());

@@ -72,7 +72,7 @@ impl Plan {
         let dims = (0..shape.len()).map(dim).collect();
         let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
         let walk = (count > 0).then(|| scattering(dims, vec![at], options.combine, dtype));
-        Ok(Plan::one(Move {
+        Ok(Self::one(Move {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
             dtype,

@@ -203,7 +203,7 @@ impl Plan {
             });
             scattering(dims, coordinates.collect(), options.combine, dtype)
         });
-        Ok(Plan::one(Move {
+        Ok(Self::one(Move {
             operation,
             shape: shape.to_vec(),
             dtype,

@@ -42,7 +42,7 @@ impl Plan {
         }
         let shape = x.shape.iter().zip(multiples);
         let shape = shape.map(|(&size, &multiple)| size.saturating_mul(multiple));
-        Self::repeated(Operation::Tile, &x, walked, shape.collect(), dtype)
+        Self::repeated(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
     }
 
     /// Each position of `x` along `axis`, `times` times. A negative `axis` counts from the end. A scalar is repeated as an
@@ -68,7 +68,7 @@ impl Plan {
         walked.shape.insert(axis + 1, times);
         walked.strides.insert(axis + 1, 0);
         shape[axis] = shape[axis].saturating_mul(times);
-        Self::repeated(Operation::Repeat, &x, walked, shape, dtype)
+        Self::repeated(Operation::Named("repeat"), &x, walked, shape, dtype)
     }
 
     /// The elements of `x` with repeated ones, which `walked` selects, as an array of this shape.

@@ -431,7 +431,7 @@ impl Plan {
             effect.slices = elements / slice;
             walk
         });
-        Ok(Plan::one(Move {
+        Ok(Self::one(Move {
             operation,
             shape: operand.to_vec(),
             dtype,

@@ -150,14 +150,14 @@ impl Engine {
             Some((what, counts, (*by)?))
         });
         let searches = steps.iter().zip(&own);
-        let found = searches.filter_map(|((what, _, _, by, ..), own)| {
+        let mut found = searches.filter_map(|((what, _, _, by, ..), own)| {
             let slot = match own {
                 Own::Count(slot) => Some(slot.clone()),
                 _ => None,
             };
             Some((what.find()?.capacity, (*by)?, slot))
         });
-        let found = found.last();
+        let found = found.next_back();
         if let Some((_, _, Some(slot))) = &found {
             target.hold(slot.clone());
         }
