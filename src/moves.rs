@@ -147,6 +147,7 @@ impl Move {
         Self::of_view(crate::View::flat(bytes), DType::U8)
     }
 
+    #[cfg(feature = "gpu")]
     pub(crate) fn zeros(bytes: usize) -> Self {
         Self::of_grad(&[bytes], DType::U8, &[0], None)
     }

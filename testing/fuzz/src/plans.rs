@@ -38,7 +38,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     if let [mask, x, y] = &*plan.inputs() {
         let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(SMALL)]);
-        let inputs = [mask, x, y].iter().zip(&bytes);
+        let inputs = [mask, x, y].into_iter().zip(&bytes);
         let inputs = inputs.map(|(input, bytes)| Values::from_bytes(input.dtype, bytes));
         let inputs: Vec<_> = inputs.collect();
         let mut dest = vec![9; plan.result_bytes()];
