@@ -8,11 +8,7 @@
 
 use std::time::Instant;
 use wgpu::BufferUsages;
-use wgslice::{
-    DType, Gpu, Plan,
-    gpu::{AdapterOptions, Buffers},
-    slice,
-};
+use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
 /// The most bytes that are moved. The source may have twice as many, 128 MiB, which is WebGPU's default limit for a
 /// storage binding.
@@ -63,16 +59,8 @@ fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
     };
     let kernel = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        gpu.encode(
-            &mut pass,
-            &plan,
-            Buffers {
-                source: source.slice(..),
-                indices: None,
-                dest: dest.slice(..),
-            },
-        )
-        .expect("it fits");
+        gpu.encode(&mut pass, &plan, &[source.slice(..)], &[dest.slice(..)])
+            .expect("it fits");
     };
     let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), fresh: bool| {
         let once = || {

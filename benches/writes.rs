@@ -20,8 +20,7 @@ use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use read_buffer::read_buffer;
 use std::hint::black_box;
 use wgslice::{
-    DType, Indices, Plan, SliceSpec,
-    gpu::{Buffers, DeviceIndices},
+    DType, Plan, SliceSpec, Values, ValuesMut,
     options::{Combine, ScatterOptions},
 };
 
@@ -225,9 +224,7 @@ impl Case {
             Update(_) | Fill(_) | Grad(_) => {
                 let slice = self.slice();
                 let mut values = vec![0; slice.result_bytes()];
-                slice
-                    .run_cpu_bytes(result, None, &mut values)
-                    .expect("a slice");
+                run_bytes(&slice, result, &[], &mut values);
                 for values in values.chunks(source.len()) {
                     assert!(values == source, "{name}: other values");
                 }
@@ -279,13 +276,21 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     let source = case.source(&plan);
     let mut dest = vec![0; plan.result_bytes()];
     let run = |dest: &mut [u8]| {
-        plan.run_cpu_bytes(&source, Some(Indices::I32(&indices)), dest)
-            .expect("lengths of the plan");
+        run_bytes(&plan, &source, &indices, dest);
     };
     run(&mut dest);
     case.check(&plan, &dest);
     throughput(group, case.bytes(&plan));
     group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
+}
+
+/// Runs a plan on the CPU, on bytes.
+fn run_bytes(plan: &Plan, source: &[u8], indices: &[i32], dest: &mut [u8]) {
+    let source = Values::from_bytes(plan.dtype(), source);
+    let inputs = [source, indices.into()];
+    let inputs = &inputs[..1 + usize::from(!indices.is_empty())];
+    plan.run_cpu(inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
+        .expect("lengths of the plan");
 }
 
 /// The size in bytes of one memcpy. A larger memcpy may bypass the caches, which is several times slower on some
@@ -322,13 +327,11 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         gpu.queue()
             .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
         let record = |encoder: &mut wgpu::CommandEncoder| {
-            let tuples = DeviceIndices::I32(tuples.slice(..));
-            let buffers = Buffers {
-                source: source.slice(..),
-                indices: matches!(case.what, Rows(..)).then_some(tuples),
-                dest: dest.slice(..),
-            };
-            gpu.encode(encoder, &plan, buffers).map(drop)
+            let tuples = tuples.slice(..);
+            let all = [source.slice(..), tuples];
+            let inputs = &all[..1 + usize::from(matches!(case.what, Rows(..)))];
+            gpu.encode(encoder, &plan, inputs, &[dest.slice(..)])
+                .map(drop)
         };
         if let Err(error) = record(&mut gpu.device().create_command_encoder(&Default::default())) {
             eprintln!("gpu/{}: {error}", case.name);

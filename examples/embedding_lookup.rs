@@ -12,11 +12,7 @@ mod common;
 
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
-use wgslice::{
-    DType, Gpu, Plan, Report,
-    gpu::{AdapterOptions, Buffers, DeviceIndices},
-    options::GatherOptions,
-};
+use wgslice::{DType, Gpu, Plan, Report, gpu::AdapterOptions, options::GatherOptions};
 
 const VOCABULARY: usize = 5000;
 const DIM: usize = 48;
@@ -164,17 +160,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
 
         let mut encoder = device.create_command_encoder(&Default::default());
-        let tuples = DeviceIndices::I32(ids.slice(..));
+        let tuples = ids.slice(..);
         let (params, dest) = (table.slice(..), rows.slice(..));
-        let report = gpu.encode(
-            &mut encoder,
-            &plan,
-            Buffers {
-                source: params,
-                indices: Some(tuples),
-                dest,
-            },
-        )?;
+        let report = gpu.encode(&mut encoder, &plan, &[params, tuples], &[dest])?;
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);

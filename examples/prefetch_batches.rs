@@ -13,11 +13,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 use wgpu::BufferUsages;
-use wgslice::{
-    DType, Gpu, Plan, SliceSpec,
-    gpu::{AdapterOptions, Buffers},
-    slice,
-};
+use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions, slice};
 
 const BATCHES: usize = 48;
 const IMAGES: usize = 16;
@@ -189,11 +185,8 @@ fn train(
             gpu.encode(
                 &mut pass,
                 &plan,
-                Buffers {
-                    source: slot.raw.slice(..),
-                    indices: None,
-                    dest: slot.cropped.slice(..),
-                },
+                &[slot.raw.slice(..)],
+                &[slot.cropped.slice(..)],
             )?;
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, &slot.bindings, &[]);

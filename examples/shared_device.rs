@@ -11,7 +11,7 @@
 mod common;
 
 use wgpu::util::DeviceExt;
-use wgslice::{DType, Gpu, Plan, gpu::Buffers, slice};
+use wgslice::{DType, Gpu, Plan, slice};
 
 const ROWS: usize = 6;
 const COLUMNS: usize = 5;
@@ -72,15 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        gpu.encode(
-            &mut pass,
-            &plan,
-            Buffers {
-                source: input.slice(..),
-                indices: None,
-                dest: sliced.slice(..),
-            },
-        )?;
+        gpu.encode(&mut pass, &plan, &[input.slice(..)], &[sliced.slice(..)])?;
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bindings, &[]);
         pass.dispatch_workgroups(3, 1, 1);

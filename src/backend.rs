@@ -8,8 +8,6 @@ mod open;
 mod run;
 mod upload;
 
-pub(crate) use run::Inputs;
-
 #[cfg(any(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::Plan;
 use crate::{Error, cpu::Threads, host_pool::HostPool, lock::lock};
@@ -21,10 +19,7 @@ use std::{
 #[cfg(feature = "gpu")]
 use crate::Gpu;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::{
-    Planned,
-    cost::{CostModel, Estimate},
-};
+use crate::cost::{CostModel, Estimate};
 
 /// The device that runs operations: the CPU or one GPU.
 ///
@@ -273,7 +268,7 @@ impl Backend {
 
     /// Estimates by the backend's [costs](Self::with_costs) how long an operation on host values takes on the CPU and
     /// on the device. `None` if the backend has no costs, or is the CPU.
-    pub fn estimate(&self, plan: &impl Planned) -> Option<Estimate> {
+    pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan))
     }

@@ -17,7 +17,7 @@
 mod count;
 mod measure;
 
-use crate::{Gpu, Planned};
+use crate::{Gpu, Plan, moves::Move};
 use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
@@ -157,25 +157,23 @@ impl CostModel {
         }
     }
 
-    /// Estimates the time of a plan or a search on values in the memory of the host, where the result is wanted too. A
+    /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too. A
     /// search is estimated as if as many elements were true as there is room for.
-    pub fn estimate(&self, plan: &impl Planned) -> Estimate {
-        let plan = plan.plan();
+    pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
-        let [mut cpu, mut device] = [
-            (self.cpu, plan.starts_on_cpu()),
-            (self.device, plan.starts()),
-        ]
-        .map(|(costs, starts)| {
-            let row = if plan.is_far() {
-                costs.far_row
-            } else {
-                costs.row
+        let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
+            let of = |work: &Move| {
+                let row = if work.is_far() {
+                    costs.far_row
+                } else {
+                    costs.row
+                };
+                work.moved() / costs.bytes + starts(work) * row
             };
-            plan.moved() / costs.bytes + starts * row
-        });
-        cpu += self.call;
-        device += self.submission;
+            plan.steps().map(|(what, _)| of(what)).sum()
+        };
+        let mut cpu = of_steps(self.cpu, Move::starts_on_cpu) + self.call;
+        let mut device = of_steps(self.device, Move::starts) + self.submission;
         device += plan.sent() / self.upload + result / self.readback;
         if plan.is_in_place() {
             // The CPU copies the array and changes the copy.
@@ -219,7 +217,7 @@ impl fmt::Display for CostModel {
 mod tests {
     use super::{count::tests::plan, *};
     use crate::{
-        DType, Nonzero, Plan, View,
+        DType, Plan, View,
         options::{Boxes, CropOptions, GatherOptions},
     };
 
@@ -291,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_search_reads_its_mask_twice() {
-        let nonzero = Nonzero::new(&[1000], Some(100), DType::I64).unwrap();
+        let nonzero = Plan::nonzero(&[1000], Some(100), DType::I64).unwrap();
         let estimate = ROUND.estimate(&nonzero);
         // 2000 bytes read, 800 written, which were zeroed before, and 100 positions.
         let cpu = 2.8e-6 + 0.8e-6 + 0.1e-6 + 1e-6;
@@ -334,7 +332,8 @@ mod tests {
             .unwrap()
             .transpose(&[1, 0])
             .unwrap();
-        for plan in [&flip, &tiny, &table.plan(DType::F32)] {
+        let table = Plan::contiguous(table, DType::F32).unwrap();
+        for plan in [&flip, &tiny, &table] {
             for costs in [CostModel::HARDWARE, CostModel::SOFTWARE] {
                 assert!(prefers_cpu(&costs, plan));
             }

@@ -24,6 +24,10 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]>;
 
+    /// The elements, to be written.
+    #[doc(hidden)]
+    fn writable(values: &mut [Self]) -> Writable<'_>;
+
     /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and what `fill` returned.
     #[doc(hidden)]
     fn collect<R>(
@@ -41,6 +45,27 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
 
 mod sealed {
     pub trait Sealed: bytemuck::NoUninit {}
+}
+
+/// Elements that values of any type can be written to.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Writable<'a> {
+    /// The bytes of the elements.
+    Bytes(&'a mut [u8]),
+    /// Elements that not all bytes are.
+    Bools(&'a mut [bool]),
+}
+
+impl Writable<'_> {
+    /// Writes booleans, if these are some: every byte except 0 counts as true.
+    pub(crate) fn set_bools(&mut self, bytes: &[u8]) {
+        if let Self::Bools(values) = self {
+            for (value, &byte) in values.iter_mut().zip(bytes) {
+                *value = byte != 0;
+            }
+        }
+    }
 }
 
 /// Makes a zeroed vector. Fails if the memory cannot be allocated.
@@ -78,6 +103,10 @@ macro_rules! elements {
                 Some(bytemuck::cast_slice_mut(values))
             }
 
+            fn writable(values: &mut [Self]) -> Writable<'_> {
+                Writable::Bytes(bytemuck::cast_slice_mut(values))
+            }
+
             fn collect<R>(
                 len: usize,
                 fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
@@ -108,6 +137,10 @@ impl Element for bool {
 
     fn as_bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
         None
+    }
+
+    fn writable(values: &mut [Self]) -> Writable<'_> {
+        Writable::Bools(values)
     }
 
     // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value. Every value except 0 counts as true.

@@ -1,48 +1,11 @@
 //! Describes plans in text for people.
 
 use crate::{
-    Backend, Nonzero, Plan,
+    Backend, Plan,
     backend::Device,
-    plan::Effect,
+    moves::{Effect, Move},
     text::{Shape, counted},
 };
-use std::borrow::Cow;
-
-/// What can be explained, and whose time can be estimated: a [`Plan`], a [`Nonzero`], or what
-/// [`Gpu::prepare`](crate::Gpu::prepare) made of one.
-pub trait Planned: sealed::Planned {}
-
-impl Planned for Plan {}
-
-impl Planned for Nonzero {}
-
-impl<T: Planned + ?Sized> Planned for &T {}
-
-pub(crate) mod sealed {
-    use super::{Nonzero, Plan};
-
-    pub trait Planned {
-        fn plan(&self) -> &Plan;
-    }
-
-    impl Planned for Plan {
-        fn plan(&self) -> &Plan {
-            self
-        }
-    }
-
-    impl Planned for Nonzero {
-        fn plan(&self) -> &Plan {
-            &self.plan
-        }
-    }
-
-    impl<T: Planned + ?Sized> Planned for &T {
-        fn plan(&self) -> &Plan {
-            (**self).plan()
-        }
-    }
-}
 
 impl Plan {
     /// Describes the plan in a few lines: the operation and its shapes, the merged dimensions, the unit, and the number
@@ -68,9 +31,25 @@ impl Plan {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain(&self) -> String {
+        self.each_step(Move::explain)
+    }
+
+    /// What `explain` says of the only step, or of each step in turn.
+    /// Explains the only step, or each of several behind its number.
+    pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
+        if let Some(what) = self.only() {
+            return explain(what);
+        }
+        let lines = self.steps().enumerate();
+        let lines = lines.map(|(n, (what, _))| format!("step {n}: {}", explain(what)));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Move {
+    pub(crate) fn explain(&self) -> String {
         let name = self.name();
-        let printed = self.printed_shape();
-        let (source, shape) = (Shape(&self.source), Shape(&printed));
+        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         let in_place = if self.is_in_place() { ", in place" } else { "" };
         let (unit, form) = match self.walk() {
             Some(walk) => (walk.unit, walk.to_string()),
@@ -89,14 +68,6 @@ impl Plan {
              bytes  {read} read, {written} written"
         )
     }
-
-    /// The shape of the result. That of a search is counted in bytes elsewhere.
-    pub(crate) fn printed_shape(&self) -> Cow<'_, [usize]> {
-        match self.effect {
-            Effect::Find(find) => Cow::Owned(vec![find.capacity, self.source.len()]),
-            _ => Cow::Borrowed(&self.shape),
-        }
-    }
 }
 
 impl Backend {
@@ -112,13 +83,14 @@ impl Backend {
     /// assert!(explained.ends_with("CPU: 32 bytes on 1 thread, pieces of 32 bytes by fixed moves"), "{explained}");
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn explain(&self, plan: &impl Planned) -> String {
-        let plan = plan.plan();
-        let how = match &self.device {
-            Device::Cpu => plan.explain_on_threads(self.threads),
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => gpu.how(plan),
-        };
-        format!("{}\n  on     {self}: {how}", plan.explain())
+    pub fn explain(&self, plan: &Plan) -> String {
+        plan.each_step(|work| {
+            let how = match &self.device {
+                Device::Cpu => work.explain_on_threads(self.threads),
+                #[cfg(feature = "gpu")]
+                Device::Gpu(gpu) => gpu.how(work),
+            };
+            format!("{}\n  on     {self}: {how}", work.explain())
+        })
     }
 }

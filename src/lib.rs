@@ -14,7 +14,8 @@
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
 // | `walk` | which unit of the source goes to which unit of the destination, in few dimensions of large units |
-// | `plan` | an operation on known shapes, independent of a device |
+// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and memory of its own |
+// | `moves` | what one step does |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | each operation with all its calls in one file; the module `options` with their options |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
@@ -47,6 +48,7 @@ pub mod guide;
 mod host_pool;
 mod layout;
 mod lock;
+mod moves;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod number;
@@ -64,25 +66,23 @@ mod walk;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;
-pub use cpu::{IndexElement, Indices};
+pub use cpu::IndexElement;
 pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
-pub use explain::Planned;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
 pub use ops::{
-    assembly::Assembly,
     convert::Conversion,
-    mask::{Count, Found, MaskElement, Nonzero},
+    mask::{Found, MaskElement},
     options,
 };
 pub use part::Part;
 pub use pending::Pending;
-pub use plan::Plan;
+pub use plan::{Input, IntoView, Output, Plan, Values, ValuesMut};
 pub use report::Report;
 pub use spec::items::SliceSpec;
-pub use tensor::{Tensor, TensorView};
+pub use tensor::Tensor;
 pub use view::View;
 /// The version of wgpu that this crate's interface uses.
 #[cfg(feature = "gpu")]

@@ -1,145 +1,50 @@
-//! A plan: an operation on known shapes, independent of any device.
+//! A plan: an operation on arrays of known shapes, as steps between arrays, independent of any device.
 //!
-//! The CPU and the GPU run the same plan. Its [`Walk`] says which unit of the source goes to which unit of the
-//! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
-//! plans, and everything that runs, cuts or describes them reads these two.
+//! An [`Operand`] is an array of the caller, a result, memory between the steps, or values that the plan holds. A step is a
+//! [`Move`] from one operand to another. The CPU and the GPU run the steps in their order. Everything that runs, explains,
+//! estimates or prepares a plan goes through its inputs, outputs and steps.
+
+mod values;
+
+pub use values::{Values, ValuesMut};
 
 use crate::{
-    DType, Element, Error, Indices, Report,
-    cpu::Threads,
+    DType, Error, Report, View,
+    cpu::{self, Dest, Indices, Threads},
+    element::zeroed,
     error,
+    moves::{Effect, Find, Move, Operation},
     ops::{
-        convert::Converted,
-        index::{IndexType, Policy},
-        mask::check_mask,
-        scatter_nd::Combine,
+        array_index::Outer,
+        index::IndexType,
+        mask::{COUNT_WORDS, Found, check_mask},
     },
-    text::{Shape, counted},
-    walk::{Dim, Walk},
+    report::Missing,
+    shape::check_elements,
+    text::Shape,
 };
-#[cfg(feature = "gpu")]
-use std::borrow::Cow;
-use std::fmt;
-
-/// What a plan does to the elements of its destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Effect {
-    /// The walk writes every element of the result: slices, gathers and crops.
-    Make,
-    /// The elements that the walk does not write keep their values: updates.
-    Update,
-    /// The elements that the walk does not write become zeros: gradients.
-    Fill,
-    /// Each row of the walk replaces a slice of the destination, or is combined with it.
-    Scatter(Scatter),
-    /// The positions of the true elements of a mask are found. There is no walk.
-    Find(Find),
-}
-
-/// How the true elements of a mask are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Find {
-    /// The number of positions that the result has room for.
-    pub(crate) capacity: usize,
-    /// The type of the numbers of a position.
-    pub(crate) index: IndexType,
-}
-
-/// How a scatter changes its destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Scatter {
-    /// The number of slices of the destination.
-    pub(crate) slices: usize,
-    /// Whether rows are combined with zeros rather than with the destination's old content.
-    pub(crate) fresh: bool,
-    pub(crate) dtype: DType,
-    pub(crate) options: Combining,
-}
-
-/// The options of a scatter, with its operation's defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Combining {
-    pub(crate) combine: Combine,
-    pub(crate) policy: Policy,
-    pub(crate) any_order: bool,
-    pub(crate) unique: bool,
-}
-
-/// The operation that a plan was made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operation {
-    StridedSlice,
-    StridedSliceUpdate,
-    StridedSliceGrad,
-    GatherNd,
-    Gather,
-    GatherElements,
-    Crop,
-    Paste,
-    ScatterNd,
-    TensorScatterNd,
-    ScatterElements,
-    XlaGather,
-    XlaScatter,
-    Concat,
-    Stack,
-    Pad,
-    Roll,
-    Tile,
-    Repeat,
-    ArrayIndex,
-    Nonzero,
-    BooleanMask,
-    MaskedUpdate,
-}
-
-impl Operation {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::StridedSlice => "strided_slice",
-            Self::StridedSliceUpdate => "strided_slice_update",
-            Self::StridedSliceGrad => "strided_slice_grad",
-            Self::GatherNd => "gather_nd",
-            Self::Gather => "gather",
-            Self::GatherElements => "gather_elements",
-            Self::Crop => "crop",
-            Self::Paste => "paste",
-            Self::ScatterNd => "scatter_nd",
-            Self::TensorScatterNd => "tensor_scatter_nd",
-            Self::ScatterElements => "scatter_elements",
-            Self::XlaGather => "xla_gather",
-            Self::XlaScatter => "xla_scatter",
-            Self::Concat => "concat",
-            Self::Stack => "stack",
-            Self::Pad => "pad",
-            Self::Roll => "roll",
-            Self::Tile => "tile",
-            Self::Repeat => "repeat",
-            Self::ArrayIndex => "array_index",
-            Self::Nonzero => "nonzero",
-            Self::BooleanMask => "boolean_mask",
-            Self::MaskedUpdate => "masked_update",
-        }
-    }
-}
+use std::{borrow::Cow, fmt, mem, sync::Arc};
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
-/// A plan holds no data and belongs to no device. Constructors:
+/// A plan holds no data of the caller and belongs to no device. Its constructors take arrays as shapes or as [`View`]s
+/// ([`IntoView`]):
 ///
 /// | operation | constructor |
 /// |---|---|
-/// | slices | [`Plan::slice`], [`View::plan`](crate::View::plan) |
-/// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
-/// | boxes of one size, each at its own position | [`Plan::crop`], [`Plan::paste`], [`View::crop`](crate::View::crop), [`View::paste`](crate::View::paste) |
+/// | slices, and other views | [`Plan::slice`], [`Plan::contiguous`] |
+/// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`Plan::gather_elements`] |
+/// | boxes of one size, each at its own position | [`Plan::crop`], [`Plan::paste`] |
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
-/// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
-/// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
-/// | by XLA's dimension numbers | [`Plan::xla_gather`], [`Plan::xla_scatter`], [`View::xla_gather`](crate::View::xla_gather) |
-/// | elements of a view, written where a mask is true | [`View::masked_update`](crate::View::masked_update) |
+/// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`], [`Plan::scatter_elements`] |
+/// | by XLA's dimension numbers | [`Plan::xla_gather`], [`Plan::xla_scatter`] |
+/// | arrays assembled from other arrays | [`Plan::concat`], [`Plan::stack`], [`Plan::pad`], [`Plan::roll`], [`Plan::tile`], [`Plan::repeat`] |
+/// | by index arrays | [`Plan::index`] |
+/// | by masks | [`Plan::nonzero`], [`Plan::boolean_mask`], [`Plan::compress`], [`Plan::select`], [`Plan::masked_update`], [`Plan::masked_scatter`] |
 ///
-/// [`Plan::run_cpu`] runs a plan on the CPU, and [`Plan::run_cpu_bytes`] on bytes. [`Gpu::encode`](crate::Gpu::encode) records a
-/// plan for a GPU.
+/// [`Backend::run`](crate::Backend::run) runs a plan on host values, [`Tensor::run`](crate::Tensor::run) on tensors,
+/// [`Gpu::encode`](crate::Gpu::encode) records it for a GPU, and [`Plan::run_cpu`] runs it on the CPU in the caller's
+/// memory. All take the plan's [inputs](Plan::inputs) and [outputs](Plan::outputs) in their order.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};
@@ -151,363 +56,895 @@ impl Operation {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
-    pub(crate) operation: Operation,
-    /// The shape of the result, or of the array that is changed in place.
-    pub(crate) shape: Vec<usize>,
-    /// The element type of the result, and of the source unless the plan converts.
-    pub(crate) dtype: DType,
-    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
-    pub(crate) source: Vec<usize>,
-    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
-    /// that become zeros.
-    pub(crate) walk: Option<Walk>,
-    pub(crate) effect: Effect,
-    /// `None` for plans without indices.
-    pub(crate) indices: Option<IndexTensor>,
-    /// How elements are converted. The walk is then in elements, on each side in that side's. `None` if they are not.
-    pub(crate) conversion: Option<Converted>,
+    form: Form,
 }
 
-/// The index tensor of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct IndexTensor {
-    pub(crate) shape: Vec<usize>,
-    /// The number of leading dimensions that number the tuples.
-    pub(crate) tuple_dims: usize,
-    /// The shape of the array that the tuples point into. `None` if they point into the plan's destination.
-    pub(crate) target: Option<Vec<usize>>,
-    pub(crate) policy: Policy,
-    pub(crate) index: IndexType,
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would cost an allocation for each plan of one step"
+)]
+enum Form {
+    /// One step: from the first input, by the second if there are index tuples, to the only output. It owns no lists, so
+    /// that planning a slice allocates little more than the slice.
+    One {
+        what: Move,
+        /// The first input, if it is not all of its memory in row-major order.
+        layout: Option<Box<View>>,
+    },
+    Many(Box<Steps>),
 }
 
-/// Runs plans on the CPU.
-impl Plan {
-    /// Runs the plan on the CPU. `source` is the input of a slice, the `params` of a gather, the `x` of a crop, the
-    /// updates of a scatter, the patches of a paste, the value of an update or the `dy` of a gradient. `indices` are those
-    /// of a gather, a scatter, a crop or a paste (in the order of [`Boxes`](crate::options::Boxes)); a plan that has none
-    /// ignores them. `dest`
-    /// receives the result, or is the array that the plan changes in place.
-    ///
-    /// For small arrays, keep the plan and `dest`: planning a slice of a few hundred bytes and allocating its result
-    /// take several times as long as moving it.
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, slice, DType, Indices, Plan};
-    ///
-    /// let flip = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::F32)?;
-    /// let mut flipped = [0.0; 6];
-    /// flip.run_cpu(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], None, &mut flipped)?;
-    /// assert_eq!(flipped, [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
-    ///
-    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::F32)?;
-    /// let mut gathered = [0.0; 4];
-    /// let report = rows.run_cpu(&flipped, Some(Indices::I32(&[1, 7])), &mut gathered)?;
-    /// assert_eq!((gathered, report.out_of_range), ([1.0, 6.0, 0.0, 0.0], 1));
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather or a crop
-    /// has nevertheless written its result, with zeros for what is out of range, and a scatter has changed nothing.
+/// The lists of a plan of any number of steps.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Steps {
+    /// Only a name, for errors, labels and reports.
+    operation: Operation,
+    inputs: Vec<Input>,
+    /// At least one.
+    outputs: Vec<Output>,
+    /// Memory between steps.
+    temps: Vec<Temp>,
+    steps: Vec<(Move, Operands)>,
+    /// What the CPU does instead of all steps.
+    shortcut: Option<Arc<Outer>>,
+}
+
+/// An array that a plan reads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Input {
+    /// Its name in error messages.
+    pub name: &'static str,
+    /// The shape of the memory that is passed. If the plan was made of a [`View`], this is [`View::source_shape`].
+    pub shape: Vec<usize>,
+    /// Its element type. For indices the type on a GPU: see [`Plan::for_indices`].
+    pub dtype: DType,
+    /// What the plan reads of the memory. `None` if that is all, in row-major order.
+    layout: Option<Box<View>>,
+    kind: Kind,
+}
+
+/// Which element types an input may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// That of the input.
+    Elements,
+    /// i32, i64 or u32.
+    Indices,
+    /// bool or u8.
+    Mask,
+}
+
+/// An array that a plan makes or changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Output {
+    /// Its name in error messages.
+    pub name: &'static str,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its element type.
+    pub dtype: DType,
+    /// Whether the array has values, which the plan keeps where it writes none. Otherwise the plan writes every element.
+    pub in_place: bool,
+}
+
+/// Memory between the steps of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Temp {
+    /// If the memory needs several buffers, each has whole rows of the last dimension.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) dtype: DType,
+}
+
+/// An array of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operand {
+    Input(usize),
+    Output(usize),
+    Temp(usize),
+    /// Values of the plan itself: index tuples.
+    Const(Arc<[u8]>),
+}
+
+/// The arrays of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Operands {
+    /// Never an output, since a dispatch must not read what it writes.
+    pub(crate) from: Operand,
+    /// The index tuples or the mask. Of a search: where the number of true elements goes, if the caller wants it.
+    pub(crate) by: Option<Operand>,
+    /// An output or a temp.
+    pub(crate) to: Operand,
+    /// Whether the step reports its tuples. At most one step of a plan does.
+    pub(crate) reports: bool,
+}
+
+static ONE: Operands = Operands {
+    from: Operand::Input(0),
+    by: None,
+    to: Operand::Output(0),
+    reports: false,
+};
+
+static ONE_BY_TUPLES: Operands = Operands {
+    from: Operand::Input(0),
+    by: Some(Operand::Input(1)),
+    to: Operand::Output(0),
+    reports: true,
+};
+
+/// An array that a plan is made for: a shape, or a [`View`] of memory.
+pub trait IntoView {
+    /// The view of a whole array of this shape, or the view itself.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the plan is for elements of another type; [`Error::Length`] if `source`, `indices` or
-    /// `dest` does not have the length that the plan needs;
-    /// [`Error::OutOfRange`] if a tuple is out of range and the plan's
-    /// policy makes that an error.
-    pub fn run_cpu<T: Element>(
-        &self,
-        source: &[T],
-        indices: Option<Indices<'_>>,
-        dest: &mut [T],
-    ) -> Result<Report, Error> {
-        self.check_dtype::<T>()?;
-        let source = T::as_bytes(source);
-        if let Some(dest) = T::as_bytes_mut(dest) {
-            return self.run_cpu_bytes(source, indices, dest);
+    /// [`Error::ShapeTooLarge`].
+    fn into_view(self) -> Result<View, Error>;
+}
+
+impl IntoView for &[usize] {
+    fn into_view(self) -> Result<View, Error> {
+        View::new(self)
+    }
+}
+
+impl<const N: usize> IntoView for &[usize; N] {
+    fn into_view(self) -> Result<View, Error> {
+        View::new(self)
+    }
+}
+
+impl IntoView for &Vec<usize> {
+    fn into_view(self) -> Result<View, Error> {
+        View::new(self)
+    }
+}
+
+impl IntoView for View {
+    fn into_view(self) -> Result<View, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoView for &View {
+    fn into_view(self) -> Result<View, Error> {
+        Ok(self.clone())
+    }
+}
+
+impl Input {
+    /// An array of elements, of which the plan reads this view.
+    pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
+        Self {
+            name,
+            shape: view.source.clone(),
+            dtype,
+            layout: layout(view),
+            kind: Kind::Elements,
         }
-        // Booleans, of which not all bytes are one.
-        let mut bytes = T::as_bytes(dest).to_vec();
-        let report = self.run_cpu_bytes(source, indices, &mut bytes)?;
-        T::fill(dest, |values| {
-            values.copy_from_slice(&bytes);
-            Ok(())
-        })?;
-        Ok(report)
     }
 
-    /// [`Plan::run_cpu`] on the bytes of elements in the machine's byte order, such as those of a memory map. Their type
-    /// is not checked, and they may begin at any address.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::run_cpu`]; the lengths of `source` and `dest` are in bytes.
-    pub fn run_cpu_bytes(
-        &self,
-        source: &[u8],
-        indices: Option<Indices<'_>>,
-        dest: &mut [u8],
-    ) -> Result<Report, Error> {
-        let indices = indices.unwrap_or(Indices::I32(&[]));
-        self.run_on_threads(source, indices, dest.into(), Threads::default())
+    fn whole(name: &'static str, shape: &[usize], dtype: DType, kind: Kind) -> Self {
+        Self {
+            name,
+            shape: shape.to_vec(),
+            dtype,
+            layout: None,
+            kind,
+        }
     }
 
-    /// Fails if the plan is for elements of another type than `T`.
-    pub(crate) fn check_dtype<T: Element>(&self) -> Result<(), Error> {
-        match T::DTYPE == self.dtype && T::DTYPE == self.source_dtype() {
-            true => Ok(()),
-            false => {
-                let needed = match T::DTYPE == self.dtype {
-                    true => self.source_dtype(),
-                    false => self.dtype,
+    pub(crate) fn mask(name: &'static str, shape: &[usize]) -> Self {
+        Self::whole(name, shape, DType::U8, Kind::Mask)
+    }
+
+    /// The view of the memory that the plan reads. The tuples of a gather select from it.
+    pub fn view(&self) -> View {
+        match &self.layout {
+            Some(view) => View::clone(view),
+            None => View::whole(&self.shape),
+        }
+    }
+
+    /// Whether the plan reads a tensor of this layout in place.
+    pub(crate) fn reads(&self, layout: &View) -> bool {
+        match &self.layout {
+            Some(view) => **view == *layout,
+            None => self.shape == layout.source && layout.is_all(),
+        }
+    }
+
+    pub(crate) fn check_dtype(&self, found: DType) -> Result<(), Error> {
+        match self.kind {
+            Kind::Elements if found == self.dtype => Ok(()),
+            Kind::Elements => Err(error::value::dtype_mismatch(self.name, found, self.dtype)),
+            Kind::Indices => IndexType::of(found, self.name).map(drop),
+            Kind::Mask => check_mask(found),
+        }
+    }
+
+    /// Fails unless the input may be values of this type and number.
+    fn check(&self, values: &Values<'_>) -> Result<(), Error> {
+        self.check_dtype(values.dtype)?;
+        check_elements(self.name, &self.shape, values.len())
+    }
+
+    /// The size of the memory in bytes.
+    pub fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+}
+
+/// The view, if it is not all of its memory in row-major order.
+fn layout(view: &View) -> Option<Box<View>> {
+    (!view.is_all()).then(|| Box::new(view.clone()))
+}
+
+impl Output {
+    /// A result, of which every element is written.
+    pub(crate) fn new(shape: &[usize], dtype: DType) -> Self {
+        Self {
+            name: "dest",
+            shape: shape.to_vec(),
+            dtype,
+            in_place: false,
+        }
+    }
+
+    /// The size of the array in bytes.
+    pub fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+}
+
+impl Temp {
+    pub(crate) fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+}
+
+impl Move {
+    /// How the true elements of a mask are found, if that is what the move does.
+    pub(crate) fn find(&self) -> Option<Find> {
+        match self.effect {
+            Effect::Find(find) => Some(find),
+            _ => None,
+        }
+    }
+}
+
+/// How operations make plans.
+impl Steps {
+    /// No steps yet, which make or change one array.
+    pub(crate) fn new(operation: Operation, inputs: Vec<Input>, output: Output) -> Self {
+        Self {
+            operation,
+            inputs,
+            outputs: vec![output],
+            temps: Vec::new(),
+            steps: Vec::new(),
+            shortcut: None,
+        }
+    }
+
+    /// Adds a step that reports nothing.
+    pub(crate) fn push(&mut self, what: Move, from: Operand, by: Option<Operand>, to: Operand) {
+        let reports = false;
+        self.steps.push((
+            what,
+            Operands {
+                from,
+                by,
+                to,
+                reports,
+            },
+        ));
+    }
+
+    /// Adds a step that reports which of its tuples are out of range.
+    pub(crate) fn push_reporting(&mut self, what: Move, from: Operand, by: Operand, to: Operand) {
+        self.push(what, from, Some(by), to);
+        if let Some((_, operands)) = self.steps.last_mut() {
+            operands.reports = true;
+        }
+    }
+
+    /// Adds a step from a view of an input to a view of the first output. An empty one is left out.
+    pub(crate) fn put(&mut self, input: usize, from: &View, to: &View) {
+        if !from.is_empty() {
+            let Output { shape, dtype, .. } = &self.outputs[0];
+            let what = Move {
+                operation: self.operation,
+                shape: shape.clone(),
+                ..Move::of_update(from, to, *dtype)
+            };
+            self.push(what, Operand::Input(input), None, Operand::Output(0));
+        }
+    }
+
+    /// Adds memory between steps.
+    pub(crate) fn temp(&mut self, shape: &[usize], dtype: DType) -> Operand {
+        let shape = shape.to_vec();
+        self.temps.push(Temp { shape, dtype });
+        Operand::Temp(self.temps.len() - 1)
+    }
+
+    /// Adds what the CPU does instead of all steps.
+    pub(crate) fn with_shortcut(mut self, shortcut: Option<Outer>) -> Self {
+        self.shortcut = shortcut.map(Arc::new);
+        self
+    }
+
+    pub(crate) fn plan(self) -> Plan {
+        Plan {
+            form: Form::Many(Box::new(self)),
+        }
+    }
+
+    /// The shape of the first output.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.outputs[0].shape
+    }
+}
+
+impl Plan {
+    /// The plan of one step. Its source is all of its memory, in row-major order.
+    pub(crate) fn one(what: Move) -> Self {
+        let layout = None;
+        Self {
+            form: Form::One { what, layout },
+        }
+    }
+
+    /// The plan of one step, from a view of its source.
+    pub(crate) fn from_view(what: Move, view: &View) -> Self {
+        let layout = layout(view);
+        Self {
+            form: Form::One { what, layout },
+        }
+    }
+
+    /// The steps in their order.
+    pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = (&Move, &Operands)> {
+        let (one, many) = match &self.form {
+            Form::One { what, .. } => {
+                let operands = match what.indices {
+                    Some(_) => &ONE_BY_TUPLES,
+                    None => &ONE,
                 };
-                Err(error::value::dtype_mismatch("source", T::DTYPE, needed))
+                (Some((what, operands)), &[][..])
+            }
+            Form::Many(steps) => (None, &steps.steps[..]),
+        };
+        let count = usize::from(one.is_some()) + many.len();
+        let mut all = one
+            .into_iter()
+            .chain(many.iter().map(|(what, operands)| (what, operands)));
+        (0..count).map(move |_| all.next().expect("as many steps as counted"))
+    }
+
+    /// The memory between the steps.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn temps(&self) -> &[Temp] {
+        match &self.form {
+            Form::One { .. } => &[],
+            Form::Many(steps) => &steps.temps,
+        }
+    }
+
+    /// The only step, if it goes from the first input by the second to the output.
+    pub(crate) fn only(&self) -> Option<&Move> {
+        match &self.form {
+            Form::One { what, .. } => Some(what),
+            Form::Many(_) => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn only_move(self) -> Move {
+        self.into_only().expect("a plan of one step")
+    }
+
+    pub(crate) fn into_only(self) -> Option<Move> {
+        match self.form {
+            Form::One { what, .. } => Some(what),
+            Form::Many(_) => None,
+        }
+    }
+
+    /// The same plan with another step in place of the only one that writes the first output: its elements converted, or
+    /// put into a view. Fails if several steps write it.
+    pub(crate) fn map(
+        &self,
+        done: &'static str,
+        change: impl Fn(&Move) -> Result<Move, Error>,
+    ) -> Result<Self, Error> {
+        let mut plan = self.clone();
+        match &mut plan.form {
+            Form::One { what, .. } => *what = change(what)?,
+            Form::Many(plan) => {
+                let mut last = plan.steps.iter_mut();
+                let mut last = last.by_ref().filter(|step| step.1.to == Operand::Output(0));
+                let (Some((what, _)), None) = (last.next(), last.next()) else {
+                    return Err(error::value::steps(done, self.name()));
+                };
+                let named = || Move {
+                    operation: plan.operation,
+                    ..what.clone()
+                };
+                // An error names the operation of the plan.
+                *what = change(what).or_else(|_| change(&named()))?;
+                plan.outputs[0] = Output {
+                    in_place: what.is_in_place(),
+                    ..Output::new(&what.shape, what.dtype)
+                };
+                plan.shortcut = None;
             }
         }
-    }
-}
-
-impl Plan {
-    #[cfg(feature = "gpu")]
-    pub(crate) fn copy(bytes: usize) -> Self {
-        Self::of_view(crate::View::flat(bytes), DType::U8)
+        Ok(plan)
     }
 
-    #[cfg(feature = "gpu")]
-    pub(crate) fn zeros(bytes: usize) -> Self {
-        Self::of_grad(&[bytes], DType::U8, &[0], None)
+    /// The arrays that the caller passes, in this order.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, DType, Plan};
+    ///
+    /// let plan = Plan::gather(&[100, 8], &[5], GatherOptions::default(), DType::F32)?;
+    /// let inputs = plan.inputs();
+    /// assert_eq!((inputs[0].dtype, &inputs[0].shape[..]), (DType::F32, &[100, 8][..]));
+    /// assert_eq!((inputs[1].dtype, &inputs[1].shape[..]), (DType::I32, &[5][..]));
+    /// assert_eq!(plan.outputs()[0].shape, [5, 8]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn inputs(&self) -> Cow<'_, [Input]> {
+        match &self.form {
+            Form::One { what, layout } => {
+                let mut inputs = Vec::with_capacity(2);
+                inputs.push(Input {
+                    layout: layout.clone(),
+                    ..Input::whole("source", &what.source, what.source_dtype(), Kind::Elements)
+                });
+                if let Some(tuples) = what.tuples() {
+                    let (name, kind) = match what.operation {
+                        Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
+                        Operation::MaskedUpdate => ("mask", Kind::Mask),
+                        _ => ("indices", Kind::Indices),
+                    };
+                    inputs.push(Input::whole(name, tuples.indices, what.index_dtype(), kind));
+                }
+                Cow::Owned(inputs)
+            }
+            Form::Many(steps) => Cow::Borrowed(&steps.inputs),
+        }
+    }
+
+    /// The arrays that the plan makes or changes, in this order. The first is the result.
+    pub fn outputs(&self) -> Cow<'_, [Output]> {
+        match &self.form {
+            Form::One { what, .. } => Cow::Owned(vec![Output {
+                in_place: what.is_in_place(),
+                ..Output::new(&what.shape, what.dtype)
+            }]),
+            Form::Many(steps) => Cow::Borrowed(&steps.outputs),
+        }
     }
 
     /// The shape of the result, or of the array that a plan changes in place.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        match &self.form {
+            Form::One { what, .. } => &what.shape,
+            Form::Many(steps) => steps.shape(),
+        }
     }
 
     /// The element type of the result, and of the source unless the plan [converts](Plan::converted).
     pub fn dtype(&self) -> DType {
-        self.dtype
+        match &self.form {
+            Form::One { what, .. } => what.dtype,
+            Form::Many(steps) => steps.outputs[0].dtype,
+        }
     }
 
     /// The size of the result, or of the array that a plan changes in place, in bytes.
     pub fn result_bytes(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.dtype.size()
+        self.shape().iter().product::<usize>() * self.dtype().size()
     }
 
-    /// Whether the plan changes its destination in place and keeps the bytes that it does not write.
-    pub fn is_in_place(&self) -> bool {
-        match self.effect {
-            Effect::Update => true,
-            Effect::Scatter(scatter) => !scatter.fresh,
-            Effect::Make | Effect::Fill | Effect::Find(_) => false,
-        }
-    }
-
-    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params` of a
-    /// gather, `x` of a crop, `updates` of a scatter.
+    /// The size of the first input in bytes: `input` of a slice, `params` of a gather, `x` of a crop, `updates` of a
+    /// scatter, `value` of an update, `dy` of a gradient.
     pub fn source_bytes(&self) -> usize {
-        self.source.iter().product::<usize>() * self.source_dtype().size()
-    }
-
-    /// The number of bytes that the plan reads and the number that it writes, without the bytes of indices.
-    pub(crate) fn moved_bytes(&self) -> (usize, usize) {
-        let moved = self.walk.as_ref().map_or(0, Walk::bytes);
-        match self.effect {
-            Effect::Fill | Effect::Find(_) => (self.source_bytes(), self.result_bytes()),
-            Effect::Scatter(Scatter { fresh: true, .. }) => (moved, self.result_bytes()),
-            _ if self.conversion.is_some() => (moved, self.result_bytes()),
-            _ => (moved, moved),
+        match &self.form {
+            Form::One { what, .. } => what.source_bytes(),
+            Form::Many(steps) => steps.inputs.first().map_or(0, Input::bytes),
         }
     }
 
-    /// The number of rows that the plan moves. The whole result of a gradient is one row.
-    pub(crate) fn rows(&self) -> usize {
-        match (self.effect(), &self.walk) {
-            (Effect::Fill, _) => usize::from(self.result_bytes() > 0),
-            (_, walk) => walk.as_ref().map_or(0, Walk::rows),
+    /// Whether the plan changes its first output in place and keeps the bytes that it does not write.
+    pub fn is_in_place(&self) -> bool {
+        match &self.form {
+            Form::One { what, .. } => what.is_in_place(),
+            Form::Many(steps) => steps.outputs[0].in_place,
         }
     }
 
     /// The name of the operation.
     pub(crate) fn name(&self) -> &'static str {
-        self.operation.name()
+        self.operation().name()
     }
 
-    /// Whether the plan is a slice or a view that moves bytes as they are.
-    pub(crate) fn is_slice(&self) -> bool {
-        self.operation == Operation::StridedSlice && self.conversion.is_none()
-    }
-
-    /// Whether the plan is a slice or a view whose result is the source, byte for byte. Always false for other
-    /// operations.
-    pub(crate) fn is_identity(&self) -> bool {
-        self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
-    }
-
-    /// If the result of a slice is one contiguous part of the source, the byte of the source where this part begins.
-    /// Otherwise, and for all other operations, `None`.
-    pub(crate) fn contiguous(&self) -> Option<usize> {
-        match &self.walk {
-            _ if !self.is_slice() => None,
-            // The part may be empty.
-            None => Some(0),
-            Some(walk) => match walk.dims[..] {
-                [Dim { from: 1, .. }] => Some(walk.from.cast_unsigned() * walk.unit),
-                _ => None,
-            },
+    fn operation(&self) -> Operation {
+        match &self.form {
+            Form::One { what, .. } => what.operation,
+            Form::Many(steps) => steps.operation,
         }
     }
 
-    pub(crate) fn effect(&self) -> Effect {
-        self.effect
+    /// Whether the plan is a slice or a view that moves bytes as they are.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_slice(&self) -> bool {
+        self.only().is_some_and(Move::is_slice)
     }
 
-    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
-    /// that become zeros.
-    pub(crate) fn walk(&self) -> Option<&Walk> {
-        self.walk.as_ref()
-    }
-
-    /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for plans without
-    /// indices.
-    pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
-        self.indices.as_ref().map(|indices| {
-            let (shape, tuple) = indices.shape.split_at(indices.tuple_dims);
-            Tuples {
-                indices: &indices.shape,
-                shape,
-                depth: tuple.iter().product(),
-                target: indices.target.as_ref().unwrap_or(&self.shape),
-                policy: indices.policy,
-                #[cfg(feature = "gpu")]
-                index: indices.index,
-            }
-        })
+    /// The policy of the caller's tuples.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn policy(&self) -> crate::ops::index::Policy {
+        let mut reporting = self.steps().filter(|(_, operands)| operands.reports);
+        let first = reporting.next();
+        first.map(|(what, _)| what.policy()).unwrap_or_default()
     }
 
     /// This plan for indices of type `i32`, `i64` or `u32` on a GPU; plans are made for `i32`. On the CPU, a plan takes
     /// indices of every type.
     ///
-    /// Only [`Gpu::prepare`](crate::Gpu::prepare) needs to be told: it prepares a plan for this type, while recording
-    /// calls know the type of the indices that they are given.
+    /// [`Gpu::encode`](crate::Gpu::encode) and [`Gpu::prepare`](crate::Gpu::prepare) need to be told. Calls with tensors or
+    /// host values know the type of their indices.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
     /// let plan = Plan::gather(&[50_000, 768], &[512], GatherOptions::default(), DType::F16)?
     ///     .for_indices(DType::I64)?;
-    /// # let _ = plan;
+    /// assert_eq!(plan.inputs()[1].dtype, DType::I64);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] for another type. The mask of a masked update is bool or u8.
-    pub fn for_indices(self, index: DType) -> Result<Self, Error> {
-        let index = self.index_type_of(index, "indices")?;
-        Ok(self.of_index_type(index))
-    }
-
-    /// The type of index tensors of this element type, or of a mask in a masked update. The error calls them `argument`.
-    pub(crate) fn index_type_of(
-        &self,
-        found: DType,
-        argument: &'static str,
-    ) -> Result<IndexType, Error> {
-        match self.operation {
-            Operation::MaskedUpdate => check_mask(found).map(|()| IndexType::Mask),
-            _ => IndexType::of(found, argument),
-        }
-    }
-
-    fn of_index_type(self, index: IndexType) -> Self {
-        Self {
-            indices: self.indices.map(|indices| IndexTensor { index, ..indices }),
-            ..self
-        }
-    }
-
-    /// The same plan, or a copy if its indices are of another type.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
-        match &self.indices {
-            Some(indices) if indices.index != index => {
-                Cow::Owned(self.clone().of_index_type(index))
+    pub fn for_indices(mut self, index: DType) -> Result<Self, Error> {
+        match &mut self.form {
+            Form::One { what, .. } => {
+                let kind = what.index_type_of(index, "indices")?;
+                what.set_index_type(kind);
             }
-            _ => Cow::Borrowed(self),
+            Form::Many(steps) => {
+                for (number, input) in steps.inputs.iter_mut().enumerate() {
+                    match input.kind {
+                        Kind::Elements => {}
+                        Kind::Mask => input.check_dtype(index)?,
+                        Kind::Indices => {
+                            input.check_dtype(index)?;
+                            input.dtype = index;
+                            for (what, operands) in &mut steps.steps {
+                                if operands.by == Some(Operand::Input(number)) {
+                                    what.set_index_type(what.index_type_of(index, "indices")?);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds an output to a plan that searches a mask: the number of true elements, as 8 values of u32, which stay on the
+    /// device. The [report](Report::found) has the number in any case.
+    ///
+    /// Values 0 to 2 are the workgroups of an indirect dispatch with one invocation in groups of 64 for each row, at most
+    /// 65,535 wide. Value 3 is the number of rows that were kept, and values 4 and 5 are the number of true elements, the
+    /// lower half first. The others are 0.
+    ///
+    /// ```
+    /// use wgslice::{DType, Plan};
+    ///
+    /// let plan = Plan::nonzero(&[4], None, DType::I32)?.with_count()?;
+    /// let (mut rows, mut count) = ([0i32; 4], [0u32; 8]);
+    /// plan.run_cpu(&[(&[true, false, true, true]).into()], &mut [(&mut rows).into(), (&mut count).into()])?;
+    /// assert_eq!((rows, count[3]), ([0, 2, 3, -1], 3));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`count`) if the plan does not search a mask, or has the output already.
+    pub fn with_count(mut self) -> Result<Self, Error> {
+        let name = self.name();
+        if let Form::Many(steps) = &mut self.form {
+            let mut searches = steps.steps.iter_mut();
+            let search =
+                searches.find(|(what, operands)| what.find().is_some() && operands.by.is_none());
+            if let Some((_, operands)) = search {
+                operands.by = Some(Operand::Output(steps.outputs.len()));
+                steps.outputs.push(Output {
+                    name: "count",
+                    ..Output::new(&[COUNT_WORDS], DType::U32)
+                });
+                return Ok(self);
+            }
+        }
+        Err(error::mask::no_count(name))
+    }
+
+    /// The move of a step for tuples of this element type. On the CPU and in a search, any will do.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn typed(what: &Move, tuples: Option<DType>) -> Result<Cow<'_, Move>, Error> {
+        match tuples {
+            Some(dtype) if what.indices.is_some() => {
+                Ok(what.with_indices_of(what.index_type_of(dtype, "indices")?))
+            }
+            _ => Ok(Cow::Borrowed(what)),
         }
     }
 
-    /// The type of the indices on a GPU. I32 for plans without indices.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn index_type(&self) -> IndexType {
-        let indices = self.indices.as_ref();
-        indices.map_or(IndexType::I32, |indices| indices.index)
+    /// Runs the plan on the CPU: reads the inputs, and writes the outputs, in the order of [`Plan::inputs`] and
+    /// [`Plan::outputs`].
+    ///
+    /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and allocating
+    /// its result take several times as long as moving it.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, slice, DType, Plan};
+    ///
+    /// let flip = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::F32)?;
+    /// let mut flipped = [0.0f32; 6];
+    /// flip.run_cpu(&[(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).into()], &mut [(&mut flipped).into()])?;
+    /// assert_eq!(flipped, [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
+    ///
+    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::F32)?;
+    /// let mut gathered = [0.0f32; 4];
+    /// let report = rows.run_cpu(&[(&flipped).into(), (&[1i32, 7]).into()], &mut [(&mut gathered).into()])?;
+    /// assert_eq!((gathered, report.out_of_range), ([1.0, 6.0, 0.0, 0.0], 1));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather or a crop
+    /// has nevertheless written its result, with zeros for the tuples out of range, and a scatter has changed nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if there are more or fewer inputs or outputs than the plan has, or if one has another element
+    /// type; [`Error::Length`] if one has another length; [`Error::OutOfRange`] if a tuple is out of range and the plan's
+    /// policy makes that an error.
+    pub fn run_cpu(
+        &self,
+        inputs: &[Values<'_>],
+        outputs: &mut [ValuesMut<'_>],
+    ) -> Result<Report, Error> {
+        if let (Form::One { what, .. }, [output]) = (&self.form, &mut *outputs) {
+            check_output_dtype(output.dtype, what.dtype)?;
+            return output
+                .with_bytes(|bytes| run_one(what, inputs, Dest::Old(bytes), Threads::default()));
+        }
+        self.check_outputs(outputs.iter().map(|output| (output.dtype, output.len())))?;
+        values::with_all_bytes(outputs, |bytes| {
+            let dests = bytes.into_iter().map(Dest::Old).collect();
+            self.run_steps(inputs, dests, Threads::default())
+        })
     }
 
-    /// The size in bytes of all indices on a GPU. 0 for plans without indices.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn index_bytes(&self) -> usize {
-        self.tuples()
-            .map_or(0, |tuples| tuples.integers() * tuples.index.bytes())
+    /// Fails unless outputs of these types and lengths are those of the plan.
+    fn check_outputs(
+        &self,
+        found: impl ExactSizeIterator<Item = (DType, usize)>,
+    ) -> Result<(), Error> {
+        let outputs = self.outputs();
+        if found.len() != outputs.len() {
+            return Err(error::value::arguments(
+                "outputs",
+                found.len(),
+                outputs.len(),
+            ));
+        }
+        for (needed, (dtype, length)) in outputs.iter().zip(found) {
+            check_output_dtype(dtype, needed.dtype)?;
+            check_elements(needed.name, &needed.shape, length)?;
+        }
+        Ok(())
     }
 
-    /// How the plan treats negative and out-of-range indices. [`Policy::default`] for plans without indices.
-    pub(crate) fn policy(&self) -> Policy {
-        let indices = self.indices.as_ref();
-        indices.map(|indices| indices.policy).unwrap_or_default()
+    /// Fails unless these are the plan's inputs.
+    pub(crate) fn check_inputs(&self, inputs: &[Values<'_>]) -> Result<(), Error> {
+        let needed = self.inputs();
+        if inputs.len() != needed.len() {
+            return Err(error::value::arguments(
+                "inputs",
+                inputs.len(),
+                needed.len(),
+            ));
+        }
+        let mut pairs = needed.iter().zip(inputs);
+        pairs.try_for_each(|(needed, found)| needed.check(found))
     }
 
-    /// The number of integers in an index tuple. 0 for plans without indices.
-    pub(crate) fn depth(&self) -> usize {
-        self.tuples().map_or(0, |tuples| tuples.depth)
+    /// Runs the steps on the CPU. The outputs must be those of the plan.
+    pub(crate) fn run_steps(
+        &self,
+        inputs: &[Values<'_>],
+        mut outputs: Vec<Dest<'_>>,
+        threads: Threads,
+    ) -> Result<Report, Error> {
+        let steps = match &self.form {
+            Form::One { what, .. } => {
+                return run_one(what, inputs, outputs.swap_remove(0), threads);
+            }
+            Form::Many(steps) => steps,
+        };
+        self.check_inputs(inputs)?;
+        if let Some(outer) = &steps.shortcut {
+            outer.run(
+                self.dtype(),
+                inputs[0].bytes,
+                outputs.swap_remove(0),
+                threads,
+            );
+            return Ok(self.report(None, None));
+        }
+        // A single step that writes an output may give new memory its first values.
+        let mut outputs: Vec<Option<Dest<'_>>> = outputs.into_iter().map(Some).collect();
+        let mut temps = Vec::with_capacity(steps.temps.len());
+        for temp in &steps.temps {
+            temps.push(zeroed::<u8>(temp.bytes())?);
+        }
+        let (mut of_tuples, mut found) = (None, None);
+        for (number, (what, operands)) in steps.steps.iter().enumerate() {
+            // The memory that the step writes, taken out of its list while the step reads others.
+            let mut temp = Vec::new();
+            let mut old: &mut [u8] = &mut [];
+            let dest = match operands.to {
+                Operand::Temp(n) => {
+                    temp = mem::take(&mut temps[n]);
+                    Dest::Old(&mut temp)
+                }
+                Operand::Output(n) => {
+                    let dest = outputs[n].take();
+                    let later = &steps.steps[number + 1..];
+                    let is_last = !later.iter().any(|(_, later)| later.to == operands.to);
+                    match dest {
+                        Some(dest) if is_last => dest,
+                        dest => {
+                            old = dest.map(Dest::all).unwrap_or_default();
+                            Dest::Old(&mut *old)
+                        }
+                    }
+                }
+                _ => continue,
+            };
+            let read = |operand: &'_ Operand| -> Values<'_> {
+                match operand {
+                    Operand::Input(n) => inputs[*n],
+                    Operand::Temp(n) => Values {
+                        dtype: steps.temps[*n].dtype,
+                        bytes: &temps[*n],
+                    },
+                    _ => Values::NONE,
+                }
+            };
+            let from = read(&operands.from);
+            if let Some(find) = what.find() {
+                let count =
+                    cpu::mask::find(from.bytes, &what.source, dest.all(), find.index.bytes());
+                let capacity = find.capacity;
+                found = Some(Found { count, capacity });
+            } else {
+                let by = operands.by.as_ref().map(|by| match by {
+                    Operand::Const(bytes) => Values {
+                        dtype: what.index_dtype(),
+                        bytes,
+                    },
+                    by => read(by),
+                });
+                let report = run_move(what, from.bytes, by, dest, threads)?;
+                if operands.reports {
+                    of_tuples = Some(report);
+                }
+            }
+            match operands.to {
+                Operand::Temp(n) => temps[n] = temp,
+                Operand::Output(n) => outputs[n] = Some(Dest::Old(old)),
+                _ => {}
+            }
+            if let (Some(Operand::Output(n)), Some(found), Some(_)) =
+                (&operands.by, found, what.find())
+                && let Some(count) = outputs[*n].take()
+            {
+                count.copy_from(bytemuck::cast_slice(&found.words()));
+            }
+        }
+        Ok(self.report(of_tuples, found))
+    }
+
+    /// The report of all steps: of the caller's tuples, and of the number of true elements.
+    pub(crate) fn report(&self, of_tuples: Option<Report>, found: Option<Found>) -> Report {
+        let mut report = of_tuples.unwrap_or_else(|| {
+            let rows = self.steps().map(|(what, _)| what.rows()).sum();
+            Report::of_rows(rows, self.operation())
+        });
+        report.found = found;
+        report
+    }
+
+    /// The report of a plan when no tuple is out of range and no mask was searched.
+    pub(crate) fn nothing(&self) -> Result<Report, Error> {
+        match self.only() {
+            Some(what) => what.report(Missing::default(), |_| Vec::new()),
+            None => Ok(self.report(None, None)),
+        }
     }
 }
 
-pub(crate) struct Tuples<'a> {
-    /// The shape of the index tensor.
-    pub(crate) indices: &'a [usize],
-    /// The leading dimensions of `indices`, which number the tuples.
-    pub(crate) shape: &'a [usize],
-    /// The number of integers in a tuple.
-    pub(crate) depth: usize,
-    /// The shape of the array that the tuples point into.
-    pub(crate) target: &'a [usize],
-    pub(crate) policy: Policy,
-    #[cfg(feature = "gpu")]
-    pub(crate) index: IndexType,
-}
-
-impl Tuples<'_> {
-    pub(crate) fn integers(&self) -> usize {
-        self.indices.iter().product()
+fn check_output_dtype(found: DType, needed: DType) -> Result<(), Error> {
+    match found == needed {
+        true => Ok(()),
+        false => Err(error::value::dtype_mismatch("the result", found, needed)),
     }
 }
 
-/// Prints one line: the operation, its shapes, and its rows and units.
+/// Runs a plan of one step on its inputs.
+fn run_one(
+    what: &Move,
+    inputs: &[Values<'_>],
+    dest: Dest<'_>,
+    threads: Threads,
+) -> Result<Report, Error> {
+    let (source, by) = match (inputs, &what.indices) {
+        ([source], None) => (source, None),
+        ([source, tuples], Some(_)) => (source, Some(*tuples)),
+        _ => {
+            let needed = 1 + usize::from(what.indices.is_some());
+            return Err(error::value::arguments("inputs", inputs.len(), needed));
+        }
+    };
+    let needed = what.source_dtype();
+    if source.dtype != needed {
+        return Err(error::value::dtype_mismatch("source", source.dtype, needed));
+    }
+    run_move(what, source.bytes, by, dest, threads)
+}
+
+fn run_move(
+    what: &Move,
+    source: &[u8],
+    by: Option<Values<'_>>,
+    dest: Dest<'_>,
+    threads: Threads,
+) -> Result<Report, Error> {
+    let Some(by) = by else {
+        return what.run_on_threads(source, Indices::I32(&[]), dest, threads);
+    };
+    let index = what.index_type_of(by.dtype, "indices")?;
+    by.with_indices(index, |indices| {
+        what.run_on_threads(source, indices, dest, threads)
+    })
+}
+
+/// Prints one line: the operation, its shapes, and its rows and units, or the number of its steps.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, bytes) = (self.name(), self.result_bytes());
-        let printed = self.printed_shape();
-        let (source, shape) = (Shape(&self.source), Shape(&printed));
-        write!(f, "{name} {source} -> {shape}: ")?;
-        let Some(walk) = &self.walk else {
-            return match bytes {
-                _ if matches!(self.effect, Effect::Find(_)) => f.write_str("a search in a mask"),
-                zeros if zeros > 0 && !self.is_in_place() => {
-                    write!(f, "no rows, {} of zeros", counted(zeros, "byte", "bytes"))
+        match &self.form {
+            Form::One { what, .. } => what.fmt(f),
+            Form::Many(steps) if steps.steps.len() == 1 => steps.steps[0].0.fmt(f),
+            Form::Many(steps) => {
+                let (name, shape) = (self.name(), Shape(self.shape()));
+                write!(f, "{name}")?;
+                for input in &steps.inputs {
+                    write!(f, " {}", Shape(&input.shape))?;
                 }
-                _ => f.write_str("empty"),
-            };
-        };
-        let unit = counted(walk.unit, "byte", "bytes");
-        if self.effect == Effect::Fill {
-            let zeros = bytes / walk.unit - walk.units();
-            let kept = counted(walk.units(), "unit", "units");
-            return write!(f, "{kept} of {unit} and {zeros} of zeros");
+                write!(f, " -> {shape}: {} steps", steps.steps.len())
+            }
         }
-        let run = walk.run();
-        let rows = counted(walk.rows(), "row", "rows");
-        let units = counted(run.size, "unit", "units");
-        write!(f, "{rows} of {units} of {unit}, step {}", run.from)
     }
 }

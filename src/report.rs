@@ -1,8 +1,8 @@
 //! The report of a gather, a crop, a paste or a scatter: which index tuples were out of range.
 
 use crate::{
-    Error, Plan, error::InvalidIndex, options::OutOfRange, plan::Operation, shape::coordinates,
-    text::Shape,
+    Error, Found, error::InvalidIndex, moves::Move, moves::Operation, options::OutOfRange,
+    shape::coordinates, text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -46,11 +46,29 @@ pub struct Report {
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.
     pub shape: Vec<usize>,
+    /// How many elements of a mask are true, for a plan that searches one. `None` for other plans.
+    pub found: Option<Found>,
+    /// The number of bytes that were copied first because an array that was changed in place shared its memory with another
+    /// tensor.
+    pub copied: usize,
     /// Decides what error the report becomes.
     operation: Operation,
 }
 
 impl Report {
+    /// The report of an operation without tuples.
+    pub(crate) fn of_rows(rows: usize, operation: Operation) -> Self {
+        Self {
+            tuples: rows,
+            out_of_range: 0,
+            first: None,
+            shape: Vec::new(),
+            found: None,
+            copied: 0,
+            operation,
+        }
+    }
+
     /// Returns the report if no tuple was out of range.
     ///
     /// # Errors
@@ -71,6 +89,7 @@ impl Report {
             first,
             shape,
             operation,
+            ..
         } = self;
         let (first, shape) = (first.iter().map(InvalidIndex::to_string), Shape(shape));
         let first: String = first.collect();
@@ -98,7 +117,7 @@ impl Report {
     }
 }
 
-impl Plan {
+impl Move {
     /// Makes the report from what the CPU or a device found. Under [`OutOfRange::Error`] an out-of-range tuple is an
     /// error. `tuple` returns the integers of a tuple, given its number.
     pub(crate) fn report(
@@ -113,6 +132,8 @@ impl Plan {
                 out_of_range: 0,
                 first: None,
                 shape: Vec::new(),
+                found: None,
+                copied: 0,
                 operation,
             });
         };
@@ -136,6 +157,8 @@ impl Plan {
             out_of_range: missing.count,
             first,
             shape: tuples.target.to_vec(),
+            found: None,
+            copied: 0,
             operation,
         };
         match tuples.policy.out_of_range {

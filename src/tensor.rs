@@ -9,10 +9,8 @@ mod run;
 mod shape;
 mod view;
 
-pub use view::TensorView;
-
 use crate::{
-    Array, Backend, DType, Element, Error, Plan, SliceSpec, cpu::Dest, error,
+    Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,
     host_pool::PooledBytes, shape::check_elements, text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -30,8 +28,10 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// | a texture | `Tensor::from_texture` |
 /// | updates in zeros | [`Tensor::scatter_nd`], [`Tensor::slice_grad`] |
 ///
-/// Cloning a tensor, or slicing all of it, copies nothing. Only methods that work in place change a tensor, such as
-/// [`Tensor::slice_update`] and [`Tensor::slice_into`]. Other tensors that shared its memory stay unchanged.
+/// A tensor is a [view](Tensor::layout) of its memory. Cloning, slicing, transposing and broadcasting copy nothing: the
+/// tensors share the memory. Only methods that work in place change a tensor, such as [`Tensor::slice_update`] and
+/// [`Tensor::slice_into`]. Other tensors that share its memory stay unchanged: it is copied first.
+/// [`Tensor::contiguous`] gives a slice memory of its own.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, slice, Backend};
@@ -49,7 +49,8 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 pub struct Tensor {
     pub(crate) backend: Backend,
     dtype: DType,
-    shape: Vec<usize>,
+    /// Which elements of the storage the tensor has, in which order.
+    layout: View,
     pub(crate) storage: Storage,
 }
 
@@ -95,14 +96,14 @@ impl Tensor {
         Self {
             backend: backend.clone(),
             dtype,
-            shape: shape.into(),
+            layout: View::whole(&shape.into()),
             storage,
         }
     }
 
     /// The size of each dimension, the outermost first. Empty for a scalar.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        self.layout.shape()
     }
 
     /// The element type.
@@ -115,24 +116,14 @@ impl Tensor {
         &self.backend
     }
 
-    /// A slice of this tensor, as a new tensor. On a GPU the work is submitted, not waited for.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`], or an error of the device.
-    pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.selected(spec.view(&self.shape)?)
-    }
-
     /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of
     /// the result and live on the same device. If nothing else shares the memory of `dest`, the slice is written there:
     /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the work is submitted,
     /// not waited for.
     ///
-    /// No other tensor changes. `dest` gets new memory if it shares its memory with another tensor (a clone, or a slice
-    /// of all of a tensor), if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on
-    /// the CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest` may be a clone of this tensor. A slice of all
-    /// of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
+    /// No other tensor changes. `dest` gets new memory if it is a view, such as a slice, if it shares its memory with
+    /// another tensor, if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on the CPU
+    /// and holds bytes given to [`Tensor::from_bytes`]. So `dest` may be a clone of this tensor.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -142,11 +133,9 @@ impl Tensor {
     /// let mut frame = frames.slice(&slice![0, ..; -1])?;
     /// assert_eq!(frame.to_array::<i32>()?.data, [2, 1]);
     ///
-    /// let first = frame.clone();
-    /// frames.slice_into(&slice![1, ..; -1], &mut frame)?; // first keeps the memory, frame gets its own
+    /// frames.slice_into(&slice![1, ..; -1], &mut frame)?; // frame gets its own memory
     /// frames.slice_into(&slice![2, ..; -1], &mut frame)?; // into that memory
     /// assert_eq!(frame.to_array::<i32>()?.data, [6, 5]);
-    /// assert_eq!(first.to_array::<i32>()?.data, [2, 1]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -156,37 +145,16 @@ impl Tensor {
     /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
-        let plan = Plan::slice(&self.shape, spec, self.dtype)?;
-        if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
+        let plan = Plan::slice(&self.layout, spec, self.dtype)?;
+        if (dest.dtype, dest.shape()) != (self.dtype, plan.shape()) {
             return Err(error::value::dest_mismatch(
-                &dest.shape,
+                dest.shape(),
                 dest.dtype,
-                &plan.shape,
+                plan.shape(),
                 self.dtype,
             ));
         }
-        match (&self.backend.device, &self.storage, &mut dest.storage) {
-            #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
-                if dest.is_unshared() {
-                    gpu.change(&plan, source, None, dest, true)?;
-                } else {
-                    *dest = gpu.make(&plan, source, None)?.0;
-                }
-            }
-            (_, _, storage) => {
-                let source = self.bytes()?;
-                let bytes = plan.result_bytes();
-                match storage.host_mut() {
-                    Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
-                    None => {
-                        let run = |dest: Dest<'_>| self.backend.run_slice(&plan, &source, dest);
-                        *storage = self.backend.host_storage(bytes, run)?.0;
-                    }
-                }
-            }
-        }
-        Ok(())
+        Self::run_into(&plan, &[self], &mut [dest]).map(drop)
     }
 
     /// Reads the values back.
@@ -197,7 +165,7 @@ impl Tensor {
     /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        Ok(Array::collect(&self.shape, |dest| self.read(dest))?.0)
+        Ok(Array::collect(self.shape(), |dest| self.read(dest))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -220,7 +188,7 @@ impl Tensor {
     /// leaves the values unspecified.
     pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         self.check_elements_are::<T>()?;
-        check_elements("values", &self.shape, values.len())?;
+        check_elements("values", self.shape(), values.len())?;
         T::fill(values, |bytes| self.read(bytes.into()))
     }
 
@@ -229,7 +197,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        let (mut array, ()) = Array::collect(&self.shape, |dest| {
+        let (mut array, ()) = Array::collect(self.shape(), |dest| {
             dest.all();
             Ok(())
         })?;
@@ -255,12 +223,13 @@ impl Tensor {
     /// ```
     #[cfg(feature = "gpu")]
     pub async fn read_into_async<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
-        let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
+        let whole = self.contiguous()?;
+        let (Device::Gpu(gpu), Storage::Device(source)) = (&whole.backend.device, &whole.storage)
         else {
             return self.read_into(values);
         };
         self.check_elements_are::<T>()?;
-        check_elements("values", &self.shape, values.len())?;
+        check_elements("values", self.shape(), values.len())?;
         if let Some(bytes) = T::as_bytes_mut(values) {
             return gpu.opened().download_async(source, bytes).await;
         }
@@ -278,6 +247,9 @@ impl Tensor {
     ///
     /// An error of the device.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
+        if !self.is_contiguous() {
+            return Ok(Cow::Owned(self.contiguous()?.bytes()?.into_owned()));
+        }
         match &self.storage {
             #[cfg(feature = "gpu")]
             Storage::Device(_) => {
@@ -297,6 +269,15 @@ impl Tensor {
     }
 
     pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {
+        if !self.is_contiguous() && self.backend.is_cpu() {
+            // One pass from the storage to the caller.
+            self.layout
+                .copy(self.dtype, self.storage.host(), dest, self.backend.threads);
+            return Ok(());
+        }
+        if !self.is_contiguous() {
+            return self.contiguous()?.read(dest);
+        }
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
@@ -320,28 +301,17 @@ impl Tensor {
 
     #[cfg(feature = "gpu")]
     fn len_bytes(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.dtype.size()
-    }
-
-    /// This tensor's bytes as elements of type `dtype`, without a copy. The caller passes a `shape` that takes the same
-    /// number of bytes.
-    pub(crate) fn as_type(&self, dtype: DType, shape: &[usize]) -> Self {
-        Self::new(&self.backend, dtype, shape, self.storage.clone())
-    }
-
-    pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
-        Self::new(&self.backend, plan.dtype, plan.shape(), storage)
+        self.shape().iter().product::<usize>() * self.dtype.size()
     }
 }
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            dtype,
-            shape,
-            backend,
-            ..
-        } = self;
-        write!(f, "Tensor({dtype} {} on {backend})", Shape(shape))
+        let Self { dtype, backend, .. } = self;
+        write!(f, "Tensor({dtype} {}", Shape(self.shape()))?;
+        if !self.is_contiguous() {
+            write!(f, ", view of {}", Shape(self.layout.source_shape()))?;
+        }
+        write!(f, " on {backend})")
     }
 }

@@ -6,7 +6,7 @@ use crate::harness::{
     gpu_devices, kind,
 };
 use wgslice::{
-    Backend, Conversion, DType, Error, Gpu, Indices, Pending, Plan, Report, Tensor,
+    Backend, Conversion, DType, Error, Gpu, Pending, Plan, Report, Tensor, View,
     options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -185,8 +185,10 @@ fn plans_run_on_host_values() {
     }
     for backend in backends {
         let run = |plan: &Plan, source: &[f32], indices: Option<&[i32]>, dest: Option<&[f32]>| {
-            let indices = indices.map(Indices::I32);
-            let running = backend.run_async::<f32, f32>(plan, source, indices, dest);
+            let mut values = vec![source.into()];
+            values.extend(indices.map(wgslice::Values::from));
+            values.extend(dest.map(wgslice::Values::from));
+            let running = backend.run_async::<f32>(plan, &values);
             pollster::block_on(sent(running))
         };
         let flip = Plan::slice(&[4, 2], &slice![..; -2, ..], DType::F32).unwrap();
@@ -226,9 +228,7 @@ fn plans_run_on_host_values() {
         // Arguments that do not fit the plan are errors.
         for (argument, outcome) in [
             ("source", run(&flip, &TABLE[1..], None, None)),
-            ("indices", run(&gather, &TABLE, None, None)),
             ("indices", run(&gather, &TABLE, Some(&[1]), None)),
-            ("dest", run(&add, &[1.0, 2.0], Some(&[3]), None)),
             (
                 "dest",
                 run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE[1..])),
@@ -240,62 +240,58 @@ fn plans_run_on_host_values() {
                 "{argument}: {error}"
             );
         }
-        let wide = pollster::block_on(backend.run_async::<_, f64>(&flip, &[0f64; 8], None, None));
+        let wide = pollster::block_on(backend.run_async::<f64>(&flip, &[(&[0f64; 8]).into()]));
         assert!(kind(&wide.unwrap_err()) == "dtype_mismatch");
-        let result = pollster::block_on(backend.run_async::<_, i32>(&flip, &TABLE, None, None));
-        assert!(kind(&result.unwrap_err()) == "dtype_mismatch");
-        let other = pollster::block_on(backend.run_async::<_, i32>(
-            &add,
-            &[1i32, 2],
-            Some(Indices::I32(&[3])),
-            Some(&[0; 8]),
-        ));
+        let values = [(&[1i32, 2]).into(), (&[3i32]).into(), (&[0i32; 8]).into()];
+        let other = pollster::block_on(backend.run_async::<i32>(&add, &values));
         assert!(kind(&other.unwrap_err()) == "dtype_mismatch");
     }
 }
 
-/// `Backend::convert` names `Backend::run_async`, which runs the same plan. Operations of several plans name tensors.
+/// Where nothing may wait, every call with values in and values out names `Backend::run_async`, which runs the plan of the
+/// same operation: also one that converts, and one of several steps.
 #[test]
-fn converting_plans_run_where_nothing_may_wait() {
-    let plan = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::U8).unwrap();
-    let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
-    let (bytes, ids) = ([1u8, 2, 3, 4, 5, 6], Indices::I32(&[2, 7]));
+fn every_plan_runs_where_nothing_may_wait() {
+    let bytes = [1u8, 2, 3, 4, 5, 6];
+    let (x, mask) = (
+        (&bytes, &[6]),
+        (&[true, false, true, false, true, true], &[6]),
+    );
+    let gather = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::U8).unwrap();
+    let floats = gather.converted(&Conversion::to(DType::F32)).unwrap();
+    let gathered = [(&bytes).into(), (&[2i32, 7]).into()];
+    let rolled = Plan::roll(View::new(&[6]).unwrap(), &[1], &[0], DType::U8).unwrap();
     // The table of the conversion has 1 KiB.
     let holds_table = |gpu: &&Gpu| gpu.device().limits().max_storage_buffer_binding_size >= 1024;
     for gpu in gpu_devices().filter(holds_table) {
         let backend = Backend::from(gpu.without_blocking());
-        let error = backend
-            .convert::<u8, f32>(&plan, &bytes, Some(ids))
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("use Backend::run_async"),
-            "{error}"
-        );
-        let running = backend.run_async::<u8, f32>(&plan, &bytes, Some(ids), None);
-        let (rows, report) = pollster::block_on(sent(running)).unwrap();
+        for outcome in [
+            backend.run::<f32>(&floats, &gathered).map(drop),
+            backend.boolean_mask(x, mask, 0).map(drop),
+            backend.select(mask, x, x).map(drop),
+            backend.roll(x, &[1], &[0]).map(drop),
+        ] {
+            let error = outcome.unwrap_err();
+            assert!(
+                matches!(error, Error::WouldBlock { .. }),
+                "{backend}: {error}"
+            );
+            assert!(
+                error.to_string().contains("use Backend::run_async"),
+                "{error}"
+            );
+        }
+        let running = sent(backend.run_async::<f32>(&floats, &gathered));
+        let (rows, report) = pollster::block_on(running).unwrap();
         assert_eq!(
             (rows.shape, rows.data),
             (vec![2, 2], vec![5.0, 6.0, 0.0, 0.0])
         );
         assert_eq!(report.out_of_range, 1, "{backend}");
-        let same = backend.run_async::<u8, u8>(&plan, &bytes, Some(ids), None);
-        assert!(kind(&pollster::block_on(same).unwrap_err()) == "dtype_mismatch");
-
-        let (x, mask) = (
-            (&bytes, &[6]),
-            (&[true, false, true, false, true, true], &[6]),
-        );
-        for outcome in [
-            backend.boolean_mask(x, mask, 0),
-            backend.select(mask, x, x),
-            backend.roll(x, &[1], &[0]),
-        ] {
-            let error = outcome.unwrap_err();
-            let Error::WouldBlock { instead, .. } = error else {
-                panic!("{backend}: {error}");
-            };
-            assert!(instead.to_lowercase().contains("tensor"), "{instead}");
-        }
+        let values = [(&bytes).into()];
+        let running = sent(backend.run_async::<u8>(&rolled, &values));
+        let (rolled, _) = pollster::block_on(running).unwrap();
+        assert_eq!(rolled.data, [6, 1, 2, 3, 4, 5], "{backend}");
     }
 }
 

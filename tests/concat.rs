@@ -2,7 +2,7 @@
 //! reference.
 
 use crate::harness::{devices, kind};
-use wgslice::{Assembly, Backend, DType, Tensor, TensorView, View};
+use wgslice::{Backend, DType, Plan, Tensor, View};
 
 fn views(shapes: &[&[usize]]) -> Vec<View> {
     shapes
@@ -24,8 +24,8 @@ fn arrays_that_do_not_match_are_errors() {
         (&[&[2, 3], &[2]], 0, "array_shape", "array_shape"),
     ] {
         let made = [
-            (Assembly::concat(&views(shapes), axis, DType::F32), concat),
-            (Assembly::stack(&views(shapes), axis, DType::F32), stack),
+            (Plan::concat(&views(shapes), axis, DType::F32), concat),
+            (Plan::stack(&views(shapes), axis, DType::F32), stack),
         ];
         for (made, tag) in made {
             let found = made.err().map_or("", |error| kind(&error));
@@ -33,9 +33,9 @@ fn arrays_that_do_not_match_are_errors() {
         }
     }
     let long = views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
-    let error = Assembly::concat(&long, 0, DType::U8).unwrap_err();
+    let error = Plan::concat(&long, 0, DType::U8).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    let error = Assembly::concat(&views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
+    let error = Plan::concat(&views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "array 1 has shape [2,4], but the first has [2,3]: both must be equal but for dimension 0, the axis"
@@ -49,7 +49,7 @@ fn parts_go_together_again() {
         let x = device.backend.upload((&values, &[3, 4, 5])).unwrap();
         for (axis, sizes) in [(0, &[1, 0, 2][..]), (1, &[3, 1]), (-1, &[2, 2, 1])] {
             let parts = x.split(sizes, axis).unwrap();
-            let joined = TensorView::concat(&parts.iter().collect::<Vec<_>>(), axis).unwrap();
+            let joined = Tensor::concat(&parts.iter().collect::<Vec<_>>(), axis).unwrap();
             assert_eq!(joined.to_vec::<u16>().unwrap(), values, "{}", device.name);
         }
     }
@@ -93,7 +93,9 @@ fn tensors_of_other_types_and_devices_are_errors() {
         let error = Tensor::stack(&[&a, &c], 0).unwrap_err();
         assert_eq!(kind(&error), "device_mismatch");
     }
-    let pair = Assembly::stack(&views(&[&[1], &[1]]), 0, DType::U8).unwrap();
-    let error = pair.run_cpu(&[&[1u8]], &mut [0; 2]).unwrap_err();
-    assert_eq!(kind(&error), "sources", "{error}");
+    let pair = Plan::stack(&views(&[&[1], &[1]]), 0, DType::U8).unwrap();
+    let error = pair
+        .run_cpu(&[(&[1u8]).into()], &mut [(&mut [0u8; 2]).into()])
+        .unwrap_err();
+    assert_eq!(kind(&error), "arguments", "{error}");
 }

@@ -1,9 +1,9 @@
 //! Conversions at their edges: tables and axes, errors, and offsets of buffers. Golden vectors and random cases compare them
 //! with the reference, on every device.
 
-use crate::harness::{Device, devices, kind};
+use crate::harness::{Device, devices, kind, run_tensors};
 use wgslice::{
-    Backend, Conversion, DType, Error, Indices, Plan, View,
+    Backend, Conversion, DType, Error, Plan, View,
     options::{Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
     slice,
 };
@@ -63,17 +63,19 @@ fn tables_follow_the_axis_of_the_source() {
             // The reference: the position of each element along the axis, by the same view.
             let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
             let numbers: Vec<u32> = (0..540).collect();
-            let mut expected = vec![0; view.len()];
-            view.plan(DType::U32)
-                .run_cpu(&numbers, None, &mut expected)
+            let mut expected = vec![0u32; view.len()];
+            let elements = Plan::contiguous(view, DType::U32).unwrap();
+            elements
+                .run_cpu(&[(&numbers).into()], &mut [(&mut expected).into()])
                 .unwrap();
             let expected: Vec<f32> = expected
                 .iter()
                 .map(|&n| function(n as usize / inner % size, source[n as usize].into()))
                 .collect();
-            let plan = view.plan(DType::U8).converted(&table).unwrap();
+            let plan = Plan::contiguous(view, DType::U8).unwrap();
+            let plan = plan.converted(&table).unwrap();
             for device in devices() {
-                let outcome = device.backend.convert::<u8, f32>(&plan, &source, None);
+                let outcome = device.backend.run::<f32>(&plan, &[(&source).into()]);
                 let Some((found, _)) = unlimited(outcome, &device.backend) else {
                     continue;
                 };
@@ -115,10 +117,13 @@ fn crops_of_pictures_convert() {
             true => &[0, 3, 9, 0, 0, 0, 0, -5, 30, 0, 0, 1, 0, 20, 11, 0, 1, 0],
             false => &[3, 9, 0, 0, -5, 30, 0, 1, 20, 11, 1, 0],
         };
-        let crop = view.crop(boxes, &options, DType::U8).unwrap();
-        let mut bytes = vec![0; crop.result_bytes()];
-        crop.run_cpu(&source, Some(Indices::I32(tuples)), &mut bytes)
-            .unwrap();
+        let crop = Plan::crop(view, boxes, &options, DType::U8).unwrap();
+        let mut bytes = vec![0u8; crop.result_bytes()];
+        crop.run_cpu(
+            &[(&source).into(), (tuples).into()],
+            &mut [(&mut bytes).into()],
+        )
+        .unwrap();
         // 0 stays 0 here, so that what lies outside looks like a byte of 0.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
         let channel = |n: usize| if first { n / (32 * 70) % 3 } else { n % 3 };
@@ -136,7 +141,7 @@ fn crops_of_pictures_convert() {
                     .backend
                     .upload((tuples, &[3, tuples.len() / 3]))
                     .unwrap();
-                let outcome = source.convert(&plan, Some(&indices));
+                let outcome = run_tensors(&plan, &[&source, &indices]);
                 let Some((found, report)) = unlimited(outcome, &device.backend) else {
                     continue;
                 };
@@ -178,15 +183,19 @@ fn numbers_round_to_even_and_saturate() {
         65_520.0,
     ];
     let view = View::new(&[12]).unwrap();
-    let to = |dtype| view.plan(DType::F32).converted(&Conversion::to(dtype));
+    let to = |dtype| {
+        Plan::contiguous(&view, DType::F32)
+            .unwrap()
+            .converted(&Conversion::to(dtype))
+    };
     let [bytes, signed, halves] =
         [DType::U8, DType::I8, DType::F16].map(|dtype| to(dtype).unwrap());
     for Device { backend, .. } in devices() {
-        let found = backend.convert::<f32, u8>(&bytes, &floats, None);
+        let found = backend.run::<u8>(&bytes, &[(&floats).into()]);
         if let Some((found, _)) = unlimited(found, backend) {
             assert_eq!(found.data, [0, 2, 2, 0, 0, 255, 255, 0, 0, 255, 255, 255]);
         }
-        let found = backend.convert::<f32, i8>(&signed, &floats, None);
+        let found = backend.run::<i8>(&signed, &[(&floats).into()]);
         if let Some((found, _)) = unlimited(found, backend) {
             assert_eq!(
                 found.data,
@@ -194,7 +203,7 @@ fn numbers_round_to_even_and_saturate() {
             );
         }
         let source = backend.upload((&floats, &[12])).unwrap();
-        let found = source.convert(&halves, None);
+        let found = run_tensors(&halves, &[&source]);
         if let Some((found, _)) = unlimited(found, backend) {
             let bits: Vec<u16> = bytemuck::pod_collect_to_vec(&found.bytes().unwrap());
             assert_eq!(bits[8..], [0x7e00, 0x7c00, 0x7bff, 0x7c00]);
@@ -238,21 +247,25 @@ fn wrong_conversions_are_refused() {
 
     let backend = Backend::cpu();
     let wrong = backend
-        .convert::<u8, u8>(&converted, &[0; 12], None)
+        .run::<u8>(&converted, &[(&[0u8; 12]).into()])
         .unwrap_err();
     assert_eq!(kind(&wrong), "dtype_mismatch");
-    let short = backend.convert::<u8, f32>(&converted, &[0; 11], None);
+    let short = backend.run::<f32>(&converted, &[(&[0u8; 11]).into()]);
     assert!(matches!(short, Err(Error::Length { .. })), "{short:?}");
     let gather = Plan::gather(&[4], &[2], GatherOptions::default(), DType::U8).unwrap();
     let gather = gather.converted(&plain).unwrap();
     let tensor = backend.upload((&[1u8; 4], &[4])).unwrap();
-    assert!(tensor.convert(&gather, None).is_err());
+    assert!(run_tensors(&gather, &[&tensor]).is_err());
     let part = gather
-        .part(std::slice::from_ref(&(0..1)), Some(Indices::I32(&[0, 1])))
+        .part(std::slice::from_ref(&(0..1)), Some((&[0, 1]).into()))
         .unwrap_err();
     assert_eq!(kind(&part), "no_parts");
     assert!(converted.part(&[0..1, 0..1], None).is_err());
-    assert!(converted.run_cpu(&[0u8; 12], None, &mut [0; 12]).is_err());
+    assert!(
+        converted
+            .run_cpu(&[(&[0u8; 12]).into()], &mut [(&mut [0; 12]).into()])
+            .is_err()
+    );
 }
 
 /// Boxes of a source without elements are zeros, whatever the tables.
@@ -268,15 +281,14 @@ fn a_source_without_elements_looks_nothing_up() {
         ..CropOptions::default()
     };
     for (shape, axis) in [([2, 3, 0], 0), ([2, 3, 0], 1), ([2, 0, 3], 2)] {
-        let crop = View::new(&shape).unwrap();
-        let crop = crop.crop(boxes, &options, DType::U8).unwrap();
+        let crop = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
         let scale = vec![2.0; shape[axis]];
         let scaled = Conversion::scaled(DType::F32, axis.cast_signed(), &scale, &[1.0]);
         let plan = crop.converted(&scaled).unwrap();
         for device in devices() {
             let source = device.backend.upload((&[0u8; 0], &shape)).unwrap();
             let begins = device.backend.upload((&[0i32; 4], &[2, 2])).unwrap();
-            let outcome = source.convert(&plan, Some(&begins));
+            let outcome = run_tensors(&plan, &[&source, &begins]);
             if let Some((found, _)) = unlimited(outcome, &device.backend) {
                 assert_eq!(found.to_vec::<f32>().unwrap(), [0.0; 12], "{}", device.name);
             }
@@ -296,14 +308,17 @@ fn long_conversions_on_what_passes_for_a_gpu() {
     let view = View::new(&[rows, columns]).unwrap();
     let view = view.slice(&slice![.., 1..]).unwrap();
     let half = Conversion::scaled(DType::F32, 0, &[0.5], &[1.0]);
-    let plan = view.plan(DType::U8).converted(&half).unwrap();
+    let plan = Plan::contiguous(&view, DType::U8)
+        .unwrap()
+        .converted(&half)
+        .unwrap();
     let selected = source.chunks(columns).flat_map(|row| &row[1..]);
     let expected: Vec<f32> = selected.map(|&x| f32::from(x) * 0.5 + 1.0).collect();
     for candidate in candidates() {
         let limits = candidate.adapter.limits();
         let gpu = request_device(&candidate.adapter, wgpu::Features::empty(), limits).unwrap();
         let gpu = gpu.as_hardware();
-        let outcome = Backend::from(gpu).convert::<u8, f32>(&plan, &source, None);
+        let outcome = Backend::from(gpu).run::<f32>(&plan, &[(&source).into()]);
         let found = outcome.unwrap().0.data;
         assert!(found == expected, "{:?}", candidate.adapter.get_info());
     }

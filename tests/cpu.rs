@@ -1,8 +1,8 @@
 //! Tests of the CPU path, at sizes around those where it changes from one loop to another.
 
-use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
+use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, run_bytes, to_bytes};
 use wgslice::{
-    Backend, DType, Indices, Plan, SliceSpec, View,
+    Backend, DType, Plan, SliceSpec, View,
     options::{Combine, GatherOptions, ScatterOptions},
     slice,
     spec::TfStridedSlice,
@@ -119,7 +119,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.result_bytes()];
-    let report = plan.run_cpu_bytes(&source, Some(Indices::I64(&[1, 9, 0])), &mut dest);
+    let report = run_bytes(&plan, &source, Some((&[1i64, 9, 0]).into()), &mut dest);
     let report = report.unwrap();
     assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
     assert!(dest[..width] == source[width..]);
@@ -136,23 +136,20 @@ fn slices_of_views_that_are_cut_between_parts() {
     let stepped = view(&[3, 90, 17, 999])
         .slice(&slice![.., ..; -1, ..; 2, ..; -3])
         .unwrap();
-    let indices = Indices::I32(&[1, 9, 0, 2, 2]);
+    let indices = (&[1, 9, 0, 2, 2]).into();
     for params in [flipped, turned, stepped] {
         for dtype in [DType::U8, DType::F32, DType::Complex128] {
             let source = to_bytes(
                 &elements(params.source_shape().iter().product()),
                 dtype.size(),
             );
-            let plan = params.plan(dtype);
+            let plan = Plan::contiguous(&params, dtype).unwrap();
             let mut selected = vec![0xa5; plan.result_bytes()];
-            plan.run_cpu_bytes(&source, None, &mut selected).unwrap();
-            let gather = params
-                .gather_nd(&[5, 1], GatherOptions::default(), dtype)
-                .unwrap();
+            run_bytes(&plan, &source, None, &mut selected).unwrap();
+            let gather =
+                Plan::gather_nd(&params, &[5, 1], GatherOptions::default(), dtype).unwrap();
             let mut dest = vec![0xa5; gather.result_bytes()];
-            let report = gather
-                .run_cpu_bytes(&source, Some(indices), &mut dest)
-                .unwrap();
+            let report = run_bytes(&gather, &source, Some(indices), &mut dest).unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
             let slice = selected.len() / 3;
             let zeros = vec![0; slice];
@@ -199,10 +196,9 @@ fn check_view(view: &View) {
         DType::F64,
         DType::Complex128,
     ] {
-        let plan = view.plan(dtype);
+        let plan = Plan::contiguous(view, dtype).unwrap();
         let mut dest = vec![0xa5; plan.result_bytes()];
-        plan.run_cpu_bytes(&to_bytes(&all, dtype.size()), None, &mut dest)
-            .unwrap();
+        run_bytes(&plan, &to_bytes(&all, dtype.size()), None, &mut dest).unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),
             "{plan}, {view:?}"
@@ -346,7 +342,7 @@ fn explanations_name_the_loop() {
     let line = Backend::cpu().explain(&gather);
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
     let view = View::new(&[60, 50]).unwrap().transpose(&[1, 0]).unwrap();
-    let line = Backend::cpu().explain(&view.plan(DType::F16));
+    let line = Backend::cpu().explain(&Plan::contiguous(&view, DType::F16).unwrap());
     assert!(
         line.ends_with("transposed pieces of 2 bytes in tiles"),
         "{line}"

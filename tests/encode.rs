@@ -1,11 +1,7 @@
 //! Tests of plans that are recorded into the caller's encoder, with the caller's buffers.
 
 use crate::harness::{
-    elements,
-    gpu::{between, request_device},
-    gpu_devices,
-    read_buffer::read_buffer,
-    to_bytes,
+    elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
 };
 use std::{
     sync::{
@@ -16,13 +12,14 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, Nonzero, Plan, View,
-    gpu::{AdapterOptions, Buffers, DeviceIndices, NonzeroBuffers},
+    Backend, DType, Plan, View,
+    gpu::AdapterOptions,
     options::{GatherOptions, ScatterOptions},
     slice,
 };
 
-/// `encode` refuses plans that take indices, even plans without any tuple, which would write only zeros or nothing.
+/// `encode` refuses a plan with indices if it gets none, even a plan without any tuple, which would write only zeros or
+/// nothing.
 #[test]
 fn plans_with_indices_are_refused_without_them() {
     let plans = [
@@ -42,17 +39,13 @@ fn plans_with_indices_are_refused_without_them() {
         });
         for plan in plans.each_ref().map(|plan| plan.as_ref().unwrap()) {
             let mut encoder = device.create_command_encoder(&Default::default());
-            let encoded = gpu.encode(
-                &mut encoder,
-                plan,
-                between(source.slice(..), dest.slice(..)),
-            );
+            let encoded = gpu.encode(&mut encoder, plan, &[source.slice(..)], &[dest.slice(..)]);
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            let in_pass = gpu.encode(&mut pass, plan, between(source.slice(..), dest.slice(..)));
+            let in_pass = gpu.encode(&mut pass, plan, &[source.slice(..)], &[dest.slice(..)]);
             for refused in [encoded, in_pass] {
                 let error = refused.unwrap_err().to_string();
                 assert!(
-                    error.contains("indices buffer is missing"),
+                    error.contains("the number of inputs must be 2, but the call has 1"),
                     "{plan}: {error}"
                 );
             }
@@ -82,7 +75,7 @@ fn buffers_that_do_not_fit_are_named() {
         );
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut encode = |source: wgpu::BufferSlice<'_>, dest: wgpu::BufferSlice<'_>| {
-            gpu.encode(&mut encoder, &plan, between(source, dest))
+            gpu.encode(&mut encoder, &plan, &[source], &[dest])
                 .unwrap_err()
                 .to_string()
         };
@@ -133,7 +126,8 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
         gpu.encode(
             &mut encoder,
             &plan,
-            between(source.slice(256..), dest.slice(512..)),
+            &[source.slice(256..)],
+            &[dest.slice(512..)],
         )
         .unwrap();
         gpu.queue().submit([encoder.finish()]);
@@ -175,7 +169,7 @@ fn every_offset_of_the_callers_buffers() {
                 let (source, dest) = (make(&contents), make(&[9; 172]));
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let (a, b) = (source.slice(from as u64..), dest.slice(to as u64..));
-                gpu.encode(&mut encoder, &plan, between(a, b)).unwrap();
+                gpu.encode(&mut encoder, &plan, &[a], &[b]).unwrap();
                 gpu.queue().submit([encoder.finish()]);
                 let bytes = read_buffer(gpu, &dest);
                 assert!(bytes[to..to + 160] == expected, "{from} {to} {dtype}");
@@ -195,21 +189,17 @@ fn reports_arrive_later() {
         let indices = backend.upload((&[0i64, 7, 2, -1], &[4, 1])).unwrap();
         let dest = backend.upload((&[9u32; 8], &[4, 2])).unwrap();
         let plan = Plan::gather_nd(&[3, 2], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
+        let plan = plan.for_indices(DType::I64).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         let mut record = || {
-            let tuples = DeviceIndices::I64(indices.buffers()[0].slice(..));
-            let (params, dest) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-            gpu.encode(
-                &mut pass,
-                &plan,
-                Buffers {
-                    source: params,
-                    indices: Some(tuples),
-                    dest,
-                },
-            )
-            .unwrap()
+            let tuples = indices.buffers().unwrap()[0].slice(..);
+            let (params, dest) = (
+                params.buffers().unwrap()[0].slice(..),
+                dest.buffers().unwrap()[0].slice(..),
+            );
+            gpu.encode(&mut pass, &plan, &[params, tuples], &[dest])
+                .unwrap()
         };
         let [polled, waited, awaited] = [record(), record(), record()];
         drop(pass);
@@ -242,11 +232,12 @@ fn a_thousand_slices_in_one_submission() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for number in 0..1000 {
-            let output = outputs[number % 3].buffers()[0].slice(..);
+            let output = outputs[number % 3].buffers().unwrap()[0].slice(..);
             gpu.encode(
                 &mut pass,
                 &plan,
-                between(input.buffers()[0].slice(..), output),
+                &[input.buffers().unwrap()[0].slice(..)],
+                &[output],
             )
             .unwrap();
         }
@@ -292,28 +283,19 @@ fn recording_again_allocates_nothing() {
             let gather =
                 Plan::gather_nd(&[16, 16], &[4, 1], GatherOptions::default(), DType::F32).unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
-            let tuples = DeviceIndices::I32(tuples.slice(..));
+            let tuples = tuples.slice(..);
             let round = |slices, gathers| {
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let before = allocations().unwrap();
                 for _ in 0..slices {
-                    gpu.encode(&mut encoder, &slice, between(source, dest))
+                    gpu.encode(&mut encoder, &slice, &[source], &[dest])
                         .unwrap();
                     let mut pass = encoder.begin_compute_pass(&Default::default());
-                    gpu.encode(&mut pass, &slice, between(source, dest))
-                        .unwrap();
+                    gpu.encode(&mut pass, &slice, &[source], &[dest]).unwrap();
                 }
                 for _ in 0..gathers {
-                    gpu.encode(
-                        &mut encoder,
-                        &gather,
-                        Buffers {
-                            source,
-                            indices: Some(tuples),
-                            dest,
-                        },
-                    )
-                    .unwrap();
+                    gpu.encode(&mut encoder, &gather, &[source, tuples], &[dest])
+                        .unwrap();
                 }
                 let allocated = allocations().unwrap() - before;
                 gpu.queue().submit([encoder.finish()]);
@@ -347,18 +329,13 @@ fn a_report_without_the_tuple() {
             });
         let plan = Plan::gather_nd(&[3], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let tuples = DeviceIndices::I32(indices.slice(..));
-        let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+        let tuples = indices.slice(..);
+        let (params, to) = (
+            params.buffers().unwrap()[0].slice(..),
+            dest.buffers().unwrap()[0].slice(..),
+        );
         let report = gpu
-            .encode(
-                &mut encoder,
-                &plan,
-                Buffers {
-                    source: params,
-                    indices: Some(tuples),
-                    dest: to,
-                },
-            )
+            .encode(&mut encoder, &plan, &[params, tuples], &[to])
             .unwrap();
         gpu.queue().submit([encoder.finish()]);
         let first = report.wait().unwrap().first.unwrap();
@@ -392,15 +369,17 @@ fn rows_move_within_one_buffer() {
                     usage: BufferUsages::STORAGE | copied,
                 });
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            let buffers = between(cache.slice(..), cache.slice(..));
+            let (inputs, outputs) = ([cache.slice(..)], [cache.slice(..)]);
             if number == 0 {
-                gpu.encode(&mut encoder, &plan, buffers).unwrap();
+                gpu.encode(&mut encoder, &plan, &inputs, &outputs).unwrap();
             } else {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
-                gpu.encode(&mut pass, &plan, buffers).unwrap();
+                gpu.encode(&mut pass, &plan, &inputs, &outputs).unwrap();
             }
             let overlaps = moves(10, 14).unwrap();
-            let error = gpu.encode(&mut encoder, &overlaps, buffers).unwrap_err();
+            let error = gpu
+                .encode(&mut encoder, &overlaps, &inputs, &outputs)
+                .unwrap_err();
             let error = error.to_string();
             assert!(
                 error.contains("30..45, overlap") && error.contains("42..57"),
@@ -489,13 +468,11 @@ fn a_mask_selects_without_a_read_back() {
             buffer
         };
         let (copied, no) = (wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::empty());
-        let (nonzero, gather) = View::new(&[length])
-            .unwrap()
-            .boolean_mask(&[length], 0, Some(capacity), DType::U32)
-            .unwrap();
-        let update = View::new(&[]).unwrap();
-        let update = update.masked_update(&[length], &View::new(&[length]).unwrap(), DType::U32);
-        let update = update.unwrap();
+        let nonzero = Plan::nonzero(&[length], Some(capacity), DType::U32).unwrap();
+        let nonzero = nonzero.with_count().unwrap();
+        let gather = Plan::boolean_mask(&[length], &[length], 0, Some(capacity), DType::U32);
+        let gather = gather.unwrap();
+        let update = Plan::masked_update(&[], &[length], &[length], DType::U32).unwrap();
         for in_pass in [false, true] {
             let around = [&[7; 3][..], &mask, &[7; 1]].concat();
             let of_mask = buffer(&around, no);
@@ -507,39 +484,39 @@ fn a_mask_selects_without_a_read_back() {
             let unread = buffer(&[0; 32], no);
             let kept = buffer(&vec![0x55; 4 * capacity], copied);
             let dest = buffer(bytemuck::cast_slice(&x), copied);
-            let buffers = NonzeroBuffers {
-                mask: of_mask.slice(3..3 + length as u64),
-                rows: rows.slice(4..4 + 4 * capacity as u64),
-                count: count.slice(4..36),
-            };
-            let gathers = Buffers {
-                source: source.slice(..),
-                indices: Some(DeviceIndices::U32(buffers.rows)),
-                dest: kept.slice(..),
-            };
-            let updates = Buffers {
-                source: nines.slice(..),
-                indices: Some(DeviceIndices::Mask(aligned.slice(..))),
-                dest: dest.slice(..),
-            };
-            let hidden = NonzeroBuffers {
-                count: unread.slice(..),
-                ..buffers
-            };
+            let of = of_mask.slice(3..3 + length as u64);
+            let to_rows = rows.slice(4..4 + 4 * capacity as u64);
+            let to_count = count.slice(4..36);
+            let (inputs, outputs) = ([nines.slice(..), aligned.slice(..)], [dest.slice(..)]);
             let mut encoder = device.create_command_encoder(&Default::default());
-            let (number, of_hidden) = if in_pass {
+            let (number, of_hidden, of_kept) = if in_pass {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
-                let of_hidden = gpu.encode_nonzero(&mut pass, &nonzero, hidden).unwrap();
-                let number = gpu.encode_nonzero(&mut pass, &nonzero, buffers).unwrap();
-                gpu.encode(&mut pass, &gather, gathers).unwrap();
-                gpu.encode(&mut pass, &update, updates).unwrap();
-                (number, of_hidden)
+                let of_hidden = gpu
+                    .encode(&mut pass, &nonzero, &[of], &[to_rows, unread.slice(..)])
+                    .unwrap();
+                let number = gpu
+                    .encode(&mut pass, &nonzero, &[of], &[to_rows, to_count])
+                    .unwrap();
+                let from = [source.slice(..), of];
+                let of_kept = gpu
+                    .encode(&mut pass, &gather, &from, &[kept.slice(..)])
+                    .unwrap();
+                gpu.encode(&mut pass, &update, &inputs, &outputs).unwrap();
+                (number, of_hidden, of_kept)
             } else {
-                let of_hidden = gpu.encode_nonzero(&mut encoder, &nonzero, hidden).unwrap();
-                let number = gpu.encode_nonzero(&mut encoder, &nonzero, buffers).unwrap();
-                gpu.encode(&mut encoder, &gather, gathers).unwrap();
-                gpu.encode(&mut encoder, &update, updates).unwrap();
-                (number, of_hidden)
+                let of_hidden = gpu
+                    .encode(&mut encoder, &nonzero, &[of], &[to_rows, unread.slice(..)])
+                    .unwrap();
+                let number = gpu
+                    .encode(&mut encoder, &nonzero, &[of], &[to_rows, to_count])
+                    .unwrap();
+                let from = [source.slice(..), of];
+                let of_kept = gpu
+                    .encode(&mut encoder, &gather, &from, &[kept.slice(..)])
+                    .unwrap();
+                gpu.encode(&mut encoder, &update, &inputs, &outputs)
+                    .unwrap();
+                (number, of_hidden, of_kept)
             };
             gpu.queue().submit([encoder.finish()]);
             let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
@@ -558,7 +535,11 @@ fn a_mask_selects_without_a_read_back() {
             assert_eq!(words(&kept), expected, "{gpu}");
             let changed = (0..length).map(|n| if mask[n] > 0 { 0x0909_0909 } else { x[n] });
             assert!(words(&dest).into_iter().eq(changed), "{gpu}");
-            assert_eq!(number.wait().unwrap().count, found.len());
+            for report in [number, of_kept] {
+                let report = report.wait().unwrap();
+                assert_eq!(report.found.unwrap().count, found.len());
+                assert_eq!(report.out_of_range, 0, "unused rows are not out of range");
+            }
             let error = of_hidden.wait().unwrap_err().to_string();
             assert!(
                 error.contains("count buffer lacks the usage COPY_SRC"),
@@ -569,16 +550,11 @@ fn a_mask_selects_without_a_read_back() {
                 continue;
             }
             let refused = |mask, rows, count| {
-                let buffers = NonzeroBuffers { mask, rows, count };
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let refused = gpu.encode_nonzero(&mut encoder, &nonzero, buffers);
+                let refused = gpu.encode(&mut encoder, &nonzero, &[mask], &[rows, count]);
                 refused.unwrap_err().to_string()
             };
-            let NonzeroBuffers {
-                mask: good,
-                rows: of_rows,
-                count: of_count,
-            } = buffers;
+            let (good, of_rows, of_count) = (of, to_rows, to_count);
             for (error, says) in [
                 (
                     refused(of_mask.slice(8..), of_rows, of_count),
@@ -613,7 +589,7 @@ fn a_mask_selects_without_a_read_back() {
             }
         }
     }
-    let other = Nonzero::new(&[1; 9], None, DType::I64).unwrap();
+    let other = Plan::nonzero(&[1; 9], None, DType::I64).unwrap();
     for gpu in gpu_devices() {
         let tensor = Backend::from(gpu.clone())
             .upload((&[1u8], &[1; 9]))
@@ -646,17 +622,48 @@ fn empty_indices_in_the_buffer_of_the_destination() {
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
                 });
             let part = |begin: usize, end: usize| buffer.slice(begin as u64..end as u64);
-            let buffers = Buffers {
-                source: part(0, size),
-                indices: Some(DeviceIndices::I32(part(2 * size, contents.len()))),
-                dest: part(size, 2 * size),
-            };
+            let (inputs, outputs) = (
+                [part(0, size), part(2 * size, contents.len())],
+                [part(size, 2 * size)],
+            );
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            gpu.encode(&mut encoder, &plan, buffers).unwrap();
+            gpu.encode(&mut encoder, &plan, &inputs, &outputs).unwrap();
             gpu.queue().submit([encoder.finish()]);
             let mut expected = contents.clone();
             expected.copy_within(..size, size);
             assert_eq!(read_buffer(gpu, &buffer), expected, "{size}");
         }
+    }
+}
+
+/// Steps of one plan must not read what an earlier step has written into the same buffer.
+#[test]
+fn a_plan_of_several_steps_within_one_buffer() {
+    let views = [View::new(&[2]).unwrap(), View::new(&[2]).unwrap()];
+    let concat = Plan::concat(&views, 0, DType::U32).unwrap();
+    for gpu in gpu_devices() {
+        let usage = wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST;
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 64,
+            usage,
+            mapped_at_creation: false,
+        });
+        let values: Vec<u32> = (0..16).collect();
+        gpu.queue()
+            .write_buffer(&buffer, 0, bytemuck::cast_slice(&values));
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        // Each step alone reads nothing that it writes, but the first overwrites what the second reads.
+        let inputs = [buffer.slice(32..40), buffer.slice(0..8)];
+        let refused = gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(0..16)]);
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("overlap those that are written"), "{error}");
+        gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(16..32)])
+            .unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        let words = bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, &buffer));
+        assert_eq!(words[..8], [0, 1, 2, 3, 8, 9, 0, 1], "{gpu}");
     }
 }

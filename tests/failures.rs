@@ -14,7 +14,7 @@ use std::{
 use wgslice::{
     Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
-    gpu::{AdapterOptions, Buffers, DeviceIndices, Texels},
+    gpu::{AdapterOptions, Texels},
     options::{GatherOptions, ScatterOptions},
     slice,
 };
@@ -86,18 +86,18 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (plan, indices) = match gathers {
         true => {
-            let indices = DeviceIndices::I32(indices.slice(..));
+            let indices = indices.slice(..);
             let plan = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32)?;
             (plan, Some(indices))
         }
         false => (Plan::slice(&[8], &slice![..; -1], DType::U32)?, None),
     };
-    let buffers = Buffers {
-        source: source.slice(..),
-        indices,
-        dest: dest.slice(..),
-    };
-    let recorded = gpu.encode(&mut encoder, &plan, buffers).map(drop);
+    let inputs: Vec<_> = [Some(source.slice(..)), indices]
+        .into_iter()
+        .flatten()
+        .collect();
+    let outputs = [dest.slice(..)];
+    let recorded = gpu.encode(&mut encoder, &plan, &inputs, &outputs).map(drop);
     // A failed recording leaves the encoder unchanged, so the encoder can still be finished and submitted.
     gpu.queue().submit([encoder.finish()]);
     recorded
@@ -196,18 +196,13 @@ fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
     let plan = Plan::gather_nd(&[4], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
-    let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+    let tuples = indices.buffers().unwrap()[0].slice(..);
+    let (from, to) = (
+        params.buffers().unwrap()[0].slice(..),
+        dest.buffers().unwrap()[0].slice(..),
+    );
     let report = gpu
-        .encode(
-            &mut encoder,
-            &plan,
-            Buffers {
-                source: from,
-                indices: Some(tuples),
-                dest: to,
-            },
-        )
+        .encode(&mut encoder, &plan, &[from, tuples], &[to])
         .unwrap();
     gpu.queue().submit([encoder.finish()]);
     (dest, report)
@@ -308,18 +303,14 @@ fn three_buffers(device: &wgpu::Device) -> [wgpu::Buffer; 3] {
 fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
     let rows = if in_pass { 5 } else { 6 };
     let plan = Plan::gather_nd(&[8], &[rows, 1], GatherOptions::default(), DType::U32).unwrap();
-    let buffers = Buffers {
-        source: source.slice(..),
-        indices: Some(DeviceIndices::I32(indices.slice(..))),
-        dest: dest.slice(..),
-    };
+    let (inputs, outputs) = ([source.slice(..), indices.slice(..)], [dest.slice(..)]);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let recorded = match in_pass {
         true => {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            gpu.encode(&mut pass, &plan, buffers)
+            gpu.encode(&mut pass, &plan, &inputs, &outputs)
         }
-        false => gpu.encode(&mut encoder, &plan, buffers),
+        false => gpu.encode(&mut encoder, &plan, &inputs, &outputs),
     };
     recorded.map(drop).unwrap_err()
 }

@@ -277,11 +277,11 @@ fn batch_gather_stays_in_its_batch() {
 fn tensors_are_selected_from() {
     for backend in backends() {
         let table = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
-        let view = table.view().transpose(&[1, 0]).unwrap();
+        let view = table.transpose(&[1, 0]).unwrap();
         let view = view.slice(&slice![..; -1]).unwrap();
         assert_eq!((view.shape(), view.dtype()), (&[3, 2][..], DType::U8));
         assert_eq!(
-            view.to_tensor().unwrap().to_array::<u8>().unwrap().data,
+            view.contiguous().unwrap().to_array::<u8>().unwrap().data,
             [3, 6, 2, 5, 1, 4]
         );
         let ids = backend.upload((&[1i64, -1], &[2])).unwrap();
@@ -304,13 +304,7 @@ fn tensors_are_selected_from() {
         );
         // The view of a whole tensor becomes a tensor with the same elements.
         assert_eq!(
-            table
-                .view()
-                .to_tensor()
-                .unwrap()
-                .to_array::<u8>()
-                .unwrap()
-                .data[0],
+            table.contiguous().unwrap().to_array::<u8>().unwrap().data[0],
             1
         );
     }

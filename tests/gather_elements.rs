@@ -70,9 +70,8 @@ fn shapes_that_do_not_match_are_errors() {
         assert_eq!(kind(&error), tag, "{error}");
     }
     let view = View::new(&[3, 4]).unwrap();
-    let error = view
-        .gather_elements(&[3, 5], GatherOptions::default(), DType::F32)
-        .unwrap_err();
+    let error =
+        Plan::gather_elements(&view, &[3, 5], GatherOptions::default(), DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "indices of shape [3,5] must have as many dimensions as params [3,4], and no longer ones \

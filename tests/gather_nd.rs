@@ -7,7 +7,7 @@ use crate::harness::{
     transpose,
 };
 use wgslice::{
-    Backend, DType,
+    Backend, DType, Plan,
     options::{GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
@@ -263,7 +263,7 @@ fn a_dimension_beyond_32_bits() {
     let (wraps, rest) = (below.len(), beyond.len() + far_below.len());
     for backend in backends() {
         let one = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
-        let table = one.view().broadcast_to(&[size, 2]).unwrap();
+        let table = one.broadcast_to(&[size, 2]).unwrap();
         let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
         for (negative, out_of_range, bad) in [
             (NegativeIndex::OutOfRange, OutOfRange::Zero, wraps + rest),
@@ -302,7 +302,9 @@ fn a_dimension_beyond_32_bits() {
 fn empty_views() {
     let nothing = wgslice::View::new(&[4, 3]).unwrap();
     let nothing = nothing.slice(&slice![2..2]).unwrap();
-    let plan = |indices: &[usize]| nothing.gather_nd(indices, GatherOptions::default(), DType::F32);
+    let plan = |indices: &[usize]| {
+        Plan::gather_nd(&nothing, indices, GatherOptions::default(), DType::F32)
+    };
     assert_eq!(plan(&[0, 1]).unwrap().shape(), [0, 3]);
     let error = plan(&[2, 1]).unwrap_err();
     assert_eq!(kind(&error), "empty_params");
@@ -483,9 +485,7 @@ fn many_rows_from_several_windows() {
             }
 
             let table = backend.upload((&params, &shape)).unwrap();
-            let rows = table
-                .view()
-                .slice(&slice![wgslice::spec::Ellipsis, ..; step as i64]);
+            let rows = table.slice(&slice![wgslice::spec::Ellipsis, ..; step as i64]);
             let tuples = backend
                 .upload((&indices, &[count, front.len() + 1]))
                 .unwrap();

@@ -3,7 +3,7 @@
 //! test` leaves these tests out. `bash tests/run large` runs them. They need 3 GB of memory.
 
 use std::time::{Duration, Instant};
-use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions, gpu::Buffers};
+use wgslice::{DType, Gpu, Plan, SliceSpec, Values, ValuesMut, gpu::AdapterOptions};
 
 const MIB: usize = 1 << 20;
 
@@ -65,7 +65,9 @@ impl Memory {
                     .chunks_exact(source_bytes)
                     .zip(dest.chunks_exact_mut(source_bytes))
                 {
-                    plan.run_cpu_bytes(source, None, &mut dest[..result_bytes])
+                    let (dtype, dest) = (plan.dtype(), &mut dest[..result_bytes]);
+                    let source = Values::from_bytes(dtype, source);
+                    plan.run_cpu(&[source], &mut [ValuesMut::from_bytes(dtype, dest)])
                         .unwrap();
                 }
             }
@@ -74,16 +76,7 @@ impl Memory {
                 for at in (0..source.size() / step).map(|number| number * step) {
                     let mut encoder = gpu.device().create_command_encoder(&Default::default());
                     let (source, dest) = (source.slice(at..at + step), dest.slice(at..at + result));
-                    gpu.encode(
-                        &mut encoder,
-                        plan,
-                        Buffers {
-                            source,
-                            indices: None,
-                            dest,
-                        },
-                    )
-                    .unwrap();
+                    gpu.encode(&mut encoder, plan, &[source], &[dest]).unwrap();
                     gpu.queue().submit([encoder.finish()]);
                 }
                 let all = wgpu::PollType::wait_indefinitely();

@@ -1,8 +1,8 @@
 //! Slices, gathers and crops whose result goes to a view of a larger array.
 
-use crate::harness::{devices, kind};
+use crate::harness::{devices, kind, run_bytes};
 use wgslice::{
-    DType, Indices, Plan, Tensor, View,
+    DType, Plan, Tensor, Values, View,
     options::{Boxes, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -50,9 +50,9 @@ fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
     let source: Vec<u8> = (0..plan.source_bytes())
         .map(|n| u8::try_from(n * 7 % 251).unwrap())
         .collect();
-    let indices = tuples.map(|(tuples, _)| Indices::I32(tuples));
+    let indices = tuples.map(|(tuples, _)| Values::from(tuples));
     let mut result = vec![0; plan.result_bytes()];
-    let report = plan.run_cpu_bytes(&source, indices, &mut result).unwrap();
+    let report = run_bytes(plan, &source, indices, &mut result).unwrap();
     for (number, dest) in dests(plan.shape()).into_iter().enumerate() {
         let placed = plan.into_view(&dest).unwrap();
         assert!(placed.is_in_place());
@@ -71,7 +71,9 @@ fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
             let from = upload(&source, x);
             let tuples = tuples.map(|tuples| backend.upload(tuples).unwrap());
             let mut array = upload(&before, placed.shape());
-            let found = array.run_in_place(&placed, &from, tuples.as_ref()).unwrap();
+            let inputs = [Some(&from), tuples.as_ref()].into_iter().flatten();
+            let inputs: Vec<&Tensor> = inputs.collect();
+            let found = Tensor::run_into(&placed, &inputs, &mut [&mut array]).unwrap();
             let what = format!("{placed} on {}", device.name);
             assert_eq!(array.bytes().unwrap(), expected, "{what}");
             assert_eq!(
@@ -96,14 +98,14 @@ fn slices_go_to_views() {
     for dtype in TYPES {
         let view = View::new(&[5, 6, 7]).unwrap();
         let view = view.slice(&slice![1.., ..; -2, 2..]).unwrap();
-        check(&view.plan(dtype), &[5, 6, 7], None);
+        check(&Plan::contiguous(&view, dtype).unwrap(), &[5, 6, 7], None);
         check(
-            &view.transpose(&[2, 0, 1]).unwrap().plan(dtype),
+            &Plan::contiguous(view.transpose(&[2, 0, 1]).unwrap(), dtype).unwrap(),
             &[5, 6, 7],
             None,
         );
         let row = View::new(&[40]).unwrap().slice(&slice![3..]).unwrap();
-        check(&row.plan(dtype), &[40], None);
+        check(&Plan::contiguous(&row, dtype).unwrap(), &[40], None);
     }
 }
 
@@ -164,14 +166,14 @@ fn an_empty_result_changes_nothing() {
     let none = Plan::gather(&[6, 5], &[0], GatherOptions::default(), DType::F32).unwrap();
     check(&none, &[6, 5], Some((&[], &[0])));
     let none = View::new(&[5, 6]).unwrap().slice(&slice![3..3]).unwrap();
-    check(&none.plan(DType::U8), &[5, 6], None);
+    check(&Plan::contiguous(&none, DType::U8).unwrap(), &[5, 6], None);
 }
 
 #[test]
 fn plans_and_tensors_that_do_not_fit_are_errors() {
     let dtype = DType::F32;
     let x = View::new(&[3, 4]).unwrap();
-    let plan = x.plan(dtype);
+    let plan = Plan::contiguous(&x, dtype).unwrap();
     for (dest, tag) in [
         (View::new(&[4, 3]).unwrap(), "dest_shape"),
         (
@@ -202,16 +204,19 @@ fn plans_and_tensors_that_do_not_fit_are_errors() {
         let ids = device.backend.upload((&[0i32, 2], &[2])).unwrap();
         let wrong = device.backend.upload((&[0i32], &[1])).unwrap();
         for (plan, source, indices, tag) in [
-            (&plan, &source, None, "in_place"),
-            (&placed, &source, None, "in_place"),
+            (&plan, &source, None, "dest_mismatch"),
+            (&placed, &source, None, "dest_mismatch"),
             (&rows, &array.clone(), Some(&ids), "plan_argument"),
-            (&rows, &source, None, "plan_argument"),
+            (&rows, &source, None, "arguments"),
             (&rows, &source, Some(&wrong), "plan_argument"),
             (&rows, &ids, Some(&ids), "dtype_mismatch"),
         ] {
-            let error = array.run_in_place(plan, source, indices).unwrap_err();
+            let inputs: Vec<&Tensor> = [Some(source), indices].into_iter().flatten().collect();
+            let error = Tensor::run_into(plan, &inputs, &mut [&mut array]).unwrap_err();
             assert_eq!(kind(&error), tag, "{error}");
         }
-        array.run_in_place(&rows, &source, Some(&ids)).unwrap();
+        let changes = Tensor::run(&rows, &[&source, &ids]).unwrap_err();
+        assert_eq!(kind(&changes), "in_place");
+        Tensor::run_into(&rows, &[&source, &ids], &mut [&mut array]).unwrap();
     }
 }

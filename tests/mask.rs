@@ -8,7 +8,7 @@
 
 use crate::harness::{devices, kind};
 use wgslice::{
-    Array, Backend, DType, Element, Error, Indices, Nonzero, Plan, Tensor, View,
+    Array, Backend, DType, Element, Error, Plan, Tensor, Values, View,
     options::{GatherOptions, NegativeIndex},
     slice,
 };
@@ -80,15 +80,23 @@ fn positions_and_counts_are_the_references() {
                     }
                     let what = || format!("{} {shape:?} {often} {capacity}", device.name);
                     let tensor = device.backend.upload((&mask, shape)).unwrap();
-                    let (found, number) = tensor.nonzero(Some(capacity)).unwrap();
+                    let plan = Plan::nonzero(shape, Some(capacity), DType::I64).unwrap();
+                    let (alone, report) = Tensor::run(&plan, &[&tensor]).unwrap();
+                    assert_eq!(alone.len(), 1, "{}", what());
+                    assert!(alone[0].to_vec::<i64>().unwrap() == rows, "{}", what());
+                    assert_eq!(report.wait().unwrap().found.unwrap().count, count);
+                    let plan = plan.with_count().unwrap();
+                    assert_eq!(kind_of(plan.clone().with_count()), "count");
+                    let (made, number) = Tensor::run(&plan, &[&tensor]).unwrap();
+                    let found = &made[0];
                     assert_eq!(found.shape(), of_rows, "{}", what());
                     assert!(found.to_vec::<i64>().unwrap() == rows, "{}", what());
                     let kept = count.min(capacity);
-                    let words = number.words.to_vec::<u32>().unwrap();
+                    let words = made[1].to_vec::<u32>().unwrap();
                     let groups = kept.div_ceil(64) as u32;
                     let expected = [groups, groups.min(1), 1, kept as u32, count as u32, 0, 0, 0];
                     assert_eq!(words, expected, "{}", what());
-                    let number = number.found.wait().unwrap();
+                    let number = number.wait().unwrap().found.unwrap();
                     assert_eq!(
                         (number.count, number.capacity, number.kept()),
                         (count, capacity, kept),
@@ -115,7 +123,7 @@ fn the_capacity_is_that_of_the_mask() {
             "{}",
             device.name
         );
-        assert_eq!(count.found.wait().unwrap().count, 2);
+        assert_eq!(count.wait().unwrap().found.unwrap().count, 2);
         let (rows, _) = mask.nonzero(None).unwrap();
         assert_eq!(rows.to_vec::<i64>().unwrap(), [1, 2, -1]);
     }
@@ -221,8 +229,7 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
             let mask = mask_of(of_mask.iter().product(), 30);
             let source = new.iter().copied().cycle();
             let source: Vec<T> = source.take(of_value.iter().product()).collect();
-            let from = View::new(&of_value).unwrap();
-            let plan = from.masked_update(&of_mask, &view, T::DTYPE).unwrap();
+            let plan = Plan::masked_update(&of_value, &of_mask, &view, T::DTYPE).unwrap();
             let mut expected = old.clone();
             for row in 0..rows - 1 {
                 for column in 0..width {
@@ -242,7 +249,7 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
                 let mut changed = device.backend.upload((&old, &[rows, columns])).unwrap();
                 let source = device.backend.upload((&source, &of_value)).unwrap();
                 let mask = device.backend.upload((&mask, &of_mask)).unwrap();
-                changed.run_in_place(&plan, &source, Some(&mask)).unwrap();
+                Tensor::run_into(&plan, &[&source, &mask], &mut [&mut changed]).unwrap();
                 let changed = changed.to_vec::<T>().unwrap();
                 assert_eq!(changed, expected, "{} {plan}", device.name);
             }
@@ -265,9 +272,9 @@ fn views_are_selected_from() {
     let x: Vec<u16> = (0..60).collect();
     for device in devices() {
         let x = device.backend.upload((&x, &[3, 4, 5])).unwrap();
-        let turned = x.view().transpose(&[2, 0, 1]).unwrap();
+        let turned = x.transpose(&[2, 0, 1]).unwrap();
         let turned = turned.slice(&slice![..; -2, .., 1..]).unwrap();
-        let flat = turned.to_tensor().unwrap().to_vec::<u16>().unwrap();
+        let flat = turned.to_vec::<u16>().unwrap();
         let shape = turned.shape().to_vec();
         for axis in 0..3 {
             for end in axis + 1..=3 {
@@ -283,8 +290,8 @@ fn views_are_selected_from() {
         }
         let row = device.backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
         let mask = device.backend.upload((&[1u8, 0, 1, 0], &[4, 1])).unwrap();
-        let wide = row.view().broadcast_to(&[3, 4, 5]).unwrap();
-        let chosen = wgslice::TensorView::select(&mask, &wide, &x.view()).unwrap();
+        let wide = row.broadcast_to(&[3, 4, 5]).unwrap();
+        let chosen = Tensor::select(&mask, &wide, &x).unwrap();
         let expected = (0..60).map(|n: u16| {
             if (n / 5).is_multiple_of(2) {
                 n % 5 + 1
@@ -316,7 +323,7 @@ fn too_few_and_too_many_values() {
             let count = x.masked_scatter(&mask, &values).unwrap();
             assert_eq!(x.to_vec::<u8>().unwrap(), expected, "{}", device.name);
             assert_eq!(kept.to_vec::<u8>().unwrap(), [1, 2, 3, 4]);
-            let found = count.found.wait().unwrap();
+            let found = count.wait().unwrap().found.unwrap();
             assert_eq!((found.count, found.capacity), (3, values.shape()[0]));
         }
     }
@@ -374,11 +381,11 @@ fn masks_that_do_not_fit_are_errors() {
         );
         assert_eq!(x.to_vec::<u8>().unwrap(), [1; 6]);
     }
-    let index = |mask: &[usize], index| kind_of(Nonzero::new(mask, Some(0), index));
+    let index = |mask: &[usize], index| kind_of(Plan::nonzero(mask, Some(0), index));
     assert_eq!(index(&[2], DType::F32), "index_dtype");
     assert_eq!(index(&[1 << 31], DType::I32), "mask_index");
     assert_eq!(index(&[1 << 31], DType::U32), "no error");
-    let many = Nonzero::new(&[3; 8], Some(usize::MAX), DType::I64);
+    let many = Plan::nonzero(&[3; 8], Some(usize::MAX), DType::I64);
     assert!(matches!(many, Err(Error::ShapeTooLarge { .. })));
 }
 
@@ -386,13 +393,16 @@ fn masks_that_do_not_fit_are_errors() {
 #[test]
 fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
     let x = View::new(&[3]).unwrap();
-    let update = x.masked_update(&[3], &x, DType::U8).unwrap();
+    let update = Plan::masked_update(&x, &[3], &x, DType::U8).unwrap();
     let gather = Plan::gather(&[3], &[3], GatherOptions::default(), DType::U8).unwrap();
     let (source, mut dest) = ([7u8, 8, 9], [1u8, 2, 3]);
-    let mut run = |plan: &Plan, indices| kind_of(plan.run_cpu(&source, indices, &mut dest));
-    assert_eq!(run(&update, Some(Indices::I32(&[1, 0, 1]))), "mask_dtype");
-    assert_eq!(run(&update, None), "mask_dtype");
-    assert_eq!(run(&gather, Some(Indices::Mask(&[1, 0, 1]))), "index_dtype");
+    let mut run = |plan: &Plan, indices: &[Values<'_>]| {
+        let inputs = [&[(&source).into()], indices].concat();
+        kind_of(plan.run_cpu(&inputs, &mut [(&mut dest).into()]))
+    };
+    assert_eq!(run(&update, &[(&[1i32, 0, 1]).into()]), "mask_dtype");
+    assert_eq!(run(&update, &[]), "arguments");
+    assert_eq!(run(&gather, &[(&[1u8, 0, 1]).into()]), "index_dtype");
     assert_eq!(dest, [1, 2, 3]);
     assert_eq!(
         kind_of(update.clone().for_indices(DType::I32)),
@@ -402,7 +412,7 @@ fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
     assert_eq!(kind_of(update.into_view(&x)), "into_view");
     let repeated = View::new(&[1]).unwrap().broadcast_to(&[3]).unwrap();
     assert_eq!(
-        kind_of(x.masked_update(&[3], &repeated, DType::U8)),
+        kind_of(Plan::masked_update(&x, &[3], &repeated, DType::U8)),
         "repeats"
     );
 }

@@ -1,7 +1,7 @@
 //! Edges of `pad`. Golden vectors and random cases compare it on every device with the reference.
 
-use crate::harness::{devices, kind};
-use wgslice::{Assembly, Backend, DType, View, options::Pad};
+use crate::harness::{devices, kind, steps};
+use wgslice::{Backend, DType, Plan, View, options::Pad};
 
 #[test]
 fn what_cannot_be_padded_is_an_error() {
@@ -17,19 +17,19 @@ fn what_cannot_be_padded_is_an_error() {
         (&[0], &[[1, 1]], Pad::Constant(()), ""),
         (&[], &[], Pad::Symmetric, ""),
     ] {
-        let made = Assembly::pad(&View::new(shape).unwrap(), paddings, mode, DType::F32);
+        let made = Plan::pad(shape, paddings, mode, DType::F32);
         let found = made.err().map_or("", |error| kind(&error));
         assert_eq!(found, tag, "{shape:?} by {paddings:?}, {mode:?}");
     }
     let x = View::new(&[3]).unwrap();
-    let error = Assembly::pad(&x, &[[3, 0]], Pad::Reflect, DType::F32).unwrap_err();
+    let error = Plan::pad(&x, &[[3, 0]], Pad::Reflect, DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "dimension 0 of 3 positions is padded by 3, but at most 2 can be reflected: pad less, or pad twice"
     );
-    let error = Assembly::pad(&x, &[[usize::MAX, 1]], Pad::Edge, DType::F32).unwrap_err();
+    let error = Plan::pad(&x, &[[usize::MAX, 1]], Pad::Edge, DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    let error = Assembly::pad(&x, &[[usize::MAX, 1]], Pad::Constant(()), DType::F32).unwrap_err();
+    let error = Plan::pad(&x, &[[usize::MAX, 1]], Pad::Constant(()), DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
 }
 
@@ -38,11 +38,11 @@ fn what_cannot_be_padded_is_an_error() {
 fn many_dimensions_are_padded_by_a_constant_only() {
     let padded = |rank, mode| {
         let x = View::new(&vec![2; rank]).unwrap();
-        Assembly::pad(&x, &vec![[1, 1]; rank], mode, DType::U8)
+        Plan::pad(&x, &vec![[1, 1]; rank], mode, DType::U8)
     };
-    assert_eq!(padded(10, Pad::Edge).unwrap().pieces().count(), 59_049);
+    assert_eq!(steps(&padded(10, Pad::Edge).unwrap()), 59_049);
     assert_eq!(kind(&padded(11, Pad::Edge).unwrap_err()), "pieces");
-    assert_eq!(padded(25, Pad::Constant(())).unwrap().pieces().count(), 51);
+    assert_eq!(steps(&padded(25, Pad::Constant(())).unwrap()), 51);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Tests of parts of slices, views and gathers. Each part gives its box of the reference's result, and reads only its
 //! box of the source. That is the smallest box that suffices, unless a tuple is out of range.
 
-use crate::harness::kind;
+use crate::harness::{kind, run_bytes};
 use std::ops::Range;
 use wgslice::{
-    DType, Error, Indices, Part, Plan, View,
+    DType, Error, Part, Plan, Values, View,
     options::{GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
@@ -87,20 +87,22 @@ impl Known {
                     .steps
                     .iter()
                     .try_fold(whole, |view, step| step.of_view(&view));
-                (view.ok()?.plan(dtype), None)
+                (Plan::contiguous(view.ok()?, dtype).unwrap(), None)
             }
             Call::GatherNd(call) => {
-                let plan =
-                    |view: &View, indices: &_, options| view.gather_nd(indices, options, dtype);
+                let plan = |view: &View, indices: &_, options| {
+                    Plan::gather_nd(view, indices, options, dtype)
+                };
                 gather(&call.from, None, call.batch_dims as i64, plan)?
             }
             Call::Gather(call) => {
-                let plan = |view: &View, indices: &_, options| view.gather(indices, options, dtype);
+                let plan =
+                    |view: &View, indices: &_, options| Plan::gather(view, indices, options, dtype);
                 gather(&call.from, Some(call.axis), call.batch_dims, plan)?
             }
             Call::GatherElements(call) => {
                 let plan = |view: &View, indices: &_, options| {
-                    view.gather_elements(indices, options, dtype)
+                    Plan::gather_elements(view, indices, options, dtype)
                 };
                 gather(&call.from, Some(call.axis), 0, plan)?
             }
@@ -117,7 +119,7 @@ impl Known {
     fn part(&self, ranges: &[Range<usize>]) -> Part {
         let cut = |indices| cut(indices, &self.plan.part_of_indices(ranges).unwrap()).data;
         let indices = self.indices.as_ref().map(cut);
-        let indices = indices.as_deref().map(Indices::I64);
+        let indices = indices.as_ref().map(Values::from);
         self.plan.part(ranges, indices).unwrap()
     }
 
@@ -157,11 +159,9 @@ impl Known {
         };
         let source = bytes(&cut(&numbers, &part.source).data, dtype);
         let mut dest = vec![0xa5; part.plan.result_bytes()];
-        let indices = Indices::I64(&part.indices);
+        let indices = Values::from(&part.indices);
         let indices = self.indices.as_ref().map(|_| indices);
-        part.plan
-            .run_cpu_bytes(&source, indices, &mut dest)
-            .unwrap();
+        run_bytes(&part.plan, &source, indices, &mut dest).unwrap();
         assert_eq!(
             dest,
             bytes(&expected.data, dtype),
@@ -260,7 +260,7 @@ fn an_index_out_of_range_names_its_place_in_all_indices() {
     let ranges = [1..3, 2..4, 0..4];
     assert_eq!(plan.part_of_indices(&ranges).unwrap(), [1..3, 2..4]);
     let error = plan
-        .part(&ranges, Some(Indices::I32(&[1, 2, 3, 10])))
+        .part(&ranges, Some((&[1, 2, 3, 10]).into()))
         .unwrap_err();
     let Error::OutOfRange(report) = error else {
         panic!("{error}")
@@ -270,9 +270,7 @@ fn an_index_out_of_range_names_its_place_in_all_indices() {
         (invalid.tuple, &invalid.position[..], &invalid.index[..]),
         (13, &[2, 3][..], &[10][..])
     );
-    let part = plan
-        .part(&ranges, Some(Indices::I32(&[4, 2, 3, 9])))
-        .unwrap();
+    let part = plan.part(&ranges, Some((&[4, 2, 3, 9]).into())).unwrap();
     assert_eq!(
         (&part.source[..], &part.indices[..]),
         (&[2..10, 0..4][..], &[2, 0, 1, 7][..])
@@ -299,9 +297,7 @@ fn a_box_outside_of_the_result_and_a_plan_without_parts_are_errors() {
     assert!(
         gather.part(&[0..2, 0..3], None).is_err() && plan.part_of_indices(&[0..3, 0..4]).is_err()
     );
-    let error = gather
-        .part(&[0..2, 0..3], Some(Indices::I32(&[1])))
-        .unwrap_err();
+    let error = gather.part(&[0..2, 0..3], Some((&[1]).into())).unwrap_err();
     assert!(
         matches!(
             error,

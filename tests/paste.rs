@@ -299,7 +299,7 @@ fn views_take_boxes_and_are_boxes() {
             crop,
             ..PasteOptions::default()
         };
-        let plan = dest.paste(&source, boxes, &options, dtype).unwrap();
+        let plan = Plan::paste(&dest, &source, boxes, &options, dtype).unwrap();
         let tuples = [0, 3, 0, 0, 4, 1, 0, 9, 0];
         let mut expected = whole.clone();
         for (n, begin, flip) in [(0, 3, false), (1, 4, true), (2, 9, false)] {
@@ -322,7 +322,7 @@ fn views_take_boxes_and_are_boxes() {
             let mut x = upload(&whole, &[8, 10]);
             let patches = upload(&of_patches, &[3, 4, 2, 2]);
             let tuples = device.backend.upload((&tuples, &[3, 3])).unwrap();
-            let report = x.run_in_place(&plan, &patches, Some(&tuples)).unwrap();
+            let report = Tensor::run_into(&plan, &[&patches, &tuples], &mut [&mut x]).unwrap();
             assert_eq!(report.wait().unwrap().out_of_range, 1, "{}", device.name);
             let what = || format!("{}: {plan}", device.name);
             let expected = to_bytes(&expected, dtype.size());
@@ -345,10 +345,7 @@ fn what_does_not_match_is_an_error() {
         circular: true,
         ..PasteOptions::default()
     };
-    let plan = |x: &View, patches: &[usize]| {
-        let patches = View::new(patches).unwrap();
-        x.paste(&patches, boxes, &options(2), DType::U8)
-    };
+    let plan = |x: &View, patches: &[usize]| Plan::paste(x, patches, boxes, &options(2), DType::U8);
     let x = View::new(&[2, 3, 4]).unwrap();
     assert!(plan(&x, &[2, 2, 4]).is_ok());
     assert_eq!(kind(&plan(&x, &[2, 2, 5]).unwrap_err()), "crop_shape");
@@ -358,7 +355,7 @@ fn what_does_not_match_is_an_error() {
         .broadcast_to(&[2, 3, 4])
         .unwrap();
     assert_eq!(kind(&plan(&repeats, &[2, 2, 4]).unwrap_err()), "repeats");
-    let long = Plan::paste(&[2, 3], boxes, &options(4), DType::U8).unwrap_err();
+    let long = Plan::paste(&[2, 3], &[2, 4], boxes, &options(4), DType::U8).unwrap_err();
     assert_eq!(kind(&long), "crop_box_size");
 
     let backend = Backend::cpu();

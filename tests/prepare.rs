@@ -3,15 +3,15 @@
 
 use crate::harness::{
     elements,
-    gpu::{TOO_LOW, adapters, between, noop, request_device},
+    gpu::{TOO_LOW, adapters, noop, request_device},
     gpu_devices,
     read_buffer::read_buffer,
-    to_bytes,
+    run_bytes, to_bytes,
 };
 use wgpu::util::DeviceExt;
 use wgslice::{
-    Backend, DType, Error, Gpu, Indices, Plan, Tensor,
-    gpu::{Buffers, DeviceIndices, Prepared},
+    Backend, DType, Error, Gpu, Plan, Tensor,
+    gpu::Prepared,
     options::{Combine, GatherOptions, ScatterOptions},
     slice,
 };
@@ -131,29 +131,23 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
     let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
     let types = if indices.is_empty() { 1 } else { 3 };
-    let report = plan
-        .run_cpu_bytes(&source, Some(Indices::I32(indices)), &mut expected)
-        .unwrap();
+    let tuples = (!indices.is_empty()).then(|| indices.into());
+    let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
     for number in 0..types {
         let tuples = match number {
             0 => buffer(gpu, bytemuck::cast_slice(indices), 0),
             1 => buffer(gpu, bytemuck::cast_slice(&wide), 0),
             _ => buffer(gpu, bytemuck::cast_slice(&unsigned), 0),
         };
-        let tuples = match number {
-            0 => DeviceIndices::I32(tuples.slice(..)),
-            1 => DeviceIndices::I64(tuples.slice(..)),
-            _ => DeviceIndices::U32(tuples.slice(..)),
-        };
         let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
         let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let buffers = Buffers {
-            source: from,
-            indices: (!indices.is_empty()).then_some(tuples),
-            dest: into,
-        };
-        let pending = gpu.encode(&mut encoder, prepared, buffers).unwrap();
+        let tuples = (!indices.is_empty()).then(|| tuples.slice(..));
+        let inputs: Vec<_> = [Some(from), tuples].into_iter().flatten().collect();
+        let dtype = [DType::I32, DType::I64, DType::U32][number];
+        let typed = plan.clone().for_indices(dtype).unwrap();
+        let plan = if number == 0 { plan } else { &typed };
+        let pending = gpu.encode(&mut encoder, plan, &inputs, &[into]).unwrap();
         gpu.queue().submit([encoder.finish()]);
         let got = read_buffer(gpu, &to);
         assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
@@ -202,18 +196,10 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..3 {
-                let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
-                gpu.encode(&mut pass, &prepared, between(from, reversed.slice(..)))
+                let (from, tuples) = (source.slice(..), tuples.slice(..));
+                gpu.encode(&mut pass, &prepared, &[from], &[reversed.slice(..)])
                     .unwrap();
-                let report = gpu.encode(
-                    &mut pass,
-                    &gather,
-                    Buffers {
-                        source: from,
-                        indices: Some(tuples),
-                        dest: gathered.slice(..),
-                    },
-                );
+                let report = gpu.encode(&mut pass, &gather, &[from, tuples], &[gathered.slice(..)]);
                 reports.push(report.unwrap());
             }
             drop(pass);
@@ -237,31 +223,24 @@ fn what_is_prepared_checks_its_buffers() {
         let (short, long) = (buffer(gpu, &[0; 252], 0), buffer(gpu, &[0; 256], 0));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut encode = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
-            let recorded = gpu.encode(
-                &mut encoder,
-                &prepared,
-                between(from.slice(..), to.slice(..)),
-            );
+            let recorded = gpu.encode(&mut encoder, &prepared, &[from.slice(..)], &[to.slice(..)]);
             recorded.unwrap_err().to_string()
         };
         assert!(encode(&short, &long).contains("source"));
         assert!(encode(&long, &short).contains("dest"));
         assert!(encode(&long, &long).contains("overlap"));
-        let indices = DeviceIndices::I32(short.slice(..));
+        let indices = short.slice(..);
         let error = gpu.encode(
             &mut encoder,
             &prepared,
-            Buffers {
-                source: long.slice(..),
-                indices: Some(indices),
-                dest: short.slice(..),
-            },
+            &[long.slice(..), indices],
+            &[short.slice(..)],
         );
         assert!(
             error
                 .unwrap_err()
                 .to_string()
-                .contains("not used by this plan")
+                .contains("the number of inputs must be 1, but the call has 2")
         );
     }
 }
@@ -330,13 +309,14 @@ fn buffers_of_the_caller_as_tensors() {
         let bytes: Vec<u8> = (0..28).collect();
         let shared = make(&bytes, usage);
         let mut tensor = Tensor::from_buffer(&backend, shared.clone(), DType::U8, &[5, 5]).unwrap();
-        assert_eq!(tensor.buffers(), std::slice::from_ref(&shared));
+        assert_eq!(tensor.buffers().unwrap(), std::slice::from_ref(&shared));
         assert_eq!(tensor.to_vec::<u8>().unwrap(), bytes[..25]);
         let flipped = tensor.slice(&slice![..; -4, ..; -1]).unwrap();
         assert_eq!(
             flipped.to_vec::<u8>().unwrap(),
             [24, 23, 22, 21, 20, 4, 3, 2, 1, 0]
         );
+        drop(flipped);
 
         let row = backend.upload((&[90u8, 91, 92, 93, 94], &[5])).unwrap();
         tensor.slice_update(&slice![1], &row).unwrap();
@@ -347,13 +327,17 @@ fn buffers_of_the_caller_as_tensors() {
         // If a clone shares the buffer, an update makes a new one.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
-        assert_ne!(tensor.buffers(), std::slice::from_ref(&shared));
+        assert_ne!(tensor.buffers().unwrap(), std::slice::from_ref(&shared));
         assert_eq!(read_buffer(gpu, &shared)[..5], [0, 1, 2, 3, 4]);
         assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
         drop((tensor, clone));
         // The pool of buffers does not reuse the caller's buffer.
         let others = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
-        assert!(others.iter().all(|other| other.buffers()[0] != shared));
+        assert!(
+            others
+                .iter()
+                .all(|other| other.buffers().unwrap()[0] != shared)
+        );
 
         let refused = |buffer, shape: &[usize]| {
             let made = Tensor::from_buffer(&backend, buffer, DType::U8, shape);

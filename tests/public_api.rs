@@ -3,7 +3,7 @@
 //!
 //! The list is made from the source, with all features, and has a line for each name at its public path: modules, types
 //! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits. Of
-//! what the crate's macros generate, only the names of types are listed.
+//! items that the crate's macros make, types are listed by name, and methods as their declarations are written.
 //!
 //! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` rewrites the list.
 
@@ -90,8 +90,10 @@ impl Crate {
             }
         }
         for (_, item) in std::mem::take(&mut self.items) {
-            if let Item::Impl(item) = item {
-                self.implementation(&item);
+            match item {
+                Item::Impl(item) => self.implementation(&item),
+                Item::Macro(item) => self.methods(&item.mac),
+                _ => {}
             }
         }
         self.list.sort();
@@ -231,6 +233,29 @@ impl Crate {
         self.list.append(&mut lines);
     }
 
+    /// Lists the methods that one of the macros for methods makes.
+    fn methods(&mut self, made: &syn::Macro) {
+        let name = made.path.segments.last().unwrap().ident.to_string();
+        let of = match &name[..] {
+            "host_methods" => "wgslice::Backend",
+            "tensor_methods" => "wgslice::Tensor",
+            _ => return,
+        };
+        let mut tokens = made
+            .tokens
+            .clone()
+            .into_iter()
+            .map(|token| token.to_string());
+        let before = self.list.len();
+        while tokens.any(|token| token == "fn") {
+            let declaration: Vec<String> =
+                tokens.by_ref().take_while(|token| token != "=").collect();
+            self.list
+                .push(format!("{of}: fn {}", tidy(&declaration.join(" "))));
+        }
+        assert!(self.list.len() > before, "{name} declares no method");
+    }
+
     /// Lists the public methods and constants, or the trait, of an implementation for a public type.
     fn implementation(&mut self, item: &ItemImpl) {
         let Type::Path(of) = &*item.self_ty else {
@@ -326,7 +351,11 @@ fn is_for_tests(attrs: &[Attribute]) -> bool {
 
 /// Returns the source text of tokens, with spaces where Rust code usually has them.
 fn text(tokens: &impl ToTokens) -> String {
-    let mut text = tokens.to_token_stream().to_string();
+    tidy(&tokens.to_token_stream().to_string())
+}
+
+fn tidy(tokens: &str) -> String {
+    let mut text = tokens.to_owned();
     for (from, to) in [
         (" ::", "::"),
         (":: ", "::"),

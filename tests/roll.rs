@@ -1,7 +1,7 @@
 //! Edges of `roll`. Golden vectors and random cases compare it on every device with the reference.
 
 use crate::harness::kind;
-use wgslice::{Assembly, Backend, DType, View};
+use wgslice::{Backend, DType, Plan};
 
 #[test]
 fn axes_that_are_none_are_errors() {
@@ -13,7 +13,7 @@ fn axes_that_are_none_are_errors() {
         (&[0, 3], &[1], &[0], ""),
         (&[3], &[], &[], ""),
     ] {
-        let rolled = Assembly::roll(&View::new(shape).unwrap(), shifts, axes, DType::F32);
+        let rolled = Plan::roll(shape, shifts, axes, DType::F32);
         let found = rolled.err().map_or("", |error| kind(&error));
         assert_eq!(found, tag, "{shape:?} by {shifts:?} along {axes:?}");
     }

@@ -34,6 +34,7 @@ mod onnx_nodes;
 mod pad;
 mod part;
 mod paste;
+mod plans;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;

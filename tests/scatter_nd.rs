@@ -3,10 +3,10 @@
 
 use crate::harness::{
     Float, ScatterCase, check_scatter, check_scatter_of, combined, devices, kind, naive_scatter,
-    refused, scatter_everywhere,
+    refused, run_bytes, scatter_everywhere,
 };
 use wgslice::{
-    Backend, DType, Error, Indices, Plan,
+    Backend, DType, Error, Plan,
     options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
@@ -394,9 +394,7 @@ fn halves_are_added_in_order() {
             } else {
                 input.clone()
             };
-            plan.unwrap()
-                .run_cpu_bytes(&updates, Some(Indices::I64(&indices)), &mut sums)
-                .unwrap();
+            run_bytes(&plan.unwrap(), &updates, Some((&indices).into()), &mut sums).unwrap();
             scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
         }
     }

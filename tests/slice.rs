@@ -1,6 +1,6 @@
 //! Compares blocks, given by begin and size, with the reference. Blocks are planned as strided slices.
 
-use crate::harness::{devices, kind};
+use crate::harness::{devices, kind, run_bytes};
 use wgslice::{DType, Plan, SliceSpec, View};
 use wgslice_vectors::reference;
 
@@ -22,8 +22,7 @@ fn every_block_of_short_dimensions() {
                             assert_eq!(plan.shape(), expected_shape);
                             let mut got = vec![-1; expected.len()];
                             let bytes = bytemuck::cast_slice_mut(&mut got);
-                            plan.run_cpu_bytes(bytemuck::cast_slice(&input), None, bytes)
-                                .unwrap();
+                            run_bytes(&plan, bytemuck::cast_slice(&input), None, bytes).unwrap();
                             assert_eq!(got, expected);
                         }
                         (Err(error), Err(expected)) => assert_eq!(kind(&error), expected.kind),

@@ -207,7 +207,7 @@ fn into_a_tensor_that_is_there() {
         for spec in ["1:6", "::-1, ::2", "..., ::-2", "2, None, 1:", "3:3", "..."] {
             let spec: SliceSpec = spec.parse().unwrap();
             let expected = on_cpu.slice(&spec).unwrap();
-            let mut dest = other.slice(&spec).unwrap();
+            let mut dest = other.slice(&spec).unwrap().contiguous().unwrap();
             let before = dest.bytes().unwrap().as_ptr();
             tensor.slice_into(&spec, &mut dest).unwrap();
             let what = || format!("{spec} of {dtype} on {name}");

@@ -7,12 +7,15 @@
 use crate::harness::{
     kind,
     read_buffer::read_buffer,
+    run_bytes,
     texture::{
         COPIES, Case, Image, Walk, check, gpus, on_gl_without_copies, pattern, texture, whole,
     },
 };
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
-use wgslice::{Backend, Conversion, DType, Error, SliceSpec, Tensor, View, gpu::Texels, slice};
+use wgslice::{
+    Backend, Conversion, DType, Error, Plan, SliceSpec, Tensor, View, gpu::Texels, slice,
+};
 
 /// Returns the tested formats, with their element types and numbers of channels.
 fn formats() -> Vec<(TextureFormat, DType, usize)> {
@@ -288,7 +291,7 @@ fn rows_of_256_bytes_at_offsets() {
         let backend = Backend::from(gpu.clone());
         let values = pattern(1024, 3);
         let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
-        let rows = columns.view().transpose(&[0, 2, 1, 3]).unwrap();
+        let rows = columns.transpose(&[0, 2, 1, 3]).unwrap();
         rows.write_texture(&to).unwrap();
         let mut expected = Vec::new();
         for (row, column) in (0..4).flat_map(|row| (0..64).map(move |column| (row, column))) {
@@ -310,7 +313,7 @@ fn recordings_do_not_disturb_each_other() {
         let dest = backend.upload((&[0u8; 6], &[1, 2, 3, 1])).unwrap();
         let texels = Texels::new(&first.texture).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        gpu.encode_from_texture(&mut encoder, &texels, dest.buffers()[0].slice(..))
+        gpu.encode_from_texture(&mut encoder, &texels, dest.buffers().unwrap()[0].slice(..))
             .unwrap();
         let other = Tensor::from_texture(&backend, &Texels::new(&second.texture).unwrap()).unwrap();
         let later = backend.upload((&[7u8; 512], &[512])).unwrap();
@@ -330,7 +333,7 @@ fn a_mask_is_broadcast_to_all_channels() {
         let mut image = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 3, 2], (4, 1));
         let backend = Backend::from(gpu.clone());
         let mask = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3, 1])).unwrap();
-        let view = mask.view().transpose(&[1, 0, 2]).unwrap();
+        let view = mask.transpose(&[1, 0, 2]).unwrap();
         let view = view.broadcast_to(&[1, 3, 2, 4]).unwrap();
         let texels = Texels::new(&image.texture).unwrap();
         for (channels, alpha) in [(vec![0, 1, 2, 3], true), (vec![2, 1, 0], false)] {
@@ -450,10 +453,10 @@ fn check_read(
     let chosen: Vec<u8> = chosen.collect();
     let view = View::new(&[layers, height, width, case.channels.len()]).unwrap();
     let view = view.slice(&case.spec()).unwrap();
-    let plan = view.transpose(&case.permutation).unwrap().plan(stored);
+    let plan = Plan::contiguous(view.transpose(&case.permutation).unwrap(), stored).unwrap();
     let plan = plan.converted(conversion).unwrap();
     let mut expected = vec![0; plan.result_bytes()];
-    plan.run_cpu_bytes(&chosen, None, &mut expected).unwrap();
+    run_bytes(&plan, &chosen, None, &mut expected).unwrap();
     assert_eq!(
         (read.shape(), read.dtype()),
         (plan.shape(), plan.dtype()),
@@ -473,11 +476,11 @@ fn check_written(
     let what = format!("{gpu}: {from} to {:?} {case:?}", image.texture.format());
     let texels = case.texels(image).converted_from(from, conversion).unwrap();
     assert_eq!(texels.dtype(), from);
-    let plan = View::new(texels.shape()).unwrap().plan(from);
+    let plan = Plan::contiguous(View::new(texels.shape()).unwrap(), from).unwrap();
     let plan = plan.converted(conversion).unwrap();
     let values = pattern(plan.source_bytes(), 5);
     let mut expected = vec![0; plan.result_bytes()];
-    plan.run_cpu_bytes(&values, None, &mut expected).unwrap();
+    run_bytes(&plan, &values, None, &mut expected).unwrap();
     let backend = Backend::from(gpu.clone());
     let tensor = Tensor::from_bytes(&backend, values, from, texels.shape()).unwrap();
     match tensor.write_texture(&texels) {

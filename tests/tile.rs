@@ -1,20 +1,20 @@
 //! Edges of `tile` and `repeat`. Golden vectors and random cases compare them on every device with the reference.
 
-use crate::harness::{devices, kind};
-use wgslice::{Assembly, DType, View};
+use crate::harness::{devices, kind, steps};
+use wgslice::{DType, Plan, View};
 
 #[test]
 fn copies_that_do_not_fit_are_errors() {
     let x = View::new(&[2, 3]).unwrap();
-    let tile = |multiples: &[usize]| Assembly::tile(&x, multiples, DType::F32);
+    let tile = |multiples: &[usize]| Plan::tile(&x, multiples, DType::F32);
     assert_eq!(kind(&tile(&[2]).unwrap_err()), "entries");
     let error = tile(&[usize::MAX, 2]).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    let error = Assembly::repeat(&x, 2, 2, DType::F32).unwrap_err();
+    let error = Plan::repeat(&x, 2, 2, DType::F32).unwrap_err();
     assert_eq!(kind(&error), "axis");
-    let error = Assembly::repeat(&x, usize::MAX, 0, DType::F32).unwrap_err();
+    let error = Plan::repeat(&x, usize::MAX, 0, DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    assert_eq!(tile(&[0, usize::MAX / 1024]).unwrap().pieces().count(), 0);
+    assert_eq!(steps(&tile(&[0, usize::MAX / 1024]).unwrap()), 0);
 }
 
 /// More dimensions than the shaders take at once, of which none can be joined.

@@ -2,7 +2,7 @@
 //! that of the reference, which applies one step after another.
 
 use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
-use wgslice::{Backend, View};
+use wgslice::{Backend, DType, Plan, View};
 use wgslice_vectors::Step;
 
 #[track_caller]
@@ -117,7 +117,8 @@ fn channels_become_planes() {
 fn transposes_fill_sectors() {
     let explained = |gpu: &wgslice::Gpu, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).unwrap().transpose(axes).unwrap();
-        gpu.as_hardware().explain(&view.plan(wgslice::DType::F32))
+        gpu.as_hardware()
+            .explain(&Plan::contiguous(&view, DType::F32).unwrap())
     };
     let devices = devices().iter();
     for gpu in devices
@@ -208,24 +209,27 @@ fn a_view_of_everything_in_order_shares_memory() {
         (":2", [0, 1, 2], false),
         ("..., ::2", [0, 1, 2], false),
     ] {
-        let view = tensor.view().slice(&spec.parse().unwrap()).unwrap();
+        let view = tensor.slice(&spec.parse().unwrap()).unwrap();
         let view = view.transpose(&order).unwrap();
-        let made = view.to_tensor().unwrap();
+        let made = view.contiguous().unwrap();
         let at = |bytes: &[u8]| bytes.as_ptr();
         let same = at(&made.bytes().unwrap()) == at(&tensor.bytes().unwrap());
         assert_eq!(same, shares, "{spec} {order:?}");
-        let expected = Backend::cpu().run_view(&values, view.view()).unwrap();
+        let plan = Plan::contiguous(view.layout(), DType::U16).unwrap();
+        let (expected, _) = Backend::cpu()
+            .run::<u16>(&plan, &[(&values).into()])
+            .unwrap();
         assert_eq!(
             made.to_vec::<u16>().unwrap(),
             expected.data,
             "{spec} {order:?}"
         );
     }
-    let repeated = tensor.view().slice(&"1:2".parse().unwrap()).unwrap();
+    let repeated = tensor.slice(&"1:2".parse().unwrap()).unwrap();
     let repeated = repeated
         .broadcast_to(&[3, 1, 4])
         .unwrap()
-        .to_tensor()
+        .contiguous()
         .unwrap();
     assert_eq!(repeated.to_vec::<u16>().unwrap(), [4, 5, 6, 7].repeat(3));
 }

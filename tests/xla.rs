@@ -2,7 +2,7 @@
 
 use crate::harness::{devices, kind, refused};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, Tensor, View,
+    Backend, DType, Error, Plan, Tensor, View,
     options::{
         Combine, GatherDims, GatherOptions, NegativeIndex, OutOfRange, ScatterDims, ScatterOptions,
     },
@@ -136,7 +136,7 @@ fn tuples_may_lie_along_any_dimension() {
         let (gathered, _) = x.xla_gather(&starts, &dims, OutOfRange::Zero).unwrap();
         let bad = [expected[0], 0, expected[2], 0];
         assert_eq!(gathered.to_vec::<i32>().unwrap(), bad, "{}", device.name);
-        let flipped = x.view().slice(&slice![..; -1]).unwrap();
+        let flipped = x.slice(&slice![..; -1]).unwrap();
         let (gathered, _) = flipped
             .xla_gather(&starts, &dims, OutOfRange::Clamp)
             .unwrap();
@@ -236,8 +236,11 @@ fn parts_and_views_of_results() {
     let values: Vec<i32> = (0..27).collect();
     let begins = [7, 0, 9, 3];
     let mut whole = [0; 24];
-    plan.run_cpu(&values, Some(Indices::I32(&begins)), &mut whole)
-        .unwrap();
+    plan.run_cpu(
+        &[(&values).into(), (&begins).into()],
+        &mut [(&mut whole).into()],
+    )
+    .unwrap();
     assert_eq!(whole[..6], [21, 22, 23, 24, 25, 26]);
     assert_eq!(whole[12..18], whole[..6]);
     let ranges = [1..4, 1..2, 0..3];
@@ -245,15 +248,16 @@ fn parts_and_views_of_results() {
         plan.part_of_indices(&ranges).unwrap().as_slice(),
         &ranges[..1]
     );
-    let part = plan
-        .part(&ranges, Some(Indices::I32(&begins[1..])))
-        .unwrap();
+    let part = plan.part(&ranges, Some((&begins[1..]).into())).unwrap();
     let rows = part.source[0].clone();
     assert_eq!(part.source, [1..9, 0..3]);
     let mut dest = [0; 9];
     let source = &values[rows.start * 3..rows.end * 3];
     part.plan
-        .run_cpu(source, Some(Indices::I64(&part.indices)), &mut dest)
+        .run_cpu(
+            &[(source).into(), (&part.indices).into()],
+            &mut [(&mut dest).into()],
+        )
         .unwrap();
     assert_eq!(dest, [3, 4, 5, 24, 25, 26, 12, 13, 14]);
 
@@ -267,7 +271,7 @@ fn parts_and_views_of_results() {
         let mut larger = backend.upload((&[-1; 48], &[4, 2, 6])).unwrap();
         let x = backend.upload((&values, &[9, 3])).unwrap();
         let begins = backend.upload((&begins, &[4])).unwrap();
-        larger.run_in_place(&placed, &x, Some(&begins)).unwrap();
+        Tensor::run_into(&placed, &[&x, &begins], &mut [&mut larger]).unwrap();
         let half = |half: usize| {
             let half = slice![.., .., half as i64 * 3..half as i64 * 3 + 3];
             larger.slice(&half).unwrap().to_vec::<i32>().unwrap()

@@ -15,7 +15,7 @@ use rig::{Pair, Rig};
 use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
     DType, Plan,
-    gpu::{AdapterOptions, Buffers, Candidate, DeviceIndices},
+    gpu::{AdapterOptions, Candidate},
     options::GatherOptions,
     slice,
 };
@@ -47,7 +47,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let pair = rig.pair();
     let slices = |pass: &mut ComputePass<'_>| {
         for _ in 0..OPERATIONS {
-            gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
+            gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
+                .expect(recorded);
         }
     };
     let bare_dispatches = |pass: &mut ComputePass<'_>| {
@@ -61,7 +62,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         let plan = gpu.prepare(&plan).expect(recorded);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
+                gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
+                    .expect(recorded);
             }
         });
     });
@@ -75,7 +77,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
+                    gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
+                        .expect(recorded);
                 }
             },
         );
@@ -100,7 +103,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &rows, pair.buffers()).expect(recorded);
+                    gpu.encode(encoder, &rows, &pair.inputs(), &pair.outputs())
+                        .expect(recorded);
                 }
             },
         );
@@ -124,13 +128,9 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                let tuples = DeviceIndices::I32(tuples.slice(..));
-                let indices = Some(tuples);
-                let buffers = Buffers {
-                    indices,
-                    ..pair.buffers()
-                };
-                gpu.encode(pass, &gather, buffers).expect(recorded);
+                let inputs = [pair.source.slice(..), tuples.slice(..)];
+                gpu.encode(pass, &gather, &inputs, &pair.outputs())
+                    .expect(recorded);
             }
         });
     });
@@ -138,13 +138,9 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         let gather = gpu.prepare(&gather).expect(recorded);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
-                let tuples = DeviceIndices::I32(tuples.slice(..));
-                let indices = Some(tuples);
-                let buffers = Buffers {
-                    indices,
-                    ..pair.buffers()
-                };
-                gpu.encode(pass, &gather, buffers).expect(recorded);
+                let inputs = [pair.source.slice(..), tuples.slice(..)];
+                gpu.encode(pass, &gather, &inputs, &pair.outputs())
+                    .expect(recorded);
             }
         });
     });
@@ -161,7 +157,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let pairs: Vec<_> = (0..OPERATIONS).map(|_| rig.pair()).collect();
     let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
         for pair in pairs {
-            gpu.encode(pass, &plan, pair.buffers()).expect(recorded);
+            gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
+                .expect(recorded);
         }
     };
     bench.bench_function("slices of 1000 pairs of buffers", |b| {
@@ -221,7 +218,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("slices submitted one by one, one wait", |b| {
         b.iter(|| {
             queued(&|encoder| {
-                gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
+                gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
+                    .expect(recorded);
             });
         });
     });
@@ -241,7 +239,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("slices in one submission, one wait", |b| {
         b.iter(|| {
             together(&|encoder| {
-                gpu.encode(encoder, &plan, pair.buffers()).expect(recorded);
+                gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
+                    .expect(recorded);
             });
         });
     });

@@ -4,7 +4,7 @@ use crate::bare::{Bare, buffer};
 use criterion::Bencher;
 use std::time::{Duration, Instant};
 use wgpu::{BufferUsages, CommandEncoder, ComputePass};
-use wgslice::{Gpu, gpu::Buffers};
+use wgslice::Gpu;
 
 /// The size of each buffer in bytes: 32 x 32 elements of 4 bytes.
 const BYTES: u64 = 32 * 32 * 4;
@@ -24,13 +24,13 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The buffers of a plan without indices.
-    pub(crate) fn buffers(&self) -> Buffers<'_> {
-        Buffers {
-            source: self.source.slice(..),
-            indices: None,
-            dest: self.dest.slice(..),
-        }
+    /// The inputs of a plan without indices.
+    pub(crate) fn inputs(&self) -> [wgpu::BufferSlice<'_>; 1] {
+        [self.source.slice(..)]
+    }
+
+    pub(crate) fn outputs(&self) -> [wgpu::BufferSlice<'_>; 1] {
+        [self.dest.slice(..)]
     }
 }
 

@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, Indices, Plan, SliceSpec, Tensor, TensorView, View,
+    Backend, DType, Plan, Report, SliceSpec, Tensor, Values, ValuesMut, View,
     options::{
         Boxes, Combine, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions,
         ScatterDims, ScatterOptions,
@@ -39,6 +39,19 @@ use wgslice::{
     slice,
     spec::{IndexItem, IndexSpec},
 };
+
+/// Runs a plan on the CPU, on bytes.
+fn run_bytes(
+    plan: &Plan,
+    source: &[u8],
+    indices: Option<Values<'_>>,
+    dest: &mut [u8],
+) -> Result<Report, wgslice::Error> {
+    let source = Values::from_bytes(plan.inputs()[0].dtype, source);
+    let inputs = [source, indices.unwrap_or(source)];
+    let inputs = &inputs[..1 + usize::from(indices.is_some())];
+    plan.run_cpu(inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
+}
 
 /// The least time of `n` calls.
 fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
@@ -139,8 +152,8 @@ fn crop() -> Result<(), Box<dyn Error>> {
                     let mut expected = Vec::new();
                     for _ in 0..40 {
                         time = time.min(best(1, || {
-                            let ids = Indices::I32(&ids);
-                            plan.run_cpu_bytes(&images, Some(ids), &mut out)
+                            let ids = Values::from(&ids);
+                            run_bytes(&plan, &images, Some(ids), &mut out)
                                 .expect("crops")
                         }));
                         if expected.is_empty() {
@@ -272,12 +285,12 @@ fn paste() -> Result<(), Box<dyn Error>> {
                     circular,
                     unique: false,
                 };
-                let plan = Plan::paste(shape, boxes, &options, dtype)?;
+                let of_patches = [&[boxes.count], sizes, &shape[1 + sizes.len()..]].concat();
+                let plan = Plan::paste(shape, &of_patches, boxes, &options, dtype)?;
                 let time = pool.install(|| {
                     best(9, || {
-                        let tuples = Indices::I32(&tuples);
-                        plan.run_cpu_bytes(&patches, Some(tuples), &mut x)
-                            .expect("boxes")
+                        let tuples = Values::from(&tuples);
+                        run_bytes(&plan, &patches, Some(tuples), &mut x).expect("boxes")
                     })
                 });
                 assert!(x == expected, "{plan}");
@@ -314,7 +327,7 @@ fn crop_plan(crops: &[[i32; 3]], policy: OutOfRange, flips: bool, chw: bool) -> 
         box_indices: false,
         flips,
     };
-    let plan = images.crop(boxes, &options, DType::U8).expect("crops");
+    let plan = Plan::crop(images, boxes, &options, DType::U8).expect("crops");
     let mut ids = vec![];
     let channel: &[i32] = if chw { &[0] } else { &[] };
     for &[y, x, flip] in crops {
@@ -436,8 +449,7 @@ fn loader() -> Result<(), Box<dyn Error>> {
                     };
                     let (source, dest) =
                         (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
-                    plan.run_cpu_bytes(source, Some(Indices::U32(ids)), dest)
-                        .expect("a batch");
+                    run_bytes(plan, source, Some(ids.into()), dest).expect("a batch");
                     sum(out)
                 })
             });
@@ -500,8 +512,7 @@ fn small() -> Result<(), Box<dyn Error>> {
                 _ => f64::NAN,
             };
             let reused = latency(|| {
-                let out = bytemuck::cast_slice_mut(&mut out);
-                plan.run_cpu_bytes(bytemuck::cast_slice(&x), None, out)
+                plan.run_cpu(&[(&x).into()], &mut [(&mut out).into()])
                     .expect("a slice");
             });
             let planned = latency(|| Plan::slice(&[h, w], &spec, DType::F32).expect("a plan"));
@@ -634,7 +645,7 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     // write back what the other left in a cache.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.result_bytes();
-        let indices = name.starts_with("gather").then_some(Indices::U32(&ids));
+        let indices = name.starts_with("gather").then_some(Values::from(&ids));
         let [mut time, mut copied, mut by_loop] = [Duration::MAX; 3];
         let mut expected = Vec::new();
         for _ in 0..40 {
@@ -642,7 +653,7 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
             let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
             copied = copied.min(best(1, || copy(to, &from[..bytes])));
             time = time.min(best(1, || {
-                let ran = plan.run_cpu_bytes(from, indices, to);
+                let ran = run_bytes(&plan, from, indices, to);
                 ran.map(drop).expect("it fits");
             }));
             if expected.is_empty() {
@@ -667,7 +678,7 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     };
     let sliced = |shape: &[usize], spec: SliceSpec, dtype| Plan::slice(shape, &spec, dtype);
     let transposed = |shape: &[usize], axes: &[usize], dtype| -> Result<Plan, wgslice::Error> {
-        Ok(View::new(shape)?.transpose(axes)?.plan(dtype))
+        Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
     };
     let of_rows = GatherOptions {
         axis: Some(0),
@@ -810,13 +821,15 @@ fn transpose_by_hand<const SIZE: usize>(out: &mut [f32], src: &[f32]) {
 fn sum() -> Result<(), Box<dyn Error>> {
     println!("-- transposes of f32, reused output, ms");
     for n in [512, 2048, 4096, 6000] {
-        let plan = View::new(&[n, n])?.transpose(&[1, 0])?.plan(DType::F32);
+        let plan = Plan::contiguous(View::new(&[n, n])?.transpose(&[1, 0])?, DType::F32)?;
         let (src, mut out) = (vec![1f32; n * n], vec![0f32; n * n]);
         let alone = best(20, || {
-            plan.run_cpu(&src, None, &mut out).expect("a transpose")
+            plan.run_cpu(&[(&src).into()], &mut [(&mut out).into()])
+                .expect("a transpose")
         });
         let summed = best(20, || {
-            plan.run_cpu(&src, None, &mut out).expect("a transpose");
+            plan.run_cpu(&[(&src).into()], &mut [(&mut out).into()])
+                .expect("a transpose");
             let bits = out.iter().map(|value| value.to_bits());
             bits.fold(0u32, u32::wrapping_add)
         });
@@ -845,7 +858,7 @@ fn assemble() -> Result<(), Box<dyn Error>> {
         backend.upload((&[0f32], &[]))?,
         backend.upload((&[0u8], &[]))?,
     );
-    let plane = images.view().slice(&slice![.., .., .., 0])?;
+    let plane = images.slice(&slice![.., .., .., 0])?.contiguous()?;
     let frame = [[0, 0], [8, 8], [8, 8], [0, 0]];
     let cases: [Case<'_>; 13] = [
         (
@@ -866,7 +879,7 @@ fn assemble() -> Result<(), Box<dyn Error>> {
         ),
         (
             "3 planes to pixels, u8",
-            Box::new(|| TensorView::stack(&[&plane; 3], -1)),
+            Box::new(|| Tensor::stack(&[&plane; 3], -1)),
         ),
         (
             "pad f32 by zeros",
@@ -923,7 +936,7 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let backend = Backend::cpu().with_threads(threads);
     let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
     let x = backend.upload((&values, &[4096, 4096]))?;
-    let y = x.slice(&slice![..; -1, ..])?;
+    let y = x.slice(&slice![..; -1, ..])?.contiguous()?;
     let mut random = Mixed(1);
     let mut flags =
         |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
@@ -942,7 +955,7 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
     // Caches of 64 sequences of 1,024 tokens, and 16 new tokens of each.
     let caches = x.reshape(&[64, 1024, 256])?;
-    let tokens = caches.slice(&slice![.., ..16])?;
+    let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
     let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
     let begins = backend.upload((&begins, &[64, 1]))?;
     let pasted = RefCell::new(caches.clone());

@@ -8,7 +8,7 @@ use wgpu::{
 };
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor,
-    gpu::{AdapterOptions, Buffers, DeviceIndices},
+    gpu::AdapterOptions,
     options::{GatherOptions, OutOfRange, ScatterOptions},
     slice,
 };
@@ -133,12 +133,12 @@ fn buffers(
     let foreign = buffer(others, 64, storage);
     let flip = Plan::slice(&[4, 4], &slice![.., ..; -1], DType::F32)?;
     let mut encode = |what, plan: &Plan, from: &wgpu::Buffer, to: &wgpu::Buffer, words: &[&str]| {
-        let buffers = Buffers {
-            source: from.slice(..),
-            indices: None,
-            dest: to.slice(..),
-        };
-        attempts.fails(what, gpu.encode(&mut encoder(device), plan, buffers), words);
+        let (inputs, outputs) = ([from.slice(..)], [to.slice(..)]);
+        attempts.fails(
+            what,
+            gpu.encode(&mut encoder(device), plan, &inputs, &outputs),
+            words,
+        );
     };
     encode("a short source", &flip, &short, &y, &["source", "16", "64"]);
     encode("a short result", &flip, &x, &short, &["dest", "16", "64"]);
@@ -153,15 +153,10 @@ fn buffers(
     encode("a destroyed buffer", &flip, &destroyed, &y, &["destroyed"]);
     encode("a foreign buffer", &flip, &x, &foreign, &["device"]);
     let gather = Plan::gather(&[4, 4], &[4], GatherOptions::default(), DType::F32)?;
-    encode("no indices", &gather, &x, &y, &["indices"]);
+    encode("no indices", &gather, &x, &y, &["1 inputs", "2"]);
     let gather = gather.for_indices(DType::I64)?;
-    let indices = Some(DeviceIndices::I64(short.slice(..)));
-    let buffers = Buffers {
-        source: x.slice(..),
-        indices,
-        dest: y.slice(..),
-    };
-    let outcome = gpu.encode(&mut encoder(device), &gather, buffers);
+    let (inputs, outputs) = ([x.slice(..), short.slice(..)], [y.slice(..)]);
+    let outcome = gpu.encode(&mut encoder(device), &gather, &inputs, &outputs);
     attempts.fails("short indices", outcome, &["indices", "16", "32"]);
     let backend = Backend::from(gpu.clone());
     let foreign = Tensor::from_buffer(&backend, foreign, DType::F32, &[16]);
@@ -180,12 +175,8 @@ fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<d
     device.destroy();
     // A plan of another shape than all before, so that its pipeline is not compiled.
     let fresh = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
-    let buffers = Buffers {
-        source: x.slice(..),
-        indices: None,
-        dest: y.slice(..),
-    };
-    let outcome = gpu.encode(&mut encoder(device), &fresh, buffers);
+    let (inputs, outputs) = ([x.slice(..)], [y.slice(..)]);
+    let outcome = gpu.encode(&mut encoder(device), &fresh, &inputs, &outputs);
     attempts.fails("lost: a plan not yet compiled", outcome, &["lost"]);
     attempts.fails("lost: prepare", gpu.prepare(&fresh), &["lost"]);
     attempts.fails("lost: wait", backend.wait(), &["lost"]);

@@ -25,7 +25,6 @@ use wgpu::{
 };
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor, View,
-    gpu::{Buffers, DeviceIndices},
     options::{GatherOptions, ScatterOptions},
     slice,
 };
@@ -194,13 +193,13 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         &[SEQS, HEADS * D],
         update(),
         DType::F16,
-    )?;
+    )?
+    .for_indices(DType::U32)?;
     // Where a table has -1, which is out of range, the result is padded with zeros.
     let paged = Plan::gather(&[BLOCKS, BS, HEADS, D], &[SEQS, MAXB], along(0), DType::F16)?;
     // The same of a view of shape [HEADS, BLOCKS, BS, D].
-    let heads_first = View::new(&[BLOCKS, BS, HEADS, D])?
-        .transpose(&[2, 0, 1, 3])?
-        .gather(&[SEQS, MAXB], along(1), DType::F16)?;
+    let heads_first = View::new(&[BLOCKS, BS, HEADS, D])?.transpose(&[2, 0, 1, 3])?;
+    let heads_first = Plan::gather(heads_first, &[SEQS, MAXB], along(1), DType::F16)?;
     println!(
         "{}\n{}\n{}",
         gpu.explain(&append),
@@ -235,35 +234,21 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         let appended = gpu.encode(
             &mut pass,
             &append,
-            Buffers {
-                source: rows.slice(..),
-                indices: Some(DeviceIndices::U32(slots.slice(..))),
-                dest: cache.slice(..),
-            },
+            &[rows.slice(..), slots.slice(..)],
+            &[cache.slice(..)],
         )?;
         append_times.push(t.elapsed());
         let t = Instant::now();
-        let of_table = DeviceIndices::I32(table.slice(..));
+        let of_table = table.slice(..);
         let dest = gathered.slice(..);
-        let padded = gpu.encode(
-            &mut pass,
-            &paged,
-            Buffers {
-                source: cache.slice(..),
-                indices: Some(of_table),
-                dest,
-            },
-        )?;
-        let of_table = DeviceIndices::I32(table.slice(..));
+        let padded = gpu.encode(&mut pass, &paged, &[cache.slice(..), of_table], &[dest])?;
+        let of_table = table.slice(..);
         let dest = heads.slice(..);
         let by_head = gpu.encode(
             &mut pass,
             &heads_first,
-            Buffers {
-                source: cache.slice(..),
-                indices: Some(of_table),
-                dest,
-            },
+            &[cache.slice(..), of_table],
+            &[dest],
         )?;
         gather_times.push(t.elapsed());
         // Without padding, the shape changes whenever a sequence gets a block.
@@ -271,17 +256,9 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         let plan = Plan::gather(&[BLOCKS, BS, HEADS, D], &[ids.len()], along(0), DType::F16)?;
         plan_times.push(t.elapsed());
         let t = Instant::now();
-        let of_ids = DeviceIndices::I32(ragged_ids.slice(..));
+        let of_ids = ragged_ids.slice(..);
         let (source, dest) = (cache.slice(..), ragged.slice(..));
-        drop(gpu.encode(
-            &mut pass,
-            &plan,
-            Buffers {
-                source,
-                indices: Some(of_ids),
-                dest,
-            },
-        )?);
+        drop(gpu.encode(&mut pass, &plan, &[source, of_ids], &[dest])?);
         let time = t.elapsed();
         ragged_times.push(time);
         if seen.insert(ids.len()) {
@@ -408,7 +385,7 @@ fn by_tensors(
         drop((gathered, blocks));
         let t = Instant::now();
         let at = (step % (BLOCKS * BS)) as i64;
-        let one = rows.slice(&slice![0..1])?;
+        let one = rows.slice(&slice![0..1])?.contiguous()?;
         let block = SliceSpec::block(&[BLOCKS * BS, HEADS * D], &[at, 0], &[1, -1])?;
         cache.slice_update(&block, &one)?;
         updates.push(t.elapsed());
@@ -426,7 +403,7 @@ fn by_tensors(
         stat(updates)
     );
 
-    let one = rows.slice(&slice![0..1])?;
+    let one = rows.slice(&slice![0..1])?.contiguous()?;
     backend.wait()?;
     for what in [
         "slice_update, positions vary, same value",
@@ -445,9 +422,9 @@ fn by_tensors(
             let spec = slice![at..at + 1];
             let t = Instant::now();
             match what {
-                "slice only" => drop(rows.slice(&slice![0..1])?),
+                "slice only" => drop(rows.slice(&slice![0..1])?.contiguous()?),
                 "slice_update after slice, waited between" => {
-                    let other = rows.slice(&slice![1..2])?;
+                    let other = rows.slice(&slice![1..2])?.contiguous()?;
                     cache.slice_update(&spec, &other)?;
                 }
                 "tensor_scatter_nd, waited between" => {
@@ -458,7 +435,7 @@ fn by_tensors(
                         device.create_command_encoder(&CommandEncoderDescriptor::default());
                     queue.submit([encoder.finish()]);
                 }
-                _ => cache.slice_update(&spec, &one)?,
+                _ => drop(cache.slice_update(&spec, &one)?),
             }
             times.push(t.elapsed());
             if what.contains("waited") || step % 16 == 15 {

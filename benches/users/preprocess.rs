@@ -26,8 +26,7 @@ use wgpu::{
     util::{BufferInitDescriptor, DeviceExt},
 };
 use wgslice::{
-    Backend, Conversion, DType, Gpu, Plan, View,
-    gpu::{Buffers, DeviceIndices},
+    Backend, Conversion, DType, Gpu, Plan, Tensor, View,
     options::{Boxes, CropOptions, OutOfRange},
     slice,
 };
@@ -235,11 +234,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         box_indices: false,
         flips: true,
     };
-    let plan: Plan = View::new(&[N, H, W, C])?.transpose(&[0, 3, 1, 2])?.crop(
-        flipped,
-        &to_chw_crop,
-        DType::U8,
-    )?;
+    let planes = View::new(&[N, H, W, C])?.transpose(&[0, 3, 1, 2])?;
+    let plan = Plan::crop(planes, flipped, &to_chw_crop, DType::U8)?;
     println!("{plan}\n{}", gpu.explain(&plan));
     assert_eq!(plan.shape(), [N, C, S, S]);
     let start = Instant::now();
@@ -265,9 +261,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let plain = Plan::crop(&[N, H, W, C], plain, &as_it_lies, DType::U8)?;
     println!("{}", gpu.explain(&plain));
-    let to_chw = View::new(&[N, S, S, C])?
-        .transpose(&[0, 3, 1, 2])?
-        .plan(DType::U8);
+    let to_chw = View::new(&[N, S, S, C])?.transpose(&[0, 3, 1, 2])?;
+    let to_chw = Plan::contiguous(to_chw, DType::U8)?;
     println!("{}", gpu.explain(&to_chw));
     let norm = own.shader(NORM, &[&chw, &out], bytes / 4);
     let norm_hwc = own.shader(NORM_NHWC, &[&hwc, &out_hwc], bytes);
@@ -276,15 +271,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut times = [vec![], vec![]];
     for _ in 0..12 {
         let (time, _) = own.pass(|pass| {
-            let indices = DeviceIndices::I32(boxes_chw.slice(..));
+            let indices = boxes_chw.slice(..);
             gpu.encode(
                 pass,
                 &whole,
-                Buffers {
-                    source: src.slice(..),
-                    indices: Some(indices),
-                    dest: out_converted.slice(..),
-                },
+                &[src.slice(..), indices],
+                &[out_converted.slice(..)],
             )?;
             Ok(())
         })?;
@@ -306,17 +298,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for round in 0..4 {
         let mut report = None;
         let (whole, recording) = own.pass(|pass| {
-            let indices = DeviceIndices::I32(boxes_chw.slice(..));
+            let indices = boxes_chw.slice(..);
             let (src, chw) = (src.slice(..), chw.slice(..));
-            report = Some(gpu.encode(
-                pass,
-                &crop_chw,
-                Buffers {
-                    source: src,
-                    indices: Some(indices),
-                    dest: chw,
-                },
-            )?);
+            report = Some(gpu.encode(pass, &crop_chw, &[src, indices], &[chw])?);
             norm.dispatch(pass);
             Ok(())
         })?;
@@ -325,29 +309,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         })?;
         let (plain_crop, _) = own.pass(|pass| {
-            let indices = DeviceIndices::I32(boxes_plain.slice(..));
-            gpu.encode(
-                pass,
-                &plain,
-                Buffers {
-                    source: src.slice(..),
-                    indices: Some(indices),
-                    dest: hwc.slice(..),
-                },
-            )?;
+            let indices = boxes_plain.slice(..);
+            gpu.encode(pass, &plain, &[src.slice(..), indices], &[hwc.slice(..)])?;
             Ok(())
         })?;
         let (flipped_crop, _) = own.pass(|pass| {
-            let indices = DeviceIndices::I32(boxes_hwc.slice(..));
-            gpu.encode(
-                pass,
-                &crop_hwc,
-                Buffers {
-                    source: src.slice(..),
-                    indices: Some(indices),
-                    dest: hwc.slice(..),
-                },
-            )?;
+            let indices = boxes_hwc.slice(..);
+            gpu.encode(pass, &crop_hwc, &[src.slice(..), indices], &[hwc.slice(..)])?;
             Ok(())
         })?;
         let (normalised, _) = own.pass(|pass| {
@@ -355,28 +323,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         })?;
         let (transposed, _) = own.pass(|pass| {
-            gpu.encode(
-                pass,
-                &to_chw,
-                Buffers {
-                    source: hwc.slice(..),
-                    indices: None,
-                    dest: chw.slice(..),
-                },
-            )?;
+            gpu.encode(pass, &to_chw, &[hwc.slice(..)], &[chw.slice(..)])?;
             Ok(())
         })?;
         let (crop_alone, _) = own.pass(|pass| {
-            let indices = DeviceIndices::I32(boxes_chw.slice(..));
-            gpu.encode(
-                pass,
-                &crop_chw,
-                Buffers {
-                    source: src.slice(..),
-                    indices: Some(indices),
-                    dest: chw.slice(..),
-                },
-            )?;
+            let indices = boxes_chw.slice(..);
+            gpu.encode(pass, &crop_chw, &[src.slice(..), indices], &[chw.slice(..)])?;
             Ok(())
         })?;
         println!(
@@ -396,12 +348,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
                     gpu.encode(
                         pass,
-                        &view.plan(DType::U8),
-                        Buffers {
-                            source: src.slice(..),
-                            indices: None,
-                            dest,
-                        },
+                        &Plan::contiguous(&view, DType::U8)?,
+                        &[src.slice(..)],
+                        &[dest],
                     )?;
                 }
                 // The check at the end then sees what the slices gave.
@@ -433,10 +382,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut fastest = Duration::MAX;
         for _ in 0..20 {
             let start = Instant::now();
-            let (floats, _) = source.convert(&whole, Some(&indices))?;
+            let (floats, _) = Tensor::run(&whole, &[&source, &indices])?;
             fastest = fastest.min(start.elapsed());
             assert!(
-                floats.to_vec::<f32>()? == wanted,
+                floats[0].to_vec::<f32>()? == wanted,
                 "other bits than the loop"
             );
         }

@@ -25,11 +25,7 @@ use wgpu::{
     ShaderSource, TexelCopyBufferLayout, Texture, TextureDescriptor, TextureDimension,
     TextureFormat, TextureUsages, TextureViewDescriptor, VertexState,
 };
-use wgslice::{
-    Backend, DType, Gpu, SliceSpec, Tensor, View,
-    gpu::{Buffers, Texels},
-    slice,
-};
+use wgslice::{Backend, DType, Gpu, Plan, SliceSpec, Tensor, gpu::Texels, slice};
 
 /// The number of voxels along each axis.
 const N: u32 = 512;
@@ -166,7 +162,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     queue.submit([]);
     device.poll(PollType::wait_indefinitely())?;
     let tensor = backend.upload((&voxels, &[n, n, n]))?;
-    println!("tensor in {} buffers", tensor.buffers().len());
+    println!("tensor in {} buffers", tensor.buffers()?.len());
     let plane = texture(&device, "plane", 1, TextureFormat::R16Uint, sampled);
     let target = texture(
         &device,
@@ -211,19 +207,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                         gpu.encode_from_texture(&mut encoder, &texels, between.slice(..))?;
                         gpu.encode_to_texture(&mut encoder, between.slice(..), &shown)?;
                     }
-                    Way::Queue => tensor.view().slice(&spec)?.write_texture(&shown)?,
+                    Way::Queue => tensor.slice(&spec)?.write_texture(&shown)?,
                     Way::Plan => {
-                        let plan = View::new(&[n, n, n])?.slice(&spec)?.plan(DType::U16);
-                        let source = tensor.buffers()[0].slice(..);
-                        gpu.encode(
-                            &mut encoder,
-                            &plan,
-                            Buffers {
-                                source,
-                                indices: None,
-                                dest: between.slice(..),
-                            },
-                        )?;
+                        let plan = Plan::slice(&[n, n, n], &spec, DType::U16)?;
+                        let source = tensor.buffers()?[0].slice(..);
+                        gpu.encode(&mut encoder, &plan, &[source], &[between.slice(..)])?;
                         gpu.encode_to_texture(&mut encoder, between.slice(..), &shown)?;
                     }
                 }

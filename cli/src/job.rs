@@ -1,7 +1,7 @@
 //! Commands that work on whole tensors: they read files, run one operation and write a file.
 //!
-//! Every such command is a [`Job`], which names the files and has two functions: one makes the plan, which refuses
-//! invalid arguments before a device is opened, and one runs the operation on tensors.
+//! Every such command is a [`Job`], which names the files and has a function that makes the plan of their shapes. The
+//! plan refuses invalid arguments before a device is opened, and then runs on tensors.
 
 use crate::{
     args::{Global, To},
@@ -15,10 +15,13 @@ use crate::{
     times::{Stage, Times},
 };
 use std::ops::Index;
-use wgslice::{Assembly, Backend, DType, Error, Nonzero, Pending, Plan, Report, Tensor, View};
+use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View};
 
-type Planner<'a> = dyn Fn(&Shapes) -> Result<Todo, Error> + 'a;
-type Worker<'a> = dyn Fn(&Tensors) -> Result<Made, Error> + 'a;
+type Planner<'a> = dyn Fn(&Shapes) -> Result<Plan, Error> + 'a;
+type Worker<'a> = dyn Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a;
+
+/// The result of an operation, and its report.
+pub(crate) type Made = (Tensor, Pending<Report>);
 
 /// The inputs of a command, and what it does with them.
 pub(crate) struct Job<'a> {
@@ -26,6 +29,8 @@ pub(crate) struct Job<'a> {
     /// has too.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
+    /// A mask that the plan reads before the values or behind them.
+    mask: Option<(Array, Beside)>,
     /// Whether the plan's first dimension, of size 1, is none of the result.
     only: bool,
     /// What the warning says of out-of-range tuples. Empty if there are no indices.
@@ -42,26 +47,49 @@ pub(crate) struct Job<'a> {
     work: Box<Worker<'a>>,
 }
 
+/// Where a plan has the mask among its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Before,
+    Behind,
+}
+
 impl<'a> Job<'a> {
-    /// A job on these arrays of values. `plan` refuses invalid arguments by the shapes, and `work` runs the operation.
-    pub(crate) fn new<P: Into<Todo>, M: Into<Made>>(
+    /// A job on these arrays of values, which are the plan's inputs, and then the indices. A plan in place changes a copy of
+    /// the first array by the others.
+    pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
-        plan: impl Fn(&Shapes) -> Result<P, Error> + 'a,
-        work: impl Fn(&Tensors) -> Result<M, Error> + 'a,
+        plan: impl Fn(&Shapes) -> Result<Plan, Error> + 'a,
     ) -> Self {
         let values: Vec<_> = values.into_iter().collect();
         Self {
             words: words(&values),
             values,
             indices: None,
+            mask: None,
             only: false,
             bad: "",
             combines: false,
             converts: false,
             result: None,
-            plan: Box::new(move |shapes| Ok(plan(shapes)?.into())),
-            work: Box::new(move |tensors| Ok(work(tensors)?.into())),
+            plan: Box::new(plan),
+            work: Box::new(Tensors::run),
         }
+    }
+
+    /// Calls this with the tensors and the plan, in place of running the plan.
+    pub(crate) fn working(
+        mut self,
+        work: impl Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a,
+    ) -> Self {
+        self.work = Box::new(work);
+        self
+    }
+
+    /// Adds a mask that was read.
+    pub(crate) fn masked(mut self, mask: Array, place: Beside) -> Self {
+        self.mask = Some((mask, place));
+        self
     }
 
     /// Adds the indices. Those out of range `bad`, which a warning says.
@@ -138,97 +166,27 @@ impl Index<usize> for Shapes {
 pub(crate) struct Tensors {
     values: Vec<Tensor>,
     indices: Option<Tensor>,
-}
-
-/// What a job does.
-#[derive(Debug)]
-pub(crate) enum Todo {
-    Plan(Plan),
-    Assembly(Assembly),
-    /// Plans one after the other, each of the result before it.
-    Steps(Vec<Plan>),
-    Find(Nonzero),
-}
-
-impl From<Plan> for Todo {
-    fn from(plan: Plan) -> Self {
-        Self::Plan(plan)
-    }
-}
-
-impl From<Assembly> for Todo {
-    fn from(assembly: Assembly) -> Self {
-        Self::Assembly(assembly)
-    }
-}
-
-impl From<Vec<Plan>> for Todo {
-    fn from(plans: Vec<Plan>) -> Self {
-        Self::Steps(plans)
-    }
-}
-
-impl From<Nonzero> for Todo {
-    fn from(nonzero: Nonzero) -> Self {
-        Self::Find(nonzero)
-    }
-}
-
-impl Todo {
-    /// Opens the backend for the plan or, for an assembly, for the plan of its longest source.
-    fn open(&self, global: &Global) -> Result<Backend, Failure> {
-        let plans = self.plans().into_iter();
-        match plans.max_by_key(|plan| plan.source_bytes()) {
-            Some(plan) => device::open_for(global, plan),
-            None => Ok(device::cpu(global)),
-        }
-    }
-
-    /// The shape of the result, or of the array that is changed in place.
-    fn shape(&self) -> &[usize] {
-        match self {
-            Self::Plan(plan) => plan.shape(),
-            Self::Assembly(assembly) => assembly.shape(),
-            Self::Steps(plans) => plans.last().map_or(&[], Plan::shape),
-            Self::Find(nonzero) => nonzero.shape(),
-        }
-    }
-
-    fn plans(&self) -> Vec<&Plan> {
-        match self {
-            Self::Plan(plan) => vec![plan],
-            Self::Assembly(assembly) => assembly.pieces().map(|(_, plan)| plan).collect(),
-            Self::Steps(plans) => plans.iter().collect(),
-            Self::Find(_) => Vec::new(),
-        }
-    }
-}
-
-/// The result of the operation, and its report of out-of-range index tuples, if there are indices.
-#[derive(Debug)]
-pub(crate) struct Made {
-    tensor: Tensor,
-    report: Option<Pending<Report>>,
-}
-
-impl From<Tensor> for Made {
-    fn from(tensor: Tensor) -> Self {
-        let report = None;
-        Self { tensor, report }
-    }
-}
-
-impl From<(Tensor, Pending<Report>)> for Made {
-    fn from((tensor, report): (Tensor, Pending<Report>)) -> Self {
-        let report = Some(report);
-        Self { tensor, report }
-    }
+    mask: Option<(Tensor, Beside)>,
 }
 
 impl Tensors {
-    /// Returns all tensors of the values.
-    pub(crate) fn values(&self) -> Vec<&Tensor> {
-        self.values.iter().collect()
+    /// Runs a plan. One in place changes a copy of the first tensor.
+    pub(crate) fn run(&self, plan: &Plan) -> Result<Made, Error> {
+        let (changed, values) = self.values.split_at(plan.is_in_place().into());
+        let mask = |place| {
+            let mask = self.mask.as_ref().filter(|mask| mask.1 == place);
+            mask.map(|(mask, _)| mask)
+        };
+        let inputs = mask(Beside::Before).into_iter().chain(values);
+        let inputs = inputs.chain(mask(Beside::Behind)).chain(&self.indices);
+        let inputs: Vec<&Tensor> = inputs.collect();
+        if let [x] = changed {
+            let mut x = x.clone();
+            let report = Tensor::run_into(plan, &inputs, &mut [&mut x])?;
+            return Ok((x, report));
+        }
+        let (mut made, report) = Tensor::run(plan, &inputs)?;
+        Ok((made.swap_remove(0), report))
     }
 
     /// Returns the tensor of the indices. In a job without indices, this is the first of the values.
@@ -271,12 +229,11 @@ impl Job<'_> {
         }
         let plan = (self.plan)(&read.shapes).map_err(self.words.refused(&context))?;
 
-        let backend = plan.open(global)?;
+        let backend = device::open_for(global, &plan)?;
         if to.explain {
-            let (shape, plans) = (plan.shape(), plan.plans());
-            let shape = self.result_shape(shape);
+            let shape = self.result_shape(plan.shape());
             let bytes = read.bytes();
-            let explained = Explained::new(inputs, bytes, to, shape, &backend, &plans, element);
+            let explained = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
             return Ok(Outcome::Explained(Box::new(explained)));
         }
         // An output that cannot be written is refused before the work.
@@ -286,20 +243,20 @@ impl Job<'_> {
         );
         let mut output = Target::create(to, global.json, &origin, element, shape)?;
         let mut fallback = None;
-        let mut made = self.make(read, &backend, &mut output, &mut times);
+        let mut made = self.make(read, &plan, &backend, &mut output, &mut times);
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
             fallback = Some(self.words.of(&error.to_string()));
             // The output is still empty: it is written last, and its errors are not the device's.
             let cpu = device::cpu(global);
-            made = self.make(self.read()?, &cpu, &mut output, &mut times);
+            made = self.make(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context, &self.words))?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
         let mut run = Run::new(inputs, to, &shape, element, &backend, times);
-        if let Some(report) = report {
+        if self.indices.is_some() {
             self.warn(&report);
             run = run.with_report(report);
         }
@@ -396,27 +353,27 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report
-    /// if there are indices.
+    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report.
     fn make(
         &self,
         read: Read,
+        plan: &Plan,
         backend: &Backend,
         output: &mut Target,
         times: &mut Times,
-    ) -> Result<(Vec<usize>, Option<Report>), Stopped> {
+    ) -> Result<(Vec<usize>, Report), Stopped> {
         let tensors = times.measure(Stage::Upload, || {
-            let tensors = read.upload(backend)?;
+            let tensors = read.upload(backend, self.mask.as_ref())?;
             backend.wait()?;
             Ok::<_, Stopped>(tensors)
         })?;
-        let Made { tensor, report } = times.measure(Stage::Dispatch, || {
-            let made = (self.work)(&tensors)?;
+        let (tensor, report) = times.measure(Stage::Dispatch, || {
+            let made = (self.work)(&tensors, plan)?;
             backend.wait()?;
             Ok::<_, Stopped>(made)
         })?;
         let (bytes, report) = times.measure(Stage::Readback, || {
-            let report = report.as_ref().map(Pending::wait).transpose()?;
+            let report = report.wait()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
         if self.converts && range::may_be_lost(tensor.dtype(), &bytes) {
@@ -503,7 +460,7 @@ impl Read {
         values.sum::<usize>() + indices
     }
 
-    fn upload(self, backend: &Backend) -> Result<Tensors, Error> {
+    fn upload(self, backend: &Backend, mask: Option<&(Array, Beside)>) -> Result<Tensors, Error> {
         let shape = &self.shapes.indices;
         let indices = match &self.indices {
             Some(Indices::I32(tuples)) => Some(backend.upload((tuples, shape))?),
@@ -521,6 +478,13 @@ impl Read {
                 .map(upload)
                 .collect::<Result<_, _>>()?,
             indices,
+            mask: mask
+                .map(|(mask, place)| {
+                    let (bytes, dtype) = (mask.bytes().to_vec(), mask.dtype());
+                    let mask = Tensor::from_bytes(backend, bytes, dtype, mask.shape());
+                    Ok::<_, Error>((mask?, *place))
+                })
+                .transpose()?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The table of operations: the arguments of each, its plan on shapes, and its call on tensors.
+//! The table of operations: the arguments of each, and its plan on shapes.
 //!
 //! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`]. The
 //! options of the output are added to each in `args`. Only `slice` is elsewhere, as it goes piece by piece.
@@ -10,14 +10,14 @@ use crate::{
     args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
     failure::Failure,
     files::{Array, Source},
-    job::{self, Job, Tensors},
+    job::{self, Beside, Job},
     literal,
 };
 use boxes::{Described, crop, of_the_only_box, paste};
 use clap::{Subcommand, ValueEnum};
 use conversion::{Scaling, converted, converting, named};
 use wgslice::{
-    Assembly, Conversion, DType, Error, Nonzero, Plan, SliceSpec, Tensor, View,
+    Conversion, DType, Error, Plan, SliceSpec, Tensor, View,
     options::{self, Combine, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
@@ -422,19 +422,13 @@ pub(crate) fn slice<'a>(
     conversion: Option<(DType, Conversion)>,
 ) -> Job<'a> {
     let result = conversion.as_ref().map(|&(result, _)| result);
-    let planned = move |shape: &[usize], dtype| {
-        let mut view = View::new(shape)?.slice(&spec)?;
+    let job = Job::new([input], move |s| {
+        let mut view = View::new(&s[0])?.slice(&spec)?;
         if axes.is_some() {
             view = view.transpose(&order(axes, view.shape().len()))?;
         }
-        converted(view.plan(dtype), conversion.as_ref())
-    };
-    let run = planned.clone();
-    let job = Job::new(
-        [input],
-        move |s| planned(&s[0], s.dtype),
-        move |t| t[0].convert(&run(t[0].shape(), t[0].dtype())?, None),
-    );
+        converted(Plan::contiguous(view, s.dtype)?, conversion.as_ref())
+    });
     reordering(converting(job, result), axes)
 }
 
@@ -475,11 +469,6 @@ impl Mask {
 
     fn shape(&self) -> Vec<usize> {
         self.0.shape().to_vec()
-    }
-
-    /// The mask where `x` is.
-    fn upload(&self, x: &Tensor) -> Result<Tensor, Error> {
-        upload(&self.0, x)
     }
 }
 
@@ -584,30 +573,30 @@ impl Operation {
             Self::Index { x, spec, outer } => {
                 let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
                 let spec = if *outer { spec.outer() } else { spec };
-                let planned = spec.clone();
-                Job::new(
-                    [&x.input],
-                    move |s| {
-                        let steps = s.views()?[0].index(&planned, s.dtype)?.into_iter();
-                        Ok(steps.map(|(plan, _)| plan).collect::<Vec<_>>())
-                    },
-                    move |t| t[0].index(&spec),
-                )
+                Job::new([&x.input], move |s| Plan::index(&s[0], &spec, s.dtype))
             }
-            Self::GatherNd { arrays, batch } => arrays.job(None, batch.batch_dims, Plan::gather_nd),
+            Self::GatherNd { arrays, batch } => {
+                arrays.job(None, batch.batch_dims, |x, indices, options, dtype| {
+                    Plan::gather_nd(x, indices, options, dtype)
+                })
+            }
             Self::Gather {
                 arrays,
                 axis,
                 batch,
             } => {
-                let job = arrays.job(*axis, batch.batch_dims, Plan::gather);
+                let plan: Planned =
+                    |x, indices, options, dtype| Plan::gather(x, indices, options, dtype);
+                let job = arrays.job(*axis, batch.batch_dims, plan);
                 of_one_axis(match axis {
                     Some(_) => job,
                     None => job.calling("axis is", "the axis, which is that of --batch-dims, is"),
                 })
             }
             Self::GatherElements { arrays, along } => {
-                of_one_axis(arrays.job(Some(along.axis), 0, Plan::gather_elements))
+                let plan: Planned =
+                    |x, indices, options, dtype| Plan::gather_elements(x, indices, options, dtype);
+                of_one_axis(arrays.job(Some(along.axis), 0, plan))
             }
             Self::Crop {
                 input,
@@ -653,21 +642,15 @@ impl Operation {
             } => {
                 let (options, updates) = (arrays.options(None), &arrays.updates);
                 let job = match (into, shape) {
-                    (Some(into), _) => Job::new(
-                        [into, updates],
-                        move |s| {
-                            Plan::tensor_scatter_nd(&s[0], &s.indices, &s[1], options, s.dtype)
-                        },
-                        move |t| in_place(t, |x| x.tensor_scatter_nd(t.indices(), &t[1], options)),
-                    ),
+                    (Some(into), _) => Job::new([into, updates], move |s| {
+                        Plan::tensor_scatter_nd(&s[0], &s.indices, &s[1], options, s.dtype)
+                    }),
                     // The argument parser requires `--shape` or `--into`.
                     (None, shape) => {
                         let shape = shape.as_ref().map_or(&[][..], |shape| &shape.0);
-                        Job::new(
-                            [updates],
-                            move |s| Plan::scatter_nd(shape, &s.indices, &s[0], options, s.dtype),
-                            move |t| Tensor::scatter_nd(shape, t.indices(), &t[0], options),
-                        )
+                        Job::new([updates], move |s| {
+                            Plan::scatter_nd(shape, &s.indices, &s[0], options, s.dtype)
+                        })
                     }
                 };
                 job.combining(arrays.combines(into.is_none())).by(
@@ -681,69 +664,53 @@ impl Operation {
                 along,
             } => {
                 let options = arrays.options(Some(along.axis));
-                let job = Job::new(
-                    [data, &arrays.updates],
-                    move |s| Plan::scatter_elements(&s[0], &s.indices, options, s.dtype),
-                    move |t| in_place(t, |x| x.scatter_elements(t.indices(), &t[1], options)),
-                )
-                .combining(arrays.combines(false));
+                let job = Job::new([data, &arrays.updates], move |s| {
+                    Plan::scatter_elements(&s[0], &s.indices, options, s.dtype)
+                });
+                // The method compares the shapes of updates and indices.
+                let job = job.working(move |t, _| {
+                    let mut x = t[0].clone();
+                    let report = x.scatter_elements(t.indices(), &t[1], options)?;
+                    Ok((x, report))
+                });
+                let job = job.combining(arrays.combines(false));
                 of_one_axis(job.by(
                     &arrays.indices,
                     "index tuples are out of range and were dropped",
                 ))
             }
             Self::Nonzero { mask } => {
-                let count = Mask::read(mask)?.count();
-                Job::new(
-                    [mask],
-                    move |s| Nonzero::new(&s[0], Some(count), DType::I64),
-                    move |t| Ok(t[0].nonzero(Some(count))?.0),
-                )
-                .making(DType::I64)
+                let count = Some(Mask::read(mask)?.count());
+                Job::new([mask], move |s| Plan::nonzero(&s[0], count, DType::I64))
+                    .making(DType::I64)
             }
             Self::BooleanMask { x, mask, axis } => {
                 let mask = Mask::read(mask)?;
                 let (count, shape) = (Some(mask.count()), mask.shape());
-                Job::new(
-                    [&x.input],
-                    move |s| Ok(s.views()?[0].boolean_mask(&shape, *axis, count, s.dtype)?.1),
-                    move |t| Ok(t[0].boolean_mask(&mask.upload(&t[0])?, *axis, count)?.0),
-                )
+                Job::new([&x.input], move |s| {
+                    Plan::boolean_mask(&s[0], &shape, *axis, count, s.dtype)
+                })
+                .masked(mask.0, Beside::Behind)
             }
             Self::Compress { x, mask, axis } => {
                 let mask = Mask::read(mask)?;
                 let (count, shape) = (Some(mask.count()), mask.shape());
-                Job::new(
-                    [&x.input],
-                    move |s| Ok(s.views()?[0].compress(&shape, *axis, count, s.dtype)?.1),
-                    move |t| Ok(t[0].compress(&mask.upload(&t[0])?, *axis, count)?.0),
-                )
+                Job::new([&x.input], move |s| {
+                    Plan::compress(&s[0], &shape, *axis, count, s.dtype)
+                })
+                .masked(mask.0, Beside::Behind)
             }
             Self::Where { mask, x, y } => {
                 let mask = Mask::read(mask)?;
                 let shape = mask.shape();
-                Job::new(
-                    [x, y],
-                    move |s| {
-                        let views = s.views()?;
-                        let (copy, update) = views[0].select(&shape, &views[1], s.dtype)?;
-                        Ok(vec![copy, update])
-                    },
-                    move |t| Tensor::select(&mask.upload(&t[0])?, &t[0], &t[1]),
-                )
+                Job::new([x, y], move |s| Plan::select(&shape, &s[0], &s[1], s.dtype))
+                    .masked(mask.0, Beside::Before)
             }
             Self::SliceUpdate { input, spec, value } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
-                let planned = spec.clone();
-                Job::new(
-                    [input, value],
-                    move |s| Plan::slice_update(&s[0], &planned, &s[1], s.dtype),
-                    move |t| {
-                        let mut updated = t[0].clone();
-                        updated.slice_update(&spec, &t[1])?;
-                        Ok(updated)
-                    },
-                )
+                Job::new([input, value], move |s| {
+                    Plan::slice_update(&s[0], &spec, &s[1], s.dtype)
+                })
             }
             Self::Convert {
                 x,
@@ -758,22 +725,18 @@ impl Operation {
             }
             Self::Grad { dy, spec, shape } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
-                let planned = spec.clone();
-                Job::new(
-                    [dy],
-                    move |s| Plan::slice_grad(&shape.0, &planned, &s[0], s.dtype),
-                    move |t| Tensor::slice_grad(&shape.0, &spec, &t[0]),
-                )
+                Job::new([dy], move |s| {
+                    Plan::slice_grad(&shape.0, &spec, &s[0], s.dtype)
+                })
             }
-            Self::Concat(arrays) => arrays.job(Assembly::concat, Tensor::concat),
-            Self::Stack(arrays) => arrays.job(Assembly::stack, Tensor::stack),
+            Self::Concat(arrays) => arrays.job(Plan::concat),
+            Self::Stack(arrays) => arrays.job(Plan::stack),
             Self::Transpose { x, axes } => {
-                let planned = move |x: &View| x.transpose(&order(axes.as_ref(), x.shape().len()));
-                let job = Job::new(
-                    [&x.input],
-                    move |s| Ok(planned(&s.views()?[0])?.plan(s.dtype)),
-                    move |t| t[0].transpose(&order(axes.as_ref(), t[0].shape().len())),
-                );
+                let job = Job::new([&x.input], move |s| {
+                    let x = View::new(&s[0])?;
+                    let order = order(axes.as_ref(), x.shape().len());
+                    Plan::contiguous(x.transpose(&order)?, s.dtype)
+                });
                 reordering(job, axes.as_ref())
             }
             Self::Pad {
@@ -790,37 +753,28 @@ impl Operation {
                     Mode::Wrap => options::Pad::Wrap,
                 };
                 let given = value.is_some();
-                Job::new(
-                    [&x.input].into_iter().chain(value),
-                    move |s| Assembly::pad(&s.views()?[0], paddings, mode, s.dtype),
-                    move |t| {
-                        let x = &t[0];
-                        if given {
-                            return x.pad(paddings, mode.map(|()| &t[1]));
-                        }
-                        let zero = vec![0u8; x.dtype().size()];
-                        let zero = Tensor::from_bytes(x.backend(), zero, x.dtype(), &[])?;
-                        x.pad(paddings, mode.map(|()| &zero))
-                    },
-                )
+                Job::new([&x.input].into_iter().chain(value), move |s| {
+                    Plan::pad(&s[0], paddings, mode, s.dtype)
+                })
+                .working(move |t, plan| {
+                    if given || mode != options::Pad::Constant(()) {
+                        return t.run(plan);
+                    }
+                    let zero = vec![0u8; t[0].dtype().size()];
+                    let zero = Tensor::from_bytes(t[0].backend(), zero, t[0].dtype(), &[])?;
+                    let (mut made, report) = Tensor::run(plan, &[&t[0], &zero])?;
+                    Ok((made.swap_remove(0), report))
+                })
             }
             Self::Roll { x, shifts, axes } => {
                 let (axes, shifts) = (axes.sized()?, &shifts.0);
-                let planned = axes.clone();
-                let job = x.job(
-                    move |x, dtype| Assembly::roll(x, shifts, &planned, dtype),
-                    move |x| x.roll(shifts, &axes),
-                );
+                let job = x.job(move |x, dtype| Plan::roll(x, shifts, &axes, dtype));
                 job.calling("axis is", "an axis is")
             }
-            Self::Tile { x, multiples } => x.job(
-                |x, dtype| Assembly::tile(x, &multiples.0, dtype),
-                |x| x.tile(&multiples.0),
-            ),
-            Self::Repeat { x, times, along } => x.job(
-                |x, dtype| Assembly::repeat(x, *times, along.axis, dtype),
-                |x| x.repeat(*times, along.axis),
-            ),
+            Self::Tile { x, multiples } => x.job(|x, dtype| Plan::tile(x, &multiples.0, dtype)),
+            Self::Repeat { x, times, along } => {
+                x.job(|x, dtype| Plan::repeat(x, *times, along.axis, dtype))
+            }
         })
     }
 }
@@ -846,7 +800,6 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
 }
 
 type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
-type Made<R> = Result<(Tensor, R), Error>;
 
 /// A job each of whose indices is a number, not a tuple.
 fn of_one_axis(job: Job<'_>) -> Job<'_> {
@@ -864,18 +817,10 @@ impl Gathered {
         };
         let conversion = self.conversion.conversion();
         let result = conversion.as_ref().map(|&(result, _)| result);
-        let planned = move |shape: &[usize], indices: &[usize], dtype| {
-            converted(plan(shape, indices, options, dtype)?, conversion.as_ref())
-        };
-        let run = planned.clone();
-        let job = Job::new(
-            [&self.params],
-            move |s| planned(&s[0], &s.indices, s.dtype),
-            move |t| {
-                let (x, indices) = (&t[0], t.indices());
-                x.convert(&run(x.shape(), indices.shape(), x.dtype())?, Some(indices))
-            },
-        );
+        let job = Job::new([&self.params], move |s| {
+            let plan = plan(&s[0], &s.indices, options, s.dtype)?;
+            converted(plan, conversion.as_ref())
+        });
         let job = job.by(
             &self.indices,
             "index tuples are out of range and became zeros",
@@ -906,13 +851,6 @@ impl Scattered {
     }
 }
 
-/// Changes a copy of the first tensor.
-fn in_place<R>(tensors: &Tensors, change: impl FnOnce(&mut Tensor) -> Result<R, Error>) -> Made<R> {
-    let mut x = tensors[0].clone();
-    let report = change(&mut x)?;
-    Ok((x, report))
-}
-
 /// The array where `beside` is.
 fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
     let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
@@ -920,17 +858,9 @@ fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
 }
 
 impl Arrays {
-    fn job(
-        &self,
-        plan: fn(&[View], isize, DType) -> Result<Assembly, Error>,
-        work: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
-    ) -> Job<'_> {
+    fn job(&self, plan: fn(&[View], isize, DType) -> Result<Plan, Error>) -> Job<'_> {
         let axis = self.along.axis;
-        let job = Job::new(
-            &self.inputs,
-            move |s| plan(&s.views()?, axis, s.dtype),
-            move |t| work(&t.values(), axis),
-        );
+        let job = Job::new(&self.inputs, move |s| plan(&s.views()?, axis, s.dtype));
         let names = self.inputs.iter().map(job::name).enumerate();
         names.fold(job, |job, (at, name)| match (at, name) {
             (_, None) => job,
@@ -941,16 +871,8 @@ impl Arrays {
 }
 
 impl X {
-    fn job<'a>(
-        &'a self,
-        plan: impl Fn(&View, DType) -> Result<Assembly, Error> + 'a,
-        work: impl Fn(&Tensor) -> Result<Tensor, Error> + 'a,
-    ) -> Job<'a> {
-        let job = Job::new(
-            [&self.input],
-            move |s| plan(&s.views()?[0], s.dtype),
-            move |t| work(&t[0]),
-        );
+    fn job<'a>(&'a self, plan: impl Fn(&[usize], DType) -> Result<Plan, Error> + 'a) -> Job<'a> {
+        let job = Job::new([&self.input], move |s| plan(&s[0], s.dtype));
         match job::name(&self.input) {
             Some(name) => job.calling("each array", name),
             None => job,

@@ -2,7 +2,7 @@
 
 use crate::files::{Array, Element};
 use std::{borrow::Cow, io, ops::Range};
-use wgslice::{DType, Error, Plan, SliceSpec, View, spec::SliceItem};
+use wgslice::{DType, Error, Plan, SliceSpec, Values, ValuesMut, View, spec::SliceItem};
 
 /// A slice of an array.
 #[derive(Debug)]
@@ -102,14 +102,15 @@ impl<'a> Sliced<'a> {
     /// Reads a piece: its elements in row-major order and native byte order.
     pub(crate) fn read(&self, piece: &Piece) -> Result<Vec<u8>, Unread> {
         let view = self.view.slice(&piece.spec()).map_err(Unread::Library)?;
-        let plan = view.plan(self.dtype);
+        let plan = Plan::contiguous(view, self.dtype).map_err(Unread::Library)?;
         // A map of its own, so that the pages that were read do not accumulate.
         let source = self
             .array
             .window(0..self.array.len())
             .map_err(Unread::File)?;
         let mut read = vec![0; plan.result_bytes()];
-        let report = plan.run_cpu_bytes(source.as_ref(), None, &mut read);
+        let values = [Values::from_bytes(self.dtype, source.as_ref())];
+        let report = plan.run_cpu(&values, &mut [ValuesMut::from_bytes(self.dtype, &mut read)]);
         report.map_err(Unread::Library)?;
         Ok(
             match self.array.stored().map(|stored| stored.to_native(&read)) {
@@ -192,9 +193,11 @@ mod tests {
                 let view = View::new(shape).unwrap();
                 let mut read = Vec::new();
                 for piece in pieces(shape, most) {
-                    let plan = view.slice(&piece.spec()).unwrap().plan(DType::I32);
+                    let selected = view.slice(&piece.spec()).unwrap();
+                    let plan = Plan::contiguous(selected, DType::I32).unwrap();
                     let mut part = vec![0; plan.shape().iter().product()];
-                    plan.run_cpu(&all, None, &mut part).unwrap();
+                    plan.run_cpu(&[(&all).into()], &mut [(&mut part).into()])
+                        .unwrap();
                     assert!((1..=most).contains(&part.len()), "{shape:?}: {piece:?}");
                     read.extend(part);
                 }

@@ -3,149 +3,159 @@
 //! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;
-use crate::{Array, Element, Error, Indices, Plan, Report, cpu::Dest, shape::check_elements};
+use crate::{
+    Array, DType, Element, Error, Plan, Report, Values,
+    cpu::{Dest, Indices},
+    error,
+    moves::Move,
+    shape::check_elements,
+};
 #[cfg(feature = "gpu")]
 use crate::{Gpu, Pending, Tensor, backend::Device};
 
-/// The host values that a plan runs on. Each argument has the length that the plan needs.
+/// The host values of a plan.
 #[derive(Clone, Copy)]
-pub(crate) struct Inputs<'a, T> {
-    /// The input of a slice or a crop, the params of a gather, the updates of a scatter, the value of an update, or
-    /// the `dy` of a gradient.
-    pub(crate) source: &'a [T],
-    /// The index tuples of a gather, a crop or a scatter. `None` for other plans.
-    pub(crate) indices: Option<Indices<'a>>,
-    /// The array of which an in-place plan changes a copy. `None` for other plans.
-    pub(crate) dest: Option<&'a [T]>,
-}
-
-impl<'a, T: Element> Inputs<'a, T> {
-    /// The inputs of a plan that needs neither indices nor a destination.
-    pub(crate) fn of(source: &'a [T]) -> Self {
-        Self {
-            source,
-            indices: None,
-            dest: None,
-        }
-    }
-
-    /// Checks that each argument has as many elements as the plan needs.
-    pub(crate) fn check(&self, plan: &Plan) -> Result<(), Error> {
-        check_elements("source", &plan.source, self.source.len())?;
-        if let Some(tuples) = plan.tuples() {
-            let found = self.indices.map_or(0, |indices| indices.len());
-            check_elements("indices", tuples.indices, found)?;
-        }
-        if plan.is_in_place() {
-            check_elements("dest", &plan.shape, self.dest.map_or(0, <[T]>::len))?;
-        }
-        Ok(())
-    }
+struct Arguments<'v, 'a> {
+    inputs: &'v [Values<'a>],
+    /// The array of which an in-place plan changes a copy.
+    changed: Option<Values<'a>>,
 }
 
 impl Backend {
-    /// Runs a plan on host values, on the device that [`Backend::device_for`] chooses. If this fails with an error of
-    /// the device and the backend has a fallback, the CPU runs the plan.
-    pub(crate) fn run<T: Element, U: Element>(
+    /// Runs a plan on host values. These are its inputs, in their order. If the plan changes an array in place, the array
+    /// follows, and a copy of it is changed. Returns the first output, and the report. Chooses the device by the
+    /// [costs](Self::with_costs) of the backend, and falls back to the CPU, as all calls on host values do.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, slice, Backend, Conversion, DType, Plan};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I8)?;
+    /// let rows = rows.converted(&Conversion::scaled(DType::F32, 0, &[0.5, 1.0, 2.0], &[0.0]))?;
+    /// let (table, ids) = ([-1i8, 2, 3, 4, 5, 6], [2i32, 0]);
+    /// let (found, report) = backend.run::<f32>(&rows, &[(&table).into(), (&ids).into()])?;
+    /// assert_eq!((found.data, report.out_of_range), (vec![10.0, 12.0, -0.5, 1.0], 0));
+    ///
+    /// let update = Plan::slice_update(&[3], &slice![1..], &[2], DType::I32)?;
+    /// let (updated, _) = backend.run::<i32>(&update, &[(&[8, 9]).into(), (&[1, 2, 3]).into()])?;
+    /// assert_eq!(updated.data, [1, 8, 9]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if there are more or fewer values than the plan needs, or if their types or `T` are not those of
+    /// the plan; [`Error::Length`] for values of another number; the errors of the operation, or of the device.
+    pub fn run<T: Element>(
         &self,
-        plan: Plan,
-        inputs: Inputs<'_, T>,
-    ) -> Result<(Array<U>, Report), Error> {
-        let (data, report) = U::collect(plan.shape.iter().product(), |result| {
+        plan: &Plan,
+        values: &[Values<'_>],
+    ) -> Result<(Array<T>, Report), Error> {
+        let arguments = Self::arguments(plan, T::DTYPE, values)?;
+        Array::collect(plan.shape(), |result| {
             #[cfg(feature = "gpu")]
-            if let Device::Gpu(gpu) = self.device_for(&plan) {
+            if let Device::Gpu(gpu) = self.device_for(plan) {
                 let result = result.all();
-                return match self.run_on_device(gpu, &plan, inputs, result) {
+                return match self.run_on_device(gpu, plan, arguments, result) {
                     Err(error) if self.may_fall_back(&error) => {
-                        self.run_on_cpu(&plan, inputs, result.into())
+                        self.run_on_cpu(plan, arguments, result.into())
                     }
                     outcome => outcome,
                 };
             }
-            self.run_on_cpu(&plan, inputs, result)
-        })?;
-        let shape = plan.shape;
-        Ok((Array { shape, data }, report))
+            self.run_on_cpu(plan, arguments, result)
+        })
     }
 
-    fn run_on_cpu<T: Element>(
+    /// Parts the values of a plan into its inputs and the array that it changes.
+    fn arguments<'v, 'a>(
+        plan: &Plan,
+        result: DType,
+        values: &'v [Values<'a>],
+    ) -> Result<Arguments<'v, 'a>, Error> {
+        if result != plan.dtype() {
+            let needed = plan.dtype();
+            return Err(error::value::dtype_mismatch("the result", result, needed));
+        }
+        let (inputs, changed) = match values.split_last() {
+            Some((changed, inputs)) if plan.is_in_place() => (inputs, Some(*changed)),
+            _ => (values, None),
+        };
+        plan.check_inputs(inputs)?;
+        if let Some(changed) = changed {
+            if changed.dtype() != plan.dtype() {
+                let (found, needed) = (changed.dtype(), plan.dtype());
+                return Err(error::value::dtype_mismatch("dest", found, needed));
+            }
+            check_elements("dest", plan.shape(), changed.len())?;
+        }
+        Ok(Arguments { inputs, changed })
+    }
+
+    fn run_on_cpu(
         &self,
         plan: &Plan,
-        inputs: Inputs<'_, T>,
+        arguments: Arguments<'_, '_>,
         mut result: Dest<'_>,
     ) -> Result<Report, Error> {
-        if let Some(dest) = inputs.dest {
+        if let Some(changed) = arguments.changed {
             let bytes = result.all();
-            bytes.copy_from_slice(T::as_bytes(dest));
+            bytes.copy_from_slice(changed.bytes);
             result = bytes.into();
         }
-        let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
-        plan.run_on_threads(T::as_bytes(inputs.source), indices, result, self.threads)
+        if plan.only().is_some() {
+            return plan.run_steps(arguments.inputs, vec![result], self.threads);
+        }
+        let others = plan.outputs();
+        let others = others[1..].iter().map(|output| vec![0; output.bytes()]);
+        let mut others: Vec<Vec<u8>> = others.collect();
+        let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
+        let outputs = std::iter::once(result).chain(others).collect();
+        plan.run_steps(arguments.inputs, outputs, self.threads)
     }
 
-    /// Runs a plan without indices on the CPU.
+    /// Runs a move without indices on the CPU.
     pub(crate) fn run_slice<'d>(
         &self,
-        plan: &Plan,
+        what: &Move,
         source: &[u8],
         dest: impl Into<Dest<'d>>,
     ) -> Result<(), Error> {
-        plan.run_on_threads(source, Indices::I32(&[]), dest.into(), self.threads)
+        what.run_on_threads(source, Indices::I32(&[]), dest.into(), self.threads)
             .map(drop)
     }
 }
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. For
-    /// example, [`Plan::gather`] makes the plan of [`Backend::gather`], and a [converting](Plan::converted) plan does the
-    /// work of [`Backend::convert`]. The device and the fallback are chosen as in those calls.
-    ///
-    /// Operations of several plans have no such call yet: `concat`, `stack`, `pad`, `roll`, `tile`, `repeat`,
-    /// `boolean_mask`, `compress`, `select`, `masked_scatter`, and outer expressions of `index`. Upload the values, and
-    /// call the same operation on tensors: it submits, and does not wait.
-    ///
-    /// `source` holds the values that the plan reads, [`Plan::source_bytes`] bytes in total. `indices` are those of a
-    /// gather, a crop (in the order of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a
-    /// plan changes [in place](Plan::is_in_place): the result is a changed copy of it. Plans that do not need `indices`
-    /// or `dest` ignore them. `T` is the element type of the source, and `U` the element type of the result: the same
-    /// unless the plan converts.
+    /// [`Backend::run`] without blocking, for programs that run in a browser or in an async runtime. The values are uploaded
+    /// before the first wait.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, Backend, DType, Indices, Plan};
+    /// use wgslice::{slice, Backend, DType, Plan};
     ///
     /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
-    /// let plan = Plan::gather(&[3], &[2], GatherOptions::default(), DType::F32)?;
-    /// let ids = Indices::I32(&[2, 7]);
-    /// let (array, report) = backend.run_async(&plan, &[0.5f32, 1.5, 2.5], Some(ids), None).await?;
-    /// assert_eq!((array.data, report.out_of_range), (vec![2.5f32, 0.0], 1));
+    /// let flip = Plan::slice(&[3], &slice![..; -1], DType::U8)?;
+    /// let (flipped, _) = backend.run_async::<u8>(&flip, &[(&[1u8, 2, 3]).into()]).await?;
+    /// assert_eq!(flipped.data, [3, 2, 1]);
     /// # Ok(())
     /// # }
-    /// # pollster::block_on(example(Backend::auto()))?;
+    /// # pollster::block_on(example(Backend::cpu()))?;
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] for an argument that does not have as many values as the plan needs; [`Error::Argument`] if
-    /// the plan is for elements of another type; the errors of the operation.
-    pub async fn run_async<T: Element, U: Element>(
+    /// As [`Backend::run`].
+    pub async fn run_async<T: Element>(
         &self,
         plan: &Plan,
-        source: &[T],
-        indices: Option<Indices<'_>>,
-        dest: Option<&[T]>,
-    ) -> Result<(Array<U>, Report), Error> {
-        let inputs = Inputs {
-            source,
-            indices,
-            dest: dest.filter(|_| plan.is_in_place()),
-        };
-        inputs.check(plan)?;
-        plan.check_types(T::DTYPE, U::DTYPE)?;
+        values: &[Values<'_>],
+    ) -> Result<(Array<T>, Report), Error> {
+        let arguments = Self::arguments(plan, T::DTYPE, values)?;
         if *self.device_for(plan) != Device::Cpu {
             let running = async {
-                let (tensor, report) = self.submit(plan, inputs)?;
+                let (tensor, report) = self.submit(plan, arguments)?;
                 let report = report.await?;
                 Ok((tensor.to_array_async().await?, report))
             };
@@ -154,14 +164,16 @@ impl Backend {
                 outcome => return outcome,
             }
         }
-        Array::collect(&plan.shape, |result| self.run_on_cpu(plan, inputs, result))
+        Array::collect(plan.shape(), |result| {
+            self.run_on_cpu(plan, arguments, result)
+        })
     }
 
-    fn run_on_device<T: Element>(
+    fn run_on_device(
         &self,
         gpu: &Gpu,
         plan: &Plan,
-        inputs: Inputs<'_, T>,
+        arguments: Arguments<'_, '_>,
         result: &mut [u8],
     ) -> Result<Report, Error> {
         gpu.opened().check_may_block(
@@ -170,33 +182,39 @@ impl Backend {
         )?;
         #[cfg(not(target_arch = "wasm32"))]
         if plan.is_slice() {
-            return self.run_stream(plan, T::as_bytes(inputs.source), result);
+            return self.run_stream(plan, arguments.inputs[0].bytes, result);
         }
-        let (tensor, report) = self.submit(plan, inputs)?;
+        let (tensor, report) = self.submit(plan, arguments)?;
         tensor.read(result.into())?;
         report.wait()
     }
 
     /// Uploads the values to the device, and submits the plan.
-    fn submit<T: Element>(
+    fn submit(
         &self,
         plan: &Plan,
-        inputs: Inputs<'_, T>,
+        Arguments { inputs, changed }: Arguments<'_, '_>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
         // With late errors no call here waits: the caller waits for the report before it hands out the result.
         let backend = self.clone().with_late_errors();
-        let source = backend.upload((inputs.source, &plan.source))?;
-        let indices = plan.tuples().map(|tuples| {
-            let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
-            backend.upload_indices(indices, tuples.indices)
-        });
-        let indices = indices.transpose()?;
-        let Some(dest) = inputs.dest else {
-            return source.make(plan, indices.as_ref());
+        let needed = plan.inputs();
+        let upload = |(number, values): (usize, &Values<'_>)| {
+            let memory = &needed[number].shape;
+            backend.upload_bytes(values.bytes, values.dtype, memory)
         };
-        let mut tensor = backend.upload((dest, &plan.shape))?;
-        let report = tensor.change(plan, &source, indices.as_ref())?;
-        Ok((tensor, report))
+        let uploaded = inputs.iter().enumerate().map(upload);
+        let uploaded = uploaded.collect::<Result<Vec<Tensor>, Error>>()?;
+        let inputs: Vec<&Tensor> = uploaded.iter().collect();
+        let mut outputs = Vec::new();
+        for output in &*plan.outputs() {
+            outputs.push(match changed.filter(|_| output.in_place) {
+                Some(values) => backend.upload_bytes(values.bytes, values.dtype, &output.shape)?,
+                None => Tensor::of_output(output, &backend)?,
+            });
+        }
+        let mut to: Vec<&mut Tensor> = outputs.iter_mut().collect();
+        let report = Tensor::run_into(plan, &inputs, &mut to)?;
+        Ok((outputs.swap_remove(0), report))
     }
 
     /// Runs a slice as a stream. While the device works on earlier pieces, the host uploads the next piece: the bytes
@@ -216,15 +234,6 @@ impl Backend {
         };
         self.stream_plan(plan.clone())
             .run(|range| Ok(&input[range]), sink)?;
-        plan.report(Default::default(), |_| Vec::new())
-    }
-
-    fn upload_indices(&self, indices: Indices<'_>, shape: &[usize]) -> Result<Tensor, Error> {
-        match indices {
-            Indices::I32(indices) => self.upload((indices, shape)),
-            Indices::I64(indices) => self.upload((indices, shape)),
-            Indices::U32(indices) => self.upload((indices, shape)),
-            Indices::Mask(mask) => self.upload((mask, shape)),
-        }
+        plan.nothing()
     }
 }

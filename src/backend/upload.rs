@@ -4,6 +4,7 @@ use crate::{
     ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
     backend::Device,
     cpu::Dest,
+    moves::Move,
     shape::{check_elements, check_length, elements},
     tensor::Storage,
 };
@@ -33,7 +34,10 @@ impl Backend {
                 self.host_storage(bytes.len(), copy)?.0
             }
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload(&view.plan(T::DTYPE), bytes)?),
+            Device::Gpu(gpu) => Storage::Device(
+                gpu.opened()
+                    .upload(&Move::of_view(view.clone(), T::DTYPE), bytes)?,
+            ),
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
@@ -68,7 +72,7 @@ impl Backend {
         values: &[T],
         view: &View,
     ) -> Result<Tensor, Error> {
-        let plan = view.plan(T::DTYPE);
+        let plan = Move::of_view(view.clone(), T::DTYPE);
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
@@ -79,7 +83,31 @@ impl Backend {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.opened().upload(&plan, bytes)?),
         };
-        Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
+        Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
+    }
+
+    /// Uploads bytes of this type.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn upload_bytes(
+        &self,
+        bytes: &[u8],
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Tensor, Error> {
+        let storage = match &self.device {
+            Device::Cpu => {
+                self.host_storage(bytes.len(), |dest| {
+                    dest.copy_from(bytes);
+                    Ok(())
+                })?
+                .0
+            }
+            Device::Gpu(gpu) => {
+                let plan = Move::of_view(View::whole(shape), dtype);
+                Storage::Device(gpu.opened().upload(&plan, bytes)?)
+            }
+        };
+        Ok(Tensor::new(self, dtype, shape, storage))
     }
 
     /// Takes `len` bytes of host memory from the pool, and calls `fill` to write them. `fill` must write all of them,
@@ -124,7 +152,7 @@ impl Tensor {
             Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                let plan = View::whole(shape).plan(dtype);
+                let plan = Move::of_view(View::whole(shape), dtype);
                 Storage::Device(gpu.opened().upload(&plan, bytes.as_ref())?)
             }
         };

@@ -6,7 +6,12 @@
 //! less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A slice
 //! uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
-use crate::{Plan, plan::Effect, stream::Piece, walk::Walk};
+use crate::{
+    Input, Plan,
+    moves::{Effect, Move},
+    stream::Piece,
+    walk::Walk,
+};
 
 /// The size in bytes of a cache line, the unit in which memory is read.
 const LINE: usize = 64;
@@ -15,6 +20,23 @@ const LINE: usize = 64;
 const CACHED: usize = 32 << 20;
 
 impl Plan {
+    /// The bytes that are uploaded if a device runs the plan on host values: what a slice selects, otherwise all inputs,
+    /// and what is changed in place. Indices count as 64-bit integers.
+    pub(super) fn sent(&self) -> f64 {
+        if let Some(what) = self.only() {
+            return what.sent();
+        }
+        let inputs: usize = self.inputs().iter().map(Input::bytes).sum();
+        let changed = if self.is_in_place() {
+            self.result_bytes()
+        } else {
+            0
+        };
+        (inputs + changed) as f64
+    }
+}
+
+impl Move {
     /// The number of bytes read and written, including those of index tuples.
     pub(super) fn moved(&self) -> f64 {
         let read_and_written = match (self.walk(), self.effect()) {
@@ -132,7 +154,7 @@ pub(super) mod tests {
             ("::64", 64.0),
             ("::500", 64.0),
         ] {
-            let plan = plan(&[100 * 500], spec);
+            let plan = plan(&[100 * 500], spec).only_move();
             let bytes = plan.result_bytes() as f64;
             assert_eq!(plan.moved(), bytes * (1.0 + read), "{spec}");
         }
@@ -142,7 +164,7 @@ pub(super) mod tests {
     fn lines_that_several_rows_use_are_read_once() {
         let transposed = |shape: &[usize], axes: &[usize], dtype| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
-            let plan = view.plan(dtype);
+            let plan = Plan::contiguous(view, dtype).unwrap().only_move();
             plan.moved() / plan.result_bytes() as f64
         };
         assert_eq!(transposed(&[1000, 1000], &[1, 0], DType::F32), 2.0);
@@ -151,18 +173,18 @@ pub(super) mod tests {
         assert_eq!(transposed(&[3, 100, 100], &[1, 2, 0], DType::U8), 2.0);
         // Contiguous rows are read as they are.
         assert_eq!(transposed(&[1000, 2, 50], &[1, 0, 2], DType::F32), 2.0);
-        let columns = plan(&[1000, 100], ":, :3");
+        let columns = plan(&[1000, 100], ":, :3").only_move();
         assert_eq!(columns.moved(), 2.0 * columns.result_bytes() as f64);
-        let channel = plan(&[100, 100, 3], "..., 1");
+        let channel = plan(&[100, 100, 3], "..., 1").only_move();
         assert_eq!(channel.moved(), 4.0 * channel.result_bytes() as f64);
     }
 
     #[test]
     fn rows_that_begin_within_a_line_share_it() {
-        assert_eq!(plan(&[100, 128], ":, :3").starts(), 100.0);
-        assert_eq!(plan(&[100, 16], ":, :3").starts(), 25.0);
-        assert_eq!(plan(&[100, 16], "::-1, :3").starts(), 25.0);
-        assert_eq!(plan(&[100], "::2").starts(), 1.0);
+        assert_eq!(plan(&[100, 128], ":, :3").only_move().starts(), 100.0);
+        assert_eq!(plan(&[100, 16], ":, :3").only_move().starts(), 25.0);
+        assert_eq!(plan(&[100, 16], "::-1, :3").only_move().starts(), 25.0);
+        assert_eq!(plan(&[100], "::2").only_move().starts(), 1.0);
     }
 
     #[test]
@@ -176,7 +198,8 @@ pub(super) mod tests {
             sizes: vec![20, 30],
             ..CropOptions::default()
         };
-        let crop = Plan::crop(&[2, 100, 100, 3], boxes, &options, DType::U8).unwrap();
+        let crop = Plan::crop(&[2, 100, 100, 3], boxes, &options, DType::U8);
+        let crop = crop.unwrap().only_move();
         assert_eq!(crop.starts(), 5.0 * 20.0 * 30.0);
         assert_eq!(crop.starts_on_cpu(), 5.0 * 20.0);
     }
@@ -187,12 +210,12 @@ pub(super) mod tests {
             let scatter =
                 Plan::tensor_scatter_nd(&[rows], &[7, 1], &[7], Default::default(), DType::U8);
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
-            [scatter, gather].map(|plan| plan.unwrap().is_far())
+            [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
         assert_eq!(far(CACHED), [false; 2]);
         assert_eq!(far(CACHED + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
-        assert!(!plan(&[CACHED + 1], "::64").is_far());
+        assert!(!plan(&[CACHED + 1], "::64").only_move().is_far());
     }
 
     #[test]

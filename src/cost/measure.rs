@@ -106,7 +106,7 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
         backend.wait()?;
         Ok(gathered)
     })?;
-    Ok((seconds, plan.moved()))
+    Ok((seconds, plan.only().map_or(0.0, crate::moves::Move::moved)))
 }
 
 /// Measures how long a tiny slice of host values takes, in seconds, and the rate at which the host provides new memory,
@@ -123,10 +123,10 @@ fn probe_host() -> Result<(f64, f64), Error> {
         Ok(())
     })?;
     // The source is a single row, which the view repeats and which stays in the cache.
-    let row = [0; 4 << 10];
+    let row = [0u8; 4 << 10];
     let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
-    let plan = rows.plan(DType::U8);
-    let run = |result: &mut [u8]| plan.run_cpu_bytes(&row, None, result);
+    let plan = Plan::of_layout(&rows, DType::U8);
+    let run = |result: &mut [u8]| plan.run_cpu(&[(&row).into()], &mut [result.into()]);
     let collect = || Array::<u8>::collect(plan.shape(), |dest| run(dest.all()));
     let new = fastest(collect)?;
     let (mut kept, _) = collect()?;

@@ -16,7 +16,8 @@ use super::{
     threads::{self, Threads},
 };
 use crate::{
-    DType, Plan,
+    DType,
+    moves::Move,
     number::{bits_of, f32_of},
     ops::{
         convert::{Converted, ENTRIES, Table},
@@ -39,7 +40,7 @@ const AT_ONCE: usize = 4096;
 
 /// Writes the result of a plan that converts. Returns how many tuples are out of range, and the first of them.
 pub(super) fn run<I: Index>(
-    plan: &Plan,
+    plan: &Move,
     walk: &Walk,
     conversion: &Converted,
     source: &[u8],
@@ -58,7 +59,7 @@ pub(super) fn run<I: Index>(
     nest.missing(plan)
 }
 
-pub(super) fn explain(plan: &Plan, threads: Threads) -> String {
+pub(super) fn explain(plan: &Move, threads: Threads) -> String {
     let units = plan.walk().map_or(0, Walk::units);
     let how = match plan.conversion.as_ref().map(|conversion| &conversion.table) {
         Some(Some(_)) => "converted by tables",
@@ -267,7 +268,7 @@ struct Nest<'a, I> {
 
 impl<'a, I: Index> Nest<'a, I> {
     fn new(
-        plan: &Plan,
+        plan: &Move,
         walk: &'a Walk,
         conversion: &'a Converted,
         source: &'a [u8],
@@ -402,7 +403,7 @@ impl<'a, I: Index> Nest<'a, I> {
     }
 
     /// Counts the tuples that are out of range.
-    fn missing(&self, plan: &Plan) -> Missing {
+    fn missing(&self, plan: &Move) -> Missing {
         let mut missing = Missing::default();
         let tuples = plan
             .tuples()

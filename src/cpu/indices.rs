@@ -4,14 +4,14 @@ use crate::{DType, Element};
 
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Indices<'a> {
+pub(crate) enum Indices<'a> {
     /// Signed 32-bit indices.
     I32(&'a [i32]),
     /// Signed 64-bit indices.
     I64(&'a [i64]),
     /// Unsigned 32-bit indices.
     U32(&'a [u32]),
-    /// The mask of a [masked update](crate::View::masked_update): a byte for each element, 0 for false.
+    /// The mask of a [masked update](crate::Plan::masked_update): a byte for each element, 0 for false.
     Mask(&'a [u8]),
 }
 
@@ -49,20 +49,8 @@ impl Indices<'_> {
 }
 
 /// An element type of index tuples: `i32`, `i64` or `u32`.
-pub trait IndexElement: Element {
-    /// The tuples of these integers.
-    #[doc(hidden)]
-    fn indices(values: &[Self]) -> Indices<'_>;
-}
+pub trait IndexElement: Element {}
 
-macro_rules! index_elements {
-    ($($integer:ty => $variant:ident),*) => {$(
-        impl IndexElement for $integer {
-            fn indices(values: &[Self]) -> Indices<'_> {
-                Indices::$variant(values)
-            }
-        }
-    )*};
-}
-
-index_elements!(i32 => I32, i64 => I64, u32 => U32);
+impl IndexElement for i32 {}
+impl IndexElement for i64 {}
+impl IndexElement for u32 {}

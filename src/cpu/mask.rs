@@ -14,7 +14,7 @@ pub(crate) fn count(mask: &[u8]) -> usize {
 
 /// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order, as numbers of
 /// `bytes` bytes, 4 or 8, for each dimension. Positions that have no room are left out, and rows behind the last are -1.
-pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) {
+pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) -> usize {
     match bytes {
         8 => find_as::<8>(mask, sizes, rows, |n| (n as u64).to_ne_bytes()),
         // The plan has checked that positions fit.
@@ -29,7 +29,7 @@ fn find_as<const N: usize>(
     sizes: &[usize],
     rows: &mut [u8],
     number: impl Fn(usize) -> [u8; N],
-) {
+) -> usize {
     let (rows, _) = rows.as_chunks_mut::<N>();
     // Compiled for each of these numbers of columns, which makes the loop twice as fast.
     match sizes.len() {
@@ -48,13 +48,14 @@ fn find_in<const N: usize>(
     sizes: &[usize],
     rows: &mut [[u8; N]],
     number: impl Fn(usize) -> [u8; N],
-) {
+) -> usize {
     let Some((&inner, outer)) = sizes.split_last().filter(|(inner, _)| **inner > 0) else {
-        return rows.fill([0xff; N]);
+        rows.fill([0xff; N]);
+        return count(mask);
     };
     let (mut digits, mut next) = (vec![0; outer.len()], 0);
     let mut begin = vec![number(0); outer.len()];
-    for line in mask.chunks_exact(inner) {
+    for (line_number, line) in mask.chunks_exact(inner).enumerate() {
         for (first, block) in (0..).step_by(8).zip(line.chunks(8)) {
             // Most blocks of a sparse mask are empty.
             if *block == [0; 8] {
@@ -63,7 +64,7 @@ fn find_in<const N: usize>(
             for (position, &byte) in (first..).zip(block) {
                 // The row of an element that is not true is written over, or is the first surplus one.
                 let Some(row) = rows.get_mut(next * columns..(next + 1) * columns) else {
-                    return;
+                    return next + count(&mask[line_number * inner + position..]);
                 };
                 row[..columns - 1].copy_from_slice(&begin[..columns - 1]);
                 row[columns - 1] = number(position);
@@ -79,6 +80,7 @@ fn find_in<const N: usize>(
         }
     }
     rows[next * columns..].fill([0xff; N]);
+    next
 }
 
 /// Writes the units of a walk from `source` to `dest` whose byte of the mask, the walk's tuple, is not 0.

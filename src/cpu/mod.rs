@@ -57,14 +57,16 @@ mod transpose;
 pub(crate) use dest::Dest;
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
-pub use indices::{IndexElement, Indices};
+pub use indices::IndexElement;
+pub(crate) use indices::Indices;
 pub(crate) use memory::{filled, map_in_large_pages};
 pub(crate) use threads::Threads;
 
 use crate::{
-    DType, Error, Plan, View,
+    DType, Error, View,
+    moves::Move,
+    moves::{Effect, Operation},
     ops::index::Index,
-    plan::{Effect, Operation},
     report::{Missing, Report},
     shape::check_length,
     text::counted,
@@ -83,7 +85,7 @@ impl View {
     }
 }
 
-impl Plan {
+impl Move {
     /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
     ///
     /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.
@@ -104,8 +106,19 @@ impl Plan {
         Ok(())
     }
 
-    /// Runs the plan as [`Plan::run_cpu_bytes`] does, on a bounded number of threads. For a plan without indices,
-    /// `indices` is empty.
+    /// Runs the move on the CPU, on as many threads as are worth it.
+    #[cfg(any(feature = "gpu", test))]
+    pub(crate) fn run_cpu(
+        &self,
+        source: &[u8],
+        indices: Option<Indices<'_>>,
+        dest: &mut [u8],
+    ) -> Result<Report, Error> {
+        let indices = indices.unwrap_or(Indices::I32(&[]));
+        self.run_on_threads(source, indices, dest.into(), Threads::default())
+    }
+
+    /// Runs the move on the CPU, on a bounded number of threads. For a move without indices, `indices` is empty.
     pub(crate) fn run_on_threads(
         &self,
         source: &[u8],
@@ -204,7 +217,7 @@ impl Plan {
         Missing::default()
     }
 
-    /// Describes in one line how [`Plan::run_cpu`] moves the bytes on the CPU.
+    /// Describes in one line how [`Move::run_cpu`] moves the bytes on the CPU.
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
         let zeros = match self.effect {
             Effect::Fill => self.result_bytes(),
@@ -253,7 +266,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::{Indices, Threads, filled};
-    use crate::{DType, Plan, View, options::GatherOptions};
+    use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
     /// New memory gets long rows as they are, also where threads begin within a row, and zeros where there are none.
     #[test]
@@ -269,12 +282,13 @@ mod tests {
             let view = View::new(&[3, 5, 9000]).unwrap();
             let view = view.slice(&spec.parse().unwrap()).unwrap();
             let mut expected = vec![0; view.len()];
-            view.plan(DType::U8)
+            Move::of_view(view.clone(), DType::U8)
                 .run_cpu(&source, None, &mut expected)
                 .unwrap();
             let shape = view.shape();
             let options = GatherOptions::default();
             let gather = Plan::gather(shape, &[4], options, DType::U8).unwrap();
+            let gather = gather.only_move();
             let row = expected.len() / shape[0];
             let rows = indices
                 .iter()
@@ -337,17 +351,18 @@ mod tests {
             let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
             for &dtype in dtypes {
-                check_parts(&view.plan(dtype), (1..40).chain([63, 100, 181, 500]));
+                let plan = Move::of_view(view.clone(), dtype);
+                check_parts(&plan, (1..40).chain([63, 100, 181, 500]));
             }
         }
     }
 
     const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::Complex128];
 
-    fn check_parts(plan: &Plan, lengths: impl IntoIterator<Item = usize>) {
+    fn check_parts(plan: &Move, lengths: impl IntoIterator<Item = usize>) {
         let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
         let mut whole = vec![0; plan.result_bytes()];
-        plan.run_cpu_bytes(&source, None, &mut whole).unwrap();
+        plan.run_cpu(&source, None, &mut whole).unwrap();
         let unit = plan.walk().unwrap().unit;
         for piece in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];

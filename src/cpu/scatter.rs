@@ -15,11 +15,11 @@ use super::{
     threads::{self, Threads},
 };
 use crate::{
+    moves::Scatter,
     ops::{
         index::{Index, OutOfRange},
         scatter_nd::Combine,
     },
-    plan::Scatter,
     report::Missing,
     text::counted,
     walk::{Dim, Walk},

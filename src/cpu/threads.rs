@@ -293,8 +293,8 @@ mod tests {
         check("stream");
 
         let tensor = backend.upload(vector)?;
-        tensor.slice(backwards)?;
-        check("Tensor::slice");
+        tensor.slice(backwards)?.contiguous()?;
+        check("Tensor::contiguous");
         let mut dest = Tensor::from_bytes(backend, X, DType::U8, &[16])?;
         tensor.slice_into(backwards, &mut dest)?;
         check("slice_into, new memory");

@@ -17,13 +17,13 @@ impl ArgumentError {
     ///
     /// | of | names |
     /// |---|---|
-    /// | all | `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `unused_option` |
+    /// | all | `arguments`, `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `steps`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
     /// | views and parts | `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `permutation`, `plan_argument`, `repeats`, `reshape` |
-    /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `sources`, `split_sizes` |
+    /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `split_sizes` |
     /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
-    /// | masks | `axis`, `broadcast`, `condition`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
+    /// | masks | `axis`, `broadcast`, `condition`, `count`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
     /// | conversions | `axis`, `convert_dtype`, `convert_operation`, `convert_positions`, `convert_scale`, `convert_source` |
     /// | crops and pastes | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |

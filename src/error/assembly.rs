@@ -79,14 +79,6 @@ pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
     )
 }
 
-/// Fewer sources than the pieces are of.
-pub(crate) fn sources(found: usize, needed: usize) -> Error {
-    argument!(
-        "sources",
-        "there are {found} sources, but the assembly needs at least {needed}"
-    )
-}
-
 /// A value for padding that is no scalar.
 pub(crate) fn constant(shape: &[usize]) -> Error {
     argument!(

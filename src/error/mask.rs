@@ -91,3 +91,12 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
         Shape(x)
     )
 }
+
+/// A plan that has no number of true elements, or has it as an output already.
+pub(crate) fn no_count(operation: &str) -> Error {
+    argument!(
+        "count",
+        "{operation} has no number of true elements to add as an output: use a plan that searches a mask, such as \
+         Plan::nonzero or Plan::boolean_mask, and add the output once"
+    )
+}

@@ -28,6 +28,23 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
     )
 }
 
+/// A plan of several steps that write the result, where one must.
+pub(crate) fn steps(done: &str, operation: &str) -> Error {
+    argument!(
+        "steps",
+        "several steps write the result of {operation}, so it cannot be {done}: do that in a plan of its own, before or \
+         after"
+    )
+}
+
+/// More or fewer inputs or outputs than a plan has.
+pub(crate) fn arguments(of: &str, found: usize, needed: usize) -> Error {
+    argument!(
+        "arguments",
+        "the number of {of} must be {needed}, but the call has {found}: pass them in the order of Plan::{of}"
+    )
+}
+
 /// An option that the operation does not have: it must keep its default.
 pub(crate) fn unused_option(operation: &str, option: &str) -> Error {
     argument!(

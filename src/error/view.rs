@@ -1,7 +1,7 @@
 //! Errors of views.
 
 use super::{Error, argument};
-use crate::{Plan, text::Shape};
+use crate::text::Shape;
 use std::ops::Range;
 
 /// A permutation that does not name each dimension once.
@@ -42,26 +42,21 @@ pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     )
 }
 
-/// A plan that does not change this tensor in place.
-pub(crate) fn in_place(plan: &Plan, shape: &[usize]) -> Error {
+/// A plan that changes an array in place, where a new array was asked for.
+pub(crate) fn in_place(operation: &str) -> Error {
     argument!(
         "in_place",
-        "{plan} does not change an array of shape {} and of this tensor's type in place",
-        Shape(shape)
+        "{operation} changes an array in place: pass it to Tensor::run_into with the tensor to change"
     )
 }
 
-/// An argument of a plan that is missing, that is too many, or that has another shape.
-pub(crate) fn plan_argument(
-    argument: &str,
-    found: Option<&[usize]>,
-    needed: Option<&[usize]>,
-) -> Error {
+/// A tensor that is not laid out as an input of a plan.
+pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error {
     argument!(
         "plan_argument",
-        "{argument}: the call has {}, the plan needs {}",
-        shape_or_none(found),
-        shape_or_none(needed)
+        "{argument} has shape {}, but the plan needs {}: pass a tensor of this shape, or plan for Tensor::layout",
+        Shape(found),
+        Shape(needed)
     )
 }
 
@@ -100,11 +95,4 @@ pub(crate) fn no_parts(operation: &str) -> Error {
         "no_parts",
         "a {operation} has no such parts: Plan::part takes slices, views, and gathers with their indices"
     )
-}
-
-fn shape_or_none(shape: Option<&[usize]>) -> String {
-    match shape {
-        Some(shape) => format!("shape {}", Shape(shape)),
-        None => "none".into(),
-    }
 }

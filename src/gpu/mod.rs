@@ -16,6 +16,8 @@ pub(crate) mod open;
 mod cache_tests;
 mod device;
 mod engine;
+#[cfg(test)]
+mod pass_tests;
 mod prepared;
 mod record;
 #[cfg(not(target_arch = "wasm32"))]
@@ -29,12 +31,12 @@ pub(crate) use device::transfer::padded;
 pub(crate) use device::{DeviceBytes, OpenDevice};
 pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};
-pub use record::{Buffers, DeviceIndices, NonzeroBuffers, Recorder};
+pub use record::Recorder;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub use texture::Texels;
 
-use crate::{Plan, Planned};
+use crate::{Plan, moves::Move};
 use device::{adapter, caps::VECTOR};
 use engine::Engine;
 use std::sync::Arc;
@@ -155,15 +157,16 @@ impl Gpu {
     /// Describes the commands that are recorded for a plan or a search on this device: nothing, a clear, copies, or dispatches and
     /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
     /// destination in place, it also says what a source in the buffer of the destination costs.
-    pub fn explain(&self, plan: &impl Planned) -> String {
-        let plan = plan.plan();
-        let aside = engine::aside::cost(plan).unwrap_or_default();
-        format!("{plan}: {}{aside}", self.how(plan))
+    pub fn explain(&self, plan: &Plan) -> String {
+        plan.each_step(|work| {
+            let aside = engine::aside::cost(work).unwrap_or_default();
+            format!("{work}: {}{aside}", self.how(work))
+        })
     }
 
     /// The text of [`Gpu::explain`] without the plan's description.
-    pub(crate) fn how(&self, plan: &Plan) -> String {
-        self.engine.how(plan)
+    pub(crate) fn how(&self, work: &Move) -> String {
+        self.engine.how(work)
     }
 
     /// Whether this is a software adapter, which runs shaders on the CPU.

@@ -9,13 +9,13 @@ use super::{
         work::Work,
     },
 };
-use crate::{Error, Nonzero, Pending, Plan, Planned, explain};
+use crate::{Error, Pending, Plan, moves::Move};
 use std::{ops::Deref, sync::Arc};
 
-/// A [`Plan`], [`Nonzero`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
+/// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
 /// dispatches are worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and
-/// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_nonzero`],
-/// [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
+/// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
+/// [`Gpu::encode_to_texture`].
 ///
 /// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
@@ -39,47 +39,41 @@ impl<T> Deref for Prepared<T> {
     }
 }
 
-impl<T: Planned> Planned for Prepared<T> {}
-
-impl<T: Planned> explain::sealed::Planned for Prepared<T> {
-    fn plan(&self) -> &Plan {
-        self.what.plan()
-    }
-}
-
-/// What [`Gpu::prepare`] prepares: a [`Plan`], [`Nonzero`] or [`Texels`].
+/// What [`Gpu::prepare`] prepares: a [`Plan`] or [`Texels`].
 pub trait Prepare: sealed::Prepare + Clone + Send + Sync + 'static {}
 
 impl Prepare for Plan {}
 
-impl Prepare for Nonzero {}
-
 impl Prepare for Texels {}
 
 mod sealed {
-    use super::{Error, Gpu, Plan, Planned, Texels};
+    use super::{Error, Gpu, Move, Plan, Texels};
+
+    /// The moves of all steps.
+    #[derive(Debug)]
+    pub struct Moves(pub(in crate::gpu) Vec<Move>);
 
     pub trait Prepare {
-        /// The plans that are recorded.
-        fn plans(&self, gpu: &Gpu) -> Result<Vec<Plan>, Error>;
+        /// What is recorded.
+        fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
     }
 
-    impl<T: Planned> Prepare for T {
-        fn plans(&self, _: &Gpu) -> Result<Vec<Plan>, Error> {
-            Ok(vec![self.plan().clone()])
+    impl Prepare for Plan {
+        fn moves(&self, _: &Gpu) -> Result<Moves, Error> {
+            Ok(Moves(self.steps().map(|(what, _)| what.clone()).collect()))
         }
     }
 
     impl Prepare for Texels {
-        fn plans(&self, gpu: &Gpu) -> Result<Vec<Plan>, Error> {
-            gpu.texel_plans(self)
+        fn moves(&self, gpu: &Gpu) -> Result<Moves, Error> {
+            gpu.texel_plans(self).map(Moves)
         }
     }
 }
 
 impl Gpu {
-    /// Compiles the pipelines that a plan, or a search in a mask, needs, and works out its dispatches. Call this when a program loads, so that
-    /// no frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
+    /// Compiles the pipelines that a plan needs, and computes its dispatches. Call this when a program loads, so that no
+    /// frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
     /// [`Texels`] are prepared for what the texture's usages allow: for reading with `COPY_SRC`, for writing with
     /// `COPY_DST`. The memory of their rows is allocated, too.
@@ -87,13 +81,12 @@ impl Gpu {
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
     /// # -> Result<(), wgslice::Error> {
-    /// use wgslice::{gpu::Buffers, slice, DType, Plan};
+    /// use wgslice::{slice, DType, Plan};
     ///
     /// let flip = gpu.prepare(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?)?;
     /// // … later, in each frame:
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    /// let buffers = Buffers { source: input.slice(..), indices: None, dest: output.slice(..) };
-    /// gpu.encode(&mut encoder, &flip, buffers)?;
+    /// gpu.encode(&mut encoder, &flip, &[input.slice(..)], &[output.slice(..)])?;
     /// gpu.queue().submit([encoder.finish()]);
     /// # Ok(())
     /// # }
@@ -105,7 +98,7 @@ impl Gpu {
     /// [`Error::OutOfDeviceMemory`].
     pub fn prepare<T: Prepare>(&self, what: &T) -> Result<Prepared<T>, Error> {
         let mut works = Vec::new();
-        for plan in what.plans(self)? {
+        for plan in what.moves(self)?.0 {
             for places in usual_places(&plan, &self.engine.reach.tuning) {
                 works.push(self.engine.work(&plan, places, true)?);
             }
@@ -128,7 +121,7 @@ impl Gpu {
     /// let flip = gpu.prepare_async(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?);
     /// // … in each frame:
     /// if let Some(flip) = flip.poll()? {
-    ///     // … gpu.encode(&mut encoder, &flip, buffers)?;
+    ///     // … gpu.encode(&mut encoder, &flip, &inputs, &outputs)?;
     /// }
     /// # Ok(())
     /// # }
@@ -142,7 +135,7 @@ impl Gpu {
         Pending::running(move || gpu.prepare(&what))
     }
 
-    /// Checks that this device can run a plan, a search in a mask, or copies of texels. The check compiles nothing and
+    /// Checks that this device can run a plan, or copies of texels. The check compiles nothing and
     /// allocates nothing on the device, so it does not tell whether there is memory for the result.
     ///
     /// ```no_run
@@ -164,7 +157,7 @@ impl Gpu {
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
-        what.plans(self)?.iter().try_for_each(|plan| {
+        what.moves(self)?.0.iter().try_for_each(|plan| {
             let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
             places.try_for_each(|places| self.engine.supports(plan, &places))
         })
@@ -173,7 +166,7 @@ impl Gpu {
 
 /// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
 /// bytes, and at the beginning of other buffers. Empty for a plan that records nothing.
-fn usual_places(plan: &Plan, tuning: &Tuning) -> Vec<Places> {
+fn usual_places(plan: &Move, tuning: &Tuning) -> Vec<Places> {
     match route(plan, tuning, false) {
         Route::Nothing => Vec::new(),
         _ => [true, false].map(Places::at_begin).into(),

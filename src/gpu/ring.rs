@@ -6,10 +6,10 @@
 //! that the host can access them.
 
 use super::{
-    Buffers, Gpu,
+    Gpu,
     device::{failure::device_error, fill::fill, transfer::padded},
 };
-use crate::{Error, Plan};
+use crate::{Error, Plan, moves::Move};
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
@@ -63,8 +63,8 @@ impl Ring {
     /// the plan `device`, which here only says how large the result is.
     pub(crate) fn pack(
         &mut self,
-        host: &Plan,
-        device: &Plan,
+        host: &Move,
+        device: &Move,
         source: &[u8],
     ) -> Result<Slot, Error> {
         let [packed, result] = [host, device].map(|plan| padded(plan.result_bytes()));
@@ -99,7 +99,7 @@ impl Ring {
     }
 
     /// Submits a piece that [`Ring::pack`] packed into `slot`, with the plans that were passed there.
-    pub(crate) fn submit(&mut self, slot: Slot, host: &Plan, device: &Plan) -> Result<(), Error> {
+    pub(crate) fn submit(&mut self, slot: Slot, host: &Move, device: &Move) -> Result<(), Error> {
         let Slot {
             upload,
             source,
@@ -109,12 +109,9 @@ impl Ring {
         let (packed, bytes) = (host.result_bytes(), device.result_bytes());
         let ((), submission) = self.gpu.opened().submit(DOING, |encoder| {
             encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded(packed));
-            let buffers = Buffers {
-                source: source.slice(..),
-                indices: None,
-                dest: result.slice(..),
-            };
-            self.gpu.encode(encoder, device, buffers)?;
+            let plan = Plan::one(device.clone());
+            let (from, to) = (source.slice(..), result.slice(..));
+            self.gpu.encode(encoder, &plan, &[from], &[to])?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded(bytes));
             // The callbacks ignore errors, because `get_mapped_range` reports them later.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});

@@ -2,81 +2,48 @@
 
 use super::{
     DeviceBytes, Gpu,
-    engine::{argument::Argument, find::COUNT_BYTES, record::Target},
+    engine::{argument::Argument, commands::Target, record::Arguments},
 };
-use crate::{Error, Found, Nonzero, Pending, Plan, Report};
+use crate::{DType, Error, Pending, Plan, Report};
 
 impl Gpu {
-    /// Runs a plan, and returns the result as a new tensor. `indices` are those of a gather, a crop or a
-    /// scatter.
-    pub(crate) fn make(
+    /// Runs a plan, in one submission. Each output is written if the flag beside it is true, otherwise a copy of it.
+    /// Returns the outputs. The report says that `copied` bytes of them were in shared memory.
+    pub(crate) fn run(
         &self,
         plan: &Plan,
-        source: &DeviceBytes,
-        indices: Option<&DeviceBytes>,
-    ) -> Result<(DeviceBytes, Pending<Report>), Error> {
-        let dest = self.opened().allocate(plan.shape(), plan.dtype.size())?;
-        self.change(plan, source, indices, &dest, true)
-    }
-
-    /// Searches a mask by a plan. Returns the positions, and the words and the value of their number.
-    pub(crate) fn find(
-        &self,
-        nonzero: &Nonzero,
-        mask: &DeviceBytes,
-    ) -> Result<(DeviceBytes, DeviceBytes, Pending<Found>), Error> {
-        let plan = &nonzero.plan;
-        let rows = self
-            .opened()
-            .allocate(nonzero.shape(), nonzero.dtype().size())?;
-        let words = self.opened().allocate(&[COUNT_BYTES], 1)?;
-        let arguments = [("mask", mask), ("rows", &rows), ("count", &words)];
-        let arguments = arguments.map(|(name, bytes)| Argument::tensor(name, bytes));
-        let (found, _) = self.opened().submit(plan.name(), |encoder| {
-            let target = Target::Encoder(encoder);
-            self.engine.record_find(target, plan, arguments)
-        })?;
-        Ok((rows, words, found))
-    }
-
-    /// Runs plans without indices, each with its source, that all write to `dest`, in one submission named `doing`.
-    pub(crate) fn write_all<'a>(
-        &self,
-        doing: &'static str,
-        plans: impl Iterator<Item = (&'a DeviceBytes, &'a Plan)>,
-        dest: &DeviceBytes,
-    ) -> Result<(), Error> {
-        let to = Argument::tensor("dest", dest);
-        let (mut plans, engine) = (plans, &self.engine);
-        let submitted = self.opened().submit(doing, |encoder| {
-            plans.try_for_each(|(source, plan)| {
-                let from = Argument::tensor("source", source);
-                engine
-                    .record(Target::Encoder(encoder), plan, from, None, to)
-                    .map(drop)
-            })
-        });
-        submitted.map(drop)
-    }
-
-    /// Runs a plan that writes to `dest` if `in_place`, otherwise to a copy of `dest`. Returns the changed tensor.
-    pub(crate) fn change(
-        &self,
-        plan: &Plan,
-        source: &DeviceBytes,
-        indices: Option<&DeviceBytes>,
-        dest: &DeviceBytes,
-        in_place: bool,
-    ) -> Result<(DeviceBytes, Pending<Report>), Error> {
+        types: &[DType],
+        inputs: &[&DeviceBytes],
+        outputs: &[(DeviceBytes, bool)],
+        copied: usize,
+    ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
         let (made, _) = self.opened().submit(plan.name(), |encoder| {
-            let dest = self.opened().changeable(encoder, dest, in_place)?;
-            let from = Argument::tensor("source", source);
-            let to = Argument::tensor("dest", &dest);
-            let indices = indices.map(|tuples| Argument::tensor("indices", tuples));
+            let changeable = |(output, in_place): &(DeviceBytes, bool)| {
+                self.opened().changeable(encoder, output, *in_place)
+            };
+            let outputs = outputs
+                .iter()
+                .map(changeable)
+                .collect::<Result<Vec<_>, _>>()?;
+            let (needed, made) = (plan.inputs(), plan.outputs());
+            let from = needed.iter().zip(inputs);
+            let from: Vec<_> = from
+                .map(|(of, bytes)| Argument::tensor(of.name, bytes))
+                .collect();
+            let to = made.iter().zip(&outputs);
+            let to: Vec<_> = to
+                .map(|(of, bytes)| Argument::tensor(of.name, bytes))
+                .collect();
+            let arguments = Arguments {
+                types,
+                inputs: &from,
+                outputs: &to,
+                copied,
+            };
             let report = self
                 .engine
-                .record(Target::Encoder(encoder), plan, from, indices, to)?;
-            Ok((dest, report))
+                .record(Target::Encoder(encoder), plan, &arguments)?;
+            Ok((outputs, report))
         })?;
         Ok(made)
     }

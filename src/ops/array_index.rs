@@ -13,18 +13,19 @@ use super::{
     gather::GatherOptions,
     index::Policy,
     indexed::{added, indexed, kept},
+    methods::{host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Plan, SliceSpec, Tensor, TensorView,
-    View,
-    backend::{Device, Inputs},
+    DType, Error, IntoView, Plan, SliceSpec, View,
     cpu::{Dest, Threads, outer},
     element::zeroed,
     error,
-    plan::{IndexTensor, Operation},
+    moves::{IndexTensor, Move, Operation},
+    plan::{Input, Operand, Output, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
+use std::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct Entry {
@@ -46,28 +47,23 @@ struct Selection {
 
 /// An outer expression: a view, and the positions that are taken along some of its dimensions, counted from the beginning.
 /// The dimension that keeps the smallest share comes first.
-#[derive(Clone)]
-struct Outer {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Outer {
     view: View,
     lists: Vec<(usize, Vec<i64>)>,
 }
 
-impl View {
-    /// Plans NumPy's `x[…]` of this view. The source of the first plan is the view's, and that of each other plan is the
-    /// result before it. Each has the index tuples that it takes, which are empty if it takes none. There is one plan, or
-    /// in an outer expression one for each array.
+impl Plan {
+    /// Plans NumPy's `x[…]`. The only input is x; the plan holds the arrays.
     ///
     /// ```
-    /// use wgslice::{DType, Indices, View};
+    /// use wgslice::{DType, Plan};
     ///
     /// // Of each of two images, the pixels at two places, with all channels.
-    /// let images = View::new(&[2, 480, 640, 3])?;
-    /// let steps = images.index(&":, [10, 20], [30, 40]".parse()?, DType::U8)?;
-    /// let (plan, tuples) = &steps[0];
+    /// let plan = Plan::index(&[2, 480, 640, 3], &":, [10, 20], [30, 40]".parse()?, DType::U8)?;
     /// assert_eq!(plan.shape(), [2, 2, 3]);
-    /// assert_eq!(tuples, &[10, 30, 20, 40]);
-    /// let mut pixels = vec![0; 12];
-    /// plan.run_cpu(&vec![1u8; 2 * 480 * 640 * 3], Some(Indices::I64(tuples)), &mut pixels)?;
+    /// let (images, mut pixels) = (vec![1u8; 2 * 480 * 640 * 3], vec![0u8; 12]);
+    /// plan.run_cpu(&[(&images).into()], &mut [(&mut pixels).into()])?;
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -76,26 +72,20 @@ impl View {
     /// [`Error::Argument`], as NumPy's `IndexError`: those of [`View::slice`], then `values`, `outer_rank`, `mask_shape`,
     /// `array_shapes` and `position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy, positions of
     /// arrays are not checked if nothing is selected because another array is empty.
-    pub fn index(&self, spec: &IndexSpec, dtype: DType) -> Result<Vec<(Plan, Vec<i64>)>, Error> {
+    pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
+        let x = x.into_view()?;
         let is_array = |item: &IndexItem| !matches!(item, IndexItem::Slice(_));
         let has_arrays = spec.items().iter().any(is_array);
-        let selection = self.selection(spec, has_arrays && !spec.is_outer())?;
+        let selection = x.selection(spec, has_arrays && !spec.is_outer())?;
         match (has_arrays, spec.is_outer()) {
-            (false, _) => Ok(vec![(selection.view.plan(dtype), Vec::new())]),
-            (true, false) => Ok(vec![selection.together(dtype)?]),
-            (true, true) => selection.outer()?.steps(dtype),
+            (false, _) => Ok(Self::from_view(Move::of_view(selection.view, dtype), &x)),
+            (true, false) => selection.together(&x, dtype),
+            (true, true) => selection.outer()?.plan(&x, dtype),
         }
     }
+}
 
-    /// The outer expression that this is, if several of its entries are arrays.
-    fn outer(&self, spec: &IndexSpec) -> Result<Option<Outer>, Error> {
-        if !spec.is_outer() {
-            return Ok(None);
-        }
-        let outer = self.selection(spec, false)?.outer()?;
-        Ok((outer.lists.len() > 1).then_some(outer))
-    }
-
+impl View {
     /// Applies the slices of an expression. `singles` says whether single positions count as arrays.
     fn selection(&self, spec: &IndexSpec, singles: bool) -> Result<Selection, Error> {
         let mut items = Vec::new();
@@ -184,7 +174,7 @@ impl View {
 
 impl Selection {
     /// The gather of arrays that walk together.
-    fn together(self, dtype: DType) -> Result<(Plan, Vec<i64>), Error> {
+    fn together(self, x: &View, dtype: DType) -> Result<Plan, Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
             let (item, found) = (entry.item, &entry.shape);
@@ -200,9 +190,14 @@ impl Selection {
             let size = self.view.shape[at];
             let mut positions = zeroed(count)?;
             let broadcast = View::whole(&entry.shape).broadcast_to(&sizes)?;
-            broadcast
-                .plan(DType::I64)
-                .run_cpu(&entry.positions, None, &mut positions)?;
+            let (from, to) = (&entry.positions, bytemuck::cast_slice_mut(&mut positions));
+            let dest = Dest::Old(to);
+            broadcast.copy(
+                DType::I64,
+                bytemuck::cast_slice(from),
+                dest,
+                Threads::default(),
+            );
             for (tuple, found) in tuples.chunks_exact_mut(columns.len()).zip(positions) {
                 tuple[column] = position(entry.item, found, axis, size)?;
             }
@@ -224,15 +219,19 @@ impl Selection {
         indices.push(columns.len());
         let indices = IndexTensor::of(&indices, tuple_dims, Policy::default());
         let coordinates = coordinates.into_iter();
-        let plan = Plan::of_gather(
-            Operation::ArrayIndex,
+        let gather = Move::of_gather(
+            Operation::Named("array_index"),
             &self.view,
             dims,
             coordinates,
             indices,
             dtype,
         )?;
-        Ok((plan, tuples))
+        let input = Input::new("x", x, dtype);
+        let output = Output::new(&gather.shape, dtype);
+        let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
+        plan.gather_at(gather, &tuples, Operand::Input(0), Operand::Output(0))?;
+        Ok(plan.plan())
     }
 
     /// All combinations of the arrays' positions.
@@ -258,20 +257,31 @@ impl Selection {
 }
 
 impl Outer {
-    /// A gather for each list, along its dimension.
-    fn steps(self, dtype: DType) -> Result<Vec<(Plan, Vec<i64>)>, Error> {
-        let mut steps = Vec::new();
-        let mut view = self.view;
-        for (at, positions) in self.lists {
+    /// A gather for each list, along its dimension, through memory between them. The CPU does all at once.
+    fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
+        let input = Input::new("x", x, dtype);
+        let output = Output::new(&self.shape()?, dtype);
+        let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
+        let (mut view, mut from) = (self.view.clone(), Operand::Input(0));
+        for (number, (at, positions)) in self.lists.iter().enumerate() {
             let options = GatherOptions {
                 axis: Some(at.cast_signed()),
                 ..GatherOptions::default()
             };
-            let plan = view.gather(&[positions.len()], options, dtype)?;
-            view = View::new(plan.shape())?;
-            steps.push((plan, positions));
+            let Some(gather) = Plan::gather(&view, &[positions.len()], options, dtype)?.into_only()
+            else {
+                return Err(error::value::steps("an index", "gather"));
+            };
+            view = View::new(&gather.shape)?;
+            let to = match number + 1 == self.lists.len() {
+                true => Operand::Output(0),
+                false => plan.temp(&gather.shape, dtype),
+            };
+            plan.gather_at(gather, positions, from, to.clone())?;
+            from = to;
         }
-        Ok(steps)
+        let shortcut = (self.lists.len() > 1).then_some(self);
+        Ok(plan.with_shortcut(shortcut).plan())
     }
 
     /// The shape of the result.
@@ -285,7 +295,7 @@ impl Outer {
     }
 
     /// Writes the result to `dest`, on the CPU.
-    fn run(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
+    pub(crate) fn run(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
         let elements = (&self.view, dtype.size());
         outer::run(elements, &self.lists, source, dest, threads);
     }
@@ -301,10 +311,28 @@ fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64,
     }
 }
 
-/// The tuples as numbers of 32 bits, half the memory, unless a position needs more.
-fn narrow(tuples: &[i64]) -> Option<Vec<i32>> {
-    let numbers = tuples.iter().map(|&position| i32::try_from(position).ok());
-    numbers.collect()
+impl Steps {
+    /// Adds a gather by tuples that the plan holds: as numbers of 32 bits, half the memory, unless a position needs more.
+    fn gather_at(
+        &mut self,
+        gather: Move,
+        tuples: &[i64],
+        from: Operand,
+        to: Operand,
+    ) -> Result<(), Error> {
+        let numbers = tuples.iter().map(|&position| i32::try_from(position).ok());
+        let (index, bytes): (_, Arc<[u8]>) = match numbers.collect::<Option<Vec<i32>>>() {
+            Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
+            None => (DType::I64, bytemuck::cast_slice(tuples).into()),
+        };
+        self.push(
+            gather.for_indices(index)?,
+            from,
+            Some(Operand::Const(bytes)),
+            to,
+        );
+        Ok(())
+    }
 }
 
 /// Fails if an array does not have as many values as its shape says or, in an outer expression, not one dimension.
@@ -318,7 +346,7 @@ fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Resu
     }
 }
 
-impl Backend {
+host_methods! {
     /// NumPy's `x[…]`, with arrays of positions and masks: see [`IndexSpec`].
     ///
     /// ```
@@ -333,86 +361,15 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`View::index`]; [`Error::Length`]; or an error of the device.
-    pub fn index<'a, T: Element>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        spec: &IndexSpec,
-    ) -> Result<Array<T>, Error> {
-        let (values, view) = x.into().memory("x")?;
-        let mut made: Option<Array<T>> = None;
-        let outer = view.outer(spec)?;
-        let steps = match &outer {
-            Some(outer) => outer.clone().steps(T::DTYPE)?,
-            None => view.index(spec, T::DTYPE)?,
-        };
-        let on_cpu = |(plan, _): &(Plan, _)| *self.device_for(plan) == Device::Cpu;
-        if let Some(outer) = outer.filter(|_| steps.iter().all(on_cpu)) {
-            let fill = |result: Dest<'_>| {
-                outer.run(T::DTYPE, T::as_bytes(&values), result, self.threads);
-                Ok(())
-            };
-            return Ok(Array::collect(&outer.shape()?, fill)?.0);
-        }
-        for (plan, tuples) in steps {
-            let source = made.as_ref().map_or(&values[..], |made| &made.data);
-            let narrow = narrow(&tuples);
-            let indices = narrow
-                .as_deref()
-                .map_or(Indices::I64(&tuples), Indices::I32);
-            let inputs = Inputs {
-                indices: plan.tuples().map(|_| indices),
-                ..Inputs::of(source)
-            };
-            made = Some(self.run(plan, inputs)?.0);
-        }
-        Ok(made.unwrap_or_else(|| Array {
-            shape: vec![0],
-            data: Vec::new(),
-        }))
-    }
+    /// As [`Plan::index`]; [`Error::Length`]; or an error of the device.
+    fn index(view x: T; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }
 
-impl Tensor {
+tensor_methods! {
     /// NumPy's `x[…]` of this tensor: see [`IndexSpec`]. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
-    /// As [`View::index`]; or an error of the device.
-    pub fn index(&self, spec: &IndexSpec) -> Result<Self, Error> {
-        self.view().index(spec)
-    }
-}
-
-impl TensorView {
-    /// NumPy's `x[…]` of the selection, without copying it first: see [`IndexSpec`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::index`].
-    pub fn index(&self, spec: &IndexSpec) -> Result<Tensor, Error> {
-        let mut made = self.tensor().clone();
-        let backend = made.backend.clone();
-        if backend.is_cpu()
-            && let Some(outer) = self.view().outer(spec)?
-        {
-            let (dtype, shape, source) = (made.dtype(), outer.shape()?, made.bytes()?);
-            let bytes = shape.iter().product::<usize>() * dtype.size();
-            let fill = |result: Dest<'_>| {
-                outer.run(dtype, &source, result, backend.threads);
-                Ok(())
-            };
-            let (storage, ()) = backend.host_storage(bytes, fill)?;
-            return Ok(Tensor::new(&backend, dtype, shape, storage));
-        }
-        for (plan, tuples) in self.view().index(spec, self.dtype())? {
-            let upload = |needed: &[usize]| match narrow(&tuples) {
-                Some(tuples) => made.backend.upload((&tuples, needed)),
-                None => made.backend.upload((&tuples, needed)),
-            };
-            let indices = plan.tuples().map(|needed| upload(needed.indices));
-            made = made.make(&plan, indices.transpose()?.as_ref())?.0;
-        }
-        Ok(made)
-    }
+    /// As [`Plan::index`]; or an error of the device.
+    fn index(self x; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }

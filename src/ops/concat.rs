@@ -7,11 +7,13 @@
 //! ```
 
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
-    plan::Operation, shape,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, Values, View, error,
+    moves::Operation,
+    plan::{Input, Output, Steps},
+    shape,
 };
 
-impl Assembly {
+impl Plan {
     /// An array of the elements of all arrays, one after the other along `axis`, which counts from the end if it is
     /// negative. The arrays have the same size in each other dimension.
     ///
@@ -30,26 +32,30 @@ impl Assembly {
         shape[axis] = size;
         shape::elements(&shape)?;
         let result = View::whole(&shape);
-        let mut assembly = Self::new(Operation::Concat, shape, dtype);
+        let mut plan = Steps::new(
+            Operation::Named("concat"),
+            inputs(arrays, dtype),
+            Output::new(&shape, dtype),
+        );
         let mut begin = 0;
         for (number, array) in arrays.iter().enumerate() {
             let count = array.shape[axis];
-            assembly.put(number, array, &result.along(axis, begin, 1, count));
+            plan.put(number, array, &result.along(axis, begin, 1, count));
             begin += count;
         }
-        Ok(assembly)
+        Ok(plan.plan())
     }
 
     /// An array whose dimension `axis` numbers the arrays, which all have the same shape. A negative `axis` counts from
     /// the end of the result.
     ///
     /// ```
-    /// use wgslice::{Assembly, DType, View};
+    /// use wgslice::{DType, Plan, View};
     ///
     /// let point = View::new(&[2])?;
-    /// let points = Assembly::stack(&[point.clone(), point], 1, DType::I32)?;
+    /// let points = Plan::stack(&[point.clone(), point], 1, DType::I32)?;
     /// let mut result = [0; 4];
-    /// points.run_cpu(&[&[1, 2], &[3, 4]], &mut result)?;
+    /// points.run_cpu(&[(&[1, 2]).into(), (&[3, 4]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!((points.shape(), result), (&[2, 2][..], [1, 3, 2, 4]));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -65,14 +71,18 @@ impl Assembly {
         shape.insert(axis, arrays.len());
         shape::elements(&shape)?;
         let result = View::whole(&shape);
-        let mut assembly = Self::new(Operation::Stack, shape, dtype);
+        let mut plan = Steps::new(
+            Operation::Named("stack"),
+            inputs(arrays, dtype),
+            Output::new(&shape, dtype),
+        );
         for (number, array) in arrays.iter().enumerate() {
             let mut place = result.along(axis, number, 1, 1);
             place.shape.remove(axis);
             place.strides.remove(axis);
-            assembly.put(number, array, &place);
+            plan.put(number, array, &place);
         }
-        Ok(assembly)
+        Ok(plan.plan())
     }
 }
 
@@ -109,7 +119,7 @@ impl View {
 }
 
 impl Backend {
-    /// Puts host values together along `axis`: see [`Assembly::concat`].
+    /// Puts host values together along `axis`: see [`Plan::concat`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -122,38 +132,38 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Assembly::concat`]; [`Error::Length`]; or an error of the device.
+    /// As [`Plan::concat`]; [`Error::Length`]; or an error of the device.
     pub fn concat<T: Element>(
         &self,
         arrays: &[ArrayRef<'_, T>],
         axis: isize,
     ) -> Result<Array<T>, Error> {
-        self.assemble_all(arrays, |views| Assembly::concat(views, axis, T::DTYPE))
+        self.assemble_all(arrays, |views| Plan::concat(views, axis, T::DTYPE))
     }
 
-    /// Stacks host values along a new `axis`: see [`Assembly::stack`].
+    /// Stacks host values along a new `axis`: see [`Plan::stack`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::stack`]; [`Error::Length`]; or an error of the device.
+    /// As [`Plan::stack`]; [`Error::Length`]; or an error of the device.
     pub fn stack<T: Element>(
         &self,
         arrays: &[ArrayRef<'_, T>],
         axis: isize,
     ) -> Result<Array<T>, Error> {
-        self.assemble_all(arrays, |views| Assembly::stack(views, axis, T::DTYPE))
+        self.assemble_all(arrays, |views| Plan::stack(views, axis, T::DTYPE))
     }
 
     fn assemble_all<'a, T: Element>(
         &self,
         arrays: &[ArrayRef<'a, T>],
-        assembly: impl FnOnce(&[View]) -> Result<Assembly, Error>,
+        plan: impl FnOnce(&[View]) -> Result<Plan, Error>,
     ) -> Result<Array<T>, Error> {
         let memory = |array: &ArrayRef<'a, T>| array.clone().memory("arrays");
         let all: Vec<_> = arrays.iter().map(memory).collect::<Result<_, _>>()?;
         let (values, views): (Vec<_>, Vec<View>) = all.into_iter().unzip();
-        let values: Vec<&[T]> = values.iter().map(|values| &values[..]).collect();
-        self.assemble(&assembly(&views)?, &values)
+        let values: Vec<Values<'_>> = values.iter().map(|values| (&values[..]).into()).collect();
+        Ok(self.run(&plan(&views)?, &values)?.0)
     }
 
     /// Takes host values apart along `axis`: see [`View::split`].
@@ -177,15 +187,13 @@ impl Backend {
     ) -> Result<Vec<Array<T>>, Error> {
         let (values, view) = x.into().memory("x")?;
         let parts = view.split(sizes, axis)?;
-        parts
-            .iter()
-            .map(|part| self.run_view(&values, part))
-            .collect()
+        let parts = parts.into_iter();
+        parts.map(|part| self.selected(&values, part)).collect()
     }
 }
 
 impl Tensor {
-    /// Puts tensors together along `axis`, in one submission: see [`Assembly::concat`].
+    /// Puts tensors together along `axis`, in one submission: see [`Plan::concat`].
     ///
     /// ```
     /// use wgslice::{Backend, Tensor};
@@ -199,21 +207,19 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Assembly::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
+    /// As [`Plan::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
     /// device.
     pub fn concat(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
-        let views: Vec<TensorView> = tensors.iter().map(|tensor| tensor.view()).collect();
-        TensorView::concat(&views.iter().collect::<Vec<_>>(), axis)
+        assemble(tensors, |views, dtype| Plan::concat(views, axis, dtype))
     }
 
-    /// Stacks tensors along a new `axis`, in one submission: see [`Assembly::stack`].
+    /// Stacks tensors along a new `axis`, in one submission: see [`Plan::stack`].
     ///
     /// # Errors
     ///
-    /// As [`Tensor::concat`], with the errors of [`Assembly::stack`].
+    /// As [`Tensor::concat`], with the errors of [`Plan::stack`].
     pub fn stack(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
-        let views: Vec<TensorView> = tensors.iter().map(|tensor| tensor.view()).collect();
-        TensorView::stack(&views.iter().collect::<Vec<_>>(), axis)
+        assemble(tensors, |views, dtype| Plan::stack(views, axis, dtype))
     }
 
     /// The parts of this tensor along `axis`, without a copy: see [`View::split`].
@@ -221,55 +227,30 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`View::split`].
-    pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<TensorView>, Error> {
-        self.view().split(sizes, axis)
-    }
-}
-
-impl TensorView {
-    /// Puts selections together, as [`Tensor::concat`] does, without copying them first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::concat`].
-    pub fn concat(views: &[&Self], axis: isize) -> Result<Tensor, Error> {
-        assemble(views, |views, dtype| Assembly::concat(views, axis, dtype))
-    }
-
-    /// Stacks selections, as [`Tensor::stack`] does, without copying them first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::stack`].
-    pub fn stack(views: &[&Self], axis: isize) -> Result<Tensor, Error> {
-        assemble(views, |views, dtype| Assembly::stack(views, axis, dtype))
-    }
-
-    /// The parts of this selection along `axis`: see [`View::split`].
-    ///
-    /// # Errors
-    ///
-    /// As [`View::split`].
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
-        let parts = self.view().split(sizes, axis)?.into_iter();
-        Ok(parts.map(|view| self.of_tensor(view)).collect())
+        let parts = self.layout().split(sizes, axis)?.into_iter();
+        Ok(parts.map(|layout| self.of_layout(layout)).collect())
     }
 }
 
+/// Runs a plan of the layouts of tensors.
 fn assemble(
-    views: &[&TensorView],
-    assembly: impl FnOnce(&[View], DType) -> Result<Assembly, Error>,
+    tensors: &[&Tensor],
+    plan: impl FnOnce(&[View], DType) -> Result<Plan, Error>,
 ) -> Result<Tensor, Error> {
-    let first = views
-        .first()
-        .ok_or_else(error::assembly::no_arrays)?
-        .tensor();
-    let tensors: Vec<&Tensor> = views.iter().map(|view| view.tensor()).collect();
-    for other in &tensors {
+    let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
+    for other in tensors {
         first.check_goes_with("arrays", other)?;
     }
-    let views: Vec<View> = views.iter().map(|view| view.view().clone()).collect();
-    Tensor::assemble(&assembly(&views, first.dtype())?, &tensors)
+    let views: Vec<View> = tensors.iter().map(|of| of.layout().clone()).collect();
+    Ok(Tensor::run(&plan(&views, first.dtype())?, tensors)?
+        .0
+        .swap_remove(0))
+}
+
+fn inputs(arrays: &[View], dtype: DType) -> Vec<Input> {
+    let input = |array: &View| Input::new("arrays", array, dtype);
+    arrays.iter().map(input).collect()
 }
 
 /// The dimension that `axis` names in an array of this rank.

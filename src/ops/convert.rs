@@ -13,11 +13,9 @@
 #[cfg(feature = "gpu")]
 use crate::View;
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
-    backend::Inputs,
-    error,
+    DType, Error, Plan, error,
+    moves::{Effect, Move},
     number::{CONVERTED, bits_of, f32_of},
-    plan::Effect,
     shape,
 };
 use std::{
@@ -200,7 +198,9 @@ impl Conversion {
     /// no more. Its axis counts from the first.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
-        let converted = array.plan(from).converted(self)?.conversion;
+        let converted = Move::of_view(array.clone(), from)
+            .converted(self)?
+            .conversion;
         let axis = match self.how {
             How::Plain => 0,
             How::Scaled { axis, .. } | How::Table { axis, .. } => axis,
@@ -262,17 +262,17 @@ impl Plan {
     /// The same slice, gather or crop, with its elements converted on the way, by the same number of dispatches. What has no
     /// source stays zero: it is not converted.
     ///
-    /// [`Backend::convert`] and [`Tensor::convert`] run such a plan, and so do [`Plan::run_cpu_bytes`] and
-    /// [`Gpu::encode`](crate::Gpu::encode).
+    /// A plan of several steps can convert if one step writes its result, such as [`Plan::boolean_mask`] and
+    /// [`Plan::index`].
     ///
     /// ```
-    /// use wgslice::{slice, Backend, Conversion, DType, View};
+    /// use wgslice::{slice, Backend, Conversion, DType, Plan, View};
     ///
     /// // Two pixels of three channels: the second first, channels first, and floats.
     /// let image = View::new(&[2, 3])?.slice(&slice![..; -1])?.transpose(&[1, 0])?;
     /// let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 0.5, 0.25], &[0.0, 0.0, 100.0]);
-    /// let plan = image.plan(DType::U8).converted(&scaled)?;
-    /// let (floats, _) = Backend::cpu().convert::<u8, f32>(&plan, &[1, 2, 3, 4, 5, 6], None)?;
+    /// let plan = Plan::contiguous(image, DType::U8)?.converted(&scaled)?;
+    /// let (floats, _) = Backend::cpu().run::<f32>(&plan, &[(&[1u8, 2, 3, 4, 5, 6]).into()])?;
     /// assert_eq!(floats.shape, [3, 2]);
     /// assert_eq!(floats.data, [4.0, 1.0, 2.5, 1.0, 101.5, 100.75]);
     /// # Ok::<(), wgslice::Error>(())
@@ -281,8 +281,15 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
-    /// `convert_dtype`; then `convert_scale` or `convert_source`; then `axis`; then `convert_positions`).
+    /// `convert_dtype`; then `convert_scale` or `convert_source`; then `axis`; then `convert_positions`; `steps`
+    /// if several steps write the result).
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
+        self.map("converted", |what| what.converted(conversion))
+    }
+}
+
+impl Move {
+    pub(crate) fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         let (from, to) = (self.dtype, conversion.to);
         if self.effect != Effect::Make || self.conversion.is_some() {
             let operation = match self.conversion {
@@ -373,99 +380,10 @@ impl Plan {
 
     /// The type of the source's elements.
     pub(crate) fn source_dtype(&self) -> DType {
-        self.conversion.as_ref().map_or(self.dtype, |of| of.from)
-    }
-
-    /// Fails if the plan is not for elements of these types.
-    pub(crate) fn check_types(&self, source: DType, result: DType) -> Result<(), Error> {
-        for (argument, found, needed) in [
-            ("source", source, self.source_dtype()),
-            ("the result", result, self.dtype),
-        ] {
-            if found != needed {
-                return Err(error::value::dtype_mismatch(argument, found, needed));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Backend {
-    /// Runs a slice, gather or crop that [converts](Plan::converted) on host values: `source` has the values that the plan
-    /// reads, and `indices` are those of a gather or a crop. Chooses the device, and falls back, as all calls do.
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, Backend, Conversion, DType, Indices, Plan};
-    ///
-    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I8)?;
-    /// let rows = rows.converted(&Conversion::scaled(DType::F32, 0, &[0.5, 1.0, 2.0], &[0.0]))?;
-    /// let table = [-1i8, 2, 3, 4, 5, 6];
-    /// let (found, report) = Backend::cpu().convert::<i8, f32>(&rows, &table, Some(Indices::I32(&[2, 0])))?;
-    /// assert_eq!((found.data, report.out_of_range), (vec![10.0, 12.0, -0.5, 1.0], 0));
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] if the plan is for other types, or changes an array; [`Error::Length`] for an argument that does
-    /// not have as many values as the plan needs; the errors of the operation.
-    pub fn convert<T: Element, U: Element>(
-        &self,
-        plan: &Plan,
-        source: &[T],
-        indices: Option<Indices<'_>>,
-    ) -> Result<(Array<U>, Report), Error> {
-        plan.check_makes()?;
-        plan.check_types(T::DTYPE, U::DTYPE)?;
-        let inputs = Inputs {
-            source,
-            indices,
-            dest: None,
-        };
-        inputs.check(plan)?;
-        self.run(plan.clone(), inputs)
-    }
-}
-
-impl Tensor {
-    /// Runs a slice, gather or crop that [converts](Plan::converted), with this tensor as its source. `indices` are those of
-    /// a gather or a crop. On a GPU the work is submitted, not waited for, unless the plan's policy makes an out-of-range
-    /// index an error.
-    ///
-    /// ```
-    /// use wgslice::{slice, Backend, Conversion, DType, Plan};
-    ///
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let bytes = backend.upload((&[1u8, 2, 3, 4], &[4]))?;
-    /// let every_other = Plan::slice(&[4], &slice![..; 2], DType::U8)?;
-    /// let halves = every_other.converted(&Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]))?;
-    /// let (halves, _) = bytes.convert(&halves, None)?;
-    /// assert_eq!(halves.to_vec::<f32>()?, [0.5, 1.5]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] if the plan is for other types or shapes than this tensor's and the indices', or changes an array;
-    /// [`Error::OutOfRange`]; or an error of the device.
-    pub fn convert(
-        &self,
-        plan: &Plan,
-        indices: Option<&Self>,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        plan.check_makes()?;
-        plan.check_types(self.dtype(), plan.dtype)?;
-        plan.check_shapes(self, indices)?;
-        self.make(plan, indices)
-    }
-}
-
-impl Plan {
-    /// Fails for a plan that changes an array.
-    fn check_makes(&self) -> Result<(), Error> {
-        match self.effect {
-            Effect::Make => Ok(()),
-            _ => Err(error::convert::operation(self.name())),
+        match (&self.conversion, self.effect) {
+            (Some(of), _) => of.from,
+            (None, Effect::Find(_)) => DType::U8,
+            (None, _) => self.dtype,
         }
     }
 }

@@ -18,15 +18,13 @@ use super::{
     indexed::{indexed, kept},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report,
-    SliceSpec, Tensor, TensorView, View,
-    backend::Inputs,
-    error,
-    plan::{IndexTensor, Operation},
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
+    Tensor, View, error,
+    moves::{IndexTensor, Move, Operation},
+    plan::{Input, Operand, Steps},
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
-use std::borrow::Cow;
 
 /// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -150,29 +148,114 @@ impl Boxes {
         Ok((boxes, tuples))
     }
 
-    /// Reads the shapes of begins, box indices and flips, and returns the boxes and their tuples: `begins` itself if there
-    /// is nothing else, otherwise a tensor on the device of `begins`.
-    pub(super) fn of_tensors<'a>(
-        begins: &'a Tensor,
+    /// The boxes of begins, box indices and flips of these shapes. Fails unless the tensors are of the right types, and on
+    /// one device.
+    pub(super) fn of_tensors(
+        begins: &Tensor,
         box_indices: Option<&Tensor>,
         flips: Option<&Tensor>,
         options: &CropOptions,
-    ) -> Result<(Self, Cow<'a, Tensor>), Error> {
+    ) -> Result<Self, Error> {
         let items = box_indices.map(Tensor::shape);
         let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
-        let tuples = match (box_indices, flips) {
-            (None, None) => Cow::Borrowed(begins),
-            _ => Cow::Owned(join(boxes, begins, box_indices, flips)?),
+        if box_indices.is_none() && flips.is_none() {
+            return Ok(boxes);
+        }
+        let dtype = begins.dtype();
+        if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
+            return Err(error::value::index_dtype("begins", dtype));
+        }
+        if let Some(items) = box_indices {
+            begins.check_goes_with("box_indices", items)?;
+        }
+        if let Some(flips) = flips {
+            begins.check_same_device("flips", flips)?;
+            if !matches!(flips.dtype(), DType::Bool | DType::U8) {
+                let found = flips.dtype();
+                return Err(error::value::dtype_mismatch("flips", found, DType::U8));
+            }
+        }
+        Ok(boxes)
+    }
+
+    /// The plan that takes the index tuples of boxes, of this type, from an array for each of their parts: from begins, box
+    /// indices and flips, in this order, which are its inputs behind the first. Its first steps join them. `plan` takes
+    /// them as one array.
+    pub(super) fn joining(self, plan: Plan, dims: usize, dtype: DType) -> Result<Plan, Error> {
+        if !self.box_indices && !self.flips {
+            return Ok(plan);
+        }
+        let (count, depth) = (self.count, self.depth(dims));
+        let (first, bytes) = (usize::from(self.box_indices), dtype.size());
+        let begins = View::new(&[count, dims])?;
+        let tuples = View::new(&[count, depth])?;
+        // Bytes of the tuples, of which a flip is one: those of the others are zeros.
+        let of_tuples = View::new(&[count, depth, bytes])?;
+        let plan = plan.for_indices(dtype)?;
+        let mut inputs = vec![
+            plan.inputs()[0].clone(),
+            Input::new("begins", &begins, dtype),
+        ];
+        let output = plan.outputs()[0].clone();
+        let items = self.box_indices.then(|| {
+            inputs.push(Input::new("box_indices", &View::whole(&[count]), dtype));
+            Operand::Input(inputs.len() - 1)
+        });
+        let flips = self.flips.then(|| {
+            inputs.push(Input::mask("flips", &[count, dims]));
+            Operand::Input(inputs.len() - 1)
+        });
+        let Some(what) = plan.into_only() else {
+            return Err(error::value::steps("joined", "a crop"));
         };
-        Ok((boxes, tuples))
+        let mut steps = Steps::new(what.operation, inputs, output);
+        let temp = steps.temp(&[count, depth], dtype);
+        if self.flips && count > 0 && dims > 0 {
+            // Zeros, like the gradient of no element of begins.
+            let [from, to] = [dims, depth].map(|depth| [count * depth * bytes]);
+            let zeros = Move::of_grad(&to, DType::U8, &from, None);
+            steps.push(zeros, Operand::Input(1), None, temp.clone());
+        }
+        let mut put = |operand, from: &View, to: &View, dtype| {
+            if !to.is_empty() {
+                steps.push(
+                    Move::of_update(from, to, dtype),
+                    operand,
+                    None,
+                    temp.clone(),
+                );
+            }
+        };
+        if let Some(items) = items {
+            put(
+                items,
+                &View::whole(&[count]),
+                &tuples.slice(&slice![.., 0])?,
+                dtype,
+            );
+        }
+        let columns = slice![.., first..first + dims];
+        put(Operand::Input(1), &begins, &tuples.slice(&columns)?, dtype);
+        if let Some(flips) = flips {
+            let lowest = if cfg!(target_endian = "big") {
+                bytes - 1
+            } else {
+                0
+            };
+            let to = of_tuples.slice(&slice![.., first + dims.., lowest])?;
+            put(flips, &begins, &to, DType::U8);
+        }
+        steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
+        Ok(steps.plan())
     }
 }
 
 impl Plan {
-    /// Plans a crop of an array of shape `x` with `boxes`.
+    /// Plans a crop of the array `x` with `boxes`. The inputs are x and the index tuples of the boxes. A view is not copied
+    /// first.
     ///
     /// ```
-    /// use wgslice::{options::{Boxes, CropOptions}, DType, Indices, Plan};
+    /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
     ///
     /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
     /// let boxes = Boxes { count: 2, box_indices: true, flips: false };
@@ -182,7 +265,7 @@ impl Plan {
     ///
     /// let mut result = [0; 8];
     /// let tuples = [0, 1, 0, 0, 2, 1];
-    /// let report = plan.run_cpu(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Some(Indices::I32(&tuples)), &mut result)?;
+    /// let report = plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).into(), (&tuples).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [4, 5, 7, 8, 8, 9, 0, 0]);
     /// assert_eq!(report.first.unwrap().index, [0, 2, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -192,36 +275,27 @@ impl Plan {
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn crop(
-        x: &[usize],
+        x: impl IntoView,
         boxes: Boxes,
         options: &CropOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::new(x)?.crop(boxes, options, dtype)
-    }
-}
-
-impl View {
-    /// Plans a crop of this view, as [`Plan::crop`] does, without copying the view.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::crop`].
-    pub fn crop(&self, boxes: Boxes, options: &CropOptions, dtype: DType) -> Result<Plan, Error> {
+        let x = x.into_view()?;
         let clamps = options.out_of_range == OutOfRange::Clamp;
-        check(&self.shape, boxes, options, clamps)?;
+        check(&x.shape, boxes, options, clamps)?;
         let dims = options.sizes.len();
         let policy = Policy {
             out_of_range: options.out_of_range,
             ..Policy::default()
         };
         let indices = boxes.indices(dims, policy)?;
-        let item = boxes.item_stride(self);
+        let item = boxes.item_stride(&x);
         let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
         let walked = [Dim::own(boxes.count, item)].into_iter().chain(within);
-        let walked = walked.chain(kept(self, 1 + dims..self.shape.len()));
-        let coordinates = boxes.coordinates(self, options);
-        Plan::of_gather(Operation::Crop, self, walked, coordinates, indices, dtype)
+        let walked = walked.chain(kept(&x, 1 + dims..x.shape.len()));
+        let coordinates = boxes.coordinates(&x, options);
+        let crop = Move::of_gather(Operation::Crop, &x, walked, coordinates, indices, dtype)?;
+        Ok(Self::from_view(crop, &x))
     }
 }
 
@@ -258,12 +332,8 @@ impl Backend {
         let (x, view) = x.into().memory("x")?;
         let begins = begins.into();
         let (boxes, tuples) = Boxes::of_host(self, begins, box_indices, flips, options)?;
-        let plan = view.crop(boxes, options, T::DTYPE)?;
-        let inputs = Inputs {
-            indices: Some(I::indices(&tuples)),
-            ..Inputs::of(&x)
-        };
-        self.run(plan, inputs)
+        let plan = Plan::crop(view, boxes, options, T::DTYPE)?;
+        self.run(&plan, &[(&x[..]).into(), (&tuples).into()])
     }
 }
 
@@ -273,7 +343,7 @@ impl Tensor {
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
     /// no late errors. One dispatch makes all boxes, unless the device's limits require more. If there are
-    /// `box_indices` or `flips`, earlier commands join them with `begins` in one tensor.
+    /// `box_indices` or `flips`, earlier dispatches of the same submission join them with `begins`.
     ///
     /// ```
     /// use wgslice::{options::CropOptions, Backend};
@@ -299,69 +369,16 @@ impl Tensor {
         flips: Option<&Self>,
         options: &CropOptions,
     ) -> Result<(Self, Pending<Report>), Error> {
-        self.view().crop(begins, box_indices, flips, options)
+        let boxes = Boxes::of_tensors(begins, box_indices, flips, options)?;
+        let plan = Plan::crop(self.layout(), boxes, options, self.dtype())?;
+        let plan = boxes.joining(plan, options.sizes.len(), begins.dtype())?;
+        let inputs: Vec<&Self> = [Some(self), Some(begins), box_indices, flips]
+            .into_iter()
+            .flatten()
+            .collect();
+        let (mut made, report) = Self::run(&plan, &inputs)?;
+        Ok((made.swap_remove(0), report))
     }
-}
-
-impl TensorView {
-    /// Crops the selection, as [`Tensor::crop`] does, with the same errors.
-    pub fn crop(
-        &self,
-        begins: &Tensor,
-        box_indices: Option<&Tensor>,
-        flips: Option<&Tensor>,
-        options: &CropOptions,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        let (boxes, tuples) = Boxes::of_tensors(begins, box_indices, flips, options)?;
-        let plan = self.view().crop(boxes, options, self.dtype())?;
-        self.gathered(&plan, &tuples)
-    }
-}
-
-/// Writes the index tuples of the boxes into one tensor, on the device of `begins`. [`check_boxes`] has returned `boxes`
-/// for these arguments.
-fn join(
-    boxes: Boxes,
-    begins: &Tensor,
-    box_indices: Option<&Tensor>,
-    flips: Option<&Tensor>,
-) -> Result<Tensor, Error> {
-    let dtype = begins.dtype();
-    if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
-        return Err(error::value::index_dtype("begins", dtype));
-    }
-    let (count, dims) = (boxes.count, begins.shape()[1]);
-    let (first, bytes) = (usize::from(boxes.box_indices), dtype.size());
-    let shape = [count, boxes.depth(dims), bytes];
-    let zeros = vec![0u8; shape::elements(&shape)?];
-    // A tensor that needs several buffers is cut between rows of its last dimension. A row here is a tuple, so that no
-    // tuple is cut.
-    let rows = [count, boxes.depth(dims) * bytes];
-    let rows = begins.backend.upload((&zeros, &rows))?;
-    let mut tuples = rows.as_type(DType::U8, &shape);
-    drop(rows);
-    if let Some(items) = box_indices {
-        begins.check_goes_with("box_indices", items)?;
-        let items = items.as_type(DType::U8, &[count, bytes]);
-        tuples.slice_update(&slice![.., 0], &items)?;
-    }
-    let begins = begins.as_type(DType::U8, &[count, dims, bytes]);
-    tuples.slice_update(&slice![.., first..first + dims], &begins)?;
-    if let Some(flips) = flips {
-        let flips = match flips.dtype() {
-            DType::Bool => flips.as_type(DType::U8, flips.shape()),
-            _ => flips.clone(),
-        };
-        let lowest = if cfg!(target_endian = "big") {
-            bytes - 1
-        } else {
-            0
-        };
-        let spec: SliceSpec = slice![.., first + dims.., lowest];
-        tuples.check_goes_with("flips", &flips)?;
-        tuples.slice_update(&spec, &flips)?;
-    }
-    Ok(tuples.as_type(dtype, &shape[..2]))
 }
 
 /// Checks the shapes of begins, box indices and flips. Returns the boxes that these arguments describe.

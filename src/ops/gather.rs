@@ -11,11 +11,11 @@
 use super::{
     index::{NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
+    methods::{host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View, error,
-    plan::{IndexTensor, Operation},
+    DType, Error, IntoView, Plan, error,
+    moves::{IndexTensor, Move, Operation},
     shape,
 };
 
@@ -52,16 +52,22 @@ impl GatherOptions {
 }
 
 impl Plan {
-    /// Plans a gather along a dimension from `params` of this shape and element type, with indices of shape `indices`.
+    /// Plans a gather along a dimension from `params` of this element type, with indices of shape `indices`. The inputs
+    /// are the params and the indices. A view is not copied first.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Plan, View};
     ///
     /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
     /// let plan = Plan::gather(&[2, 3], &[2], options, DType::I32)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0])), &mut result)?;
+    /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[2i32, 0]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [3, 1, 6, 4]);
+    ///
+    /// // Columns of a matrix in column-major order.
+    /// let matrix = View::new(&[64, 1000])?.transpose(&[1, 0])?;
+    /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
+    /// assert_eq!(Plan::gather(matrix, &[5], options, DType::F32)?.shape(), [1000, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -69,47 +75,33 @@ impl Plan {
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather(
-        params: &[usize],
+        params: impl IntoView,
         indices: &[usize],
         options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::new(params)?.gather(indices, options, dtype)
-    }
-}
-
-impl View {
-    /// Plans a gather along a dimension of this view, without copying the view. Arguments and errors are those of
-    /// [`Plan::gather`].
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, DType, View};
-    ///
-    /// // Columns of a matrix in column-major order.
-    /// let matrix = View::new(&[64, 1000])?.transpose(&[1, 0])?;
-    /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
-    /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn gather(
-        &self,
-        indices: &[usize],
-        options: GatherOptions,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
+        let params = params.into_view()?;
         shape::elements(indices)?;
-        let (axis, batch_dims) = check(&self.shape, indices, &options)?;
-        let dims = batch(self, 0..batch_dims)
-            .chain(kept(self, batch_dims..axis))
+        let (axis, batch_dims) = check(&params.shape, indices, &options)?;
+        let dims = batch(&params, 0..batch_dims)
+            .chain(kept(&params, batch_dims..axis))
             .chain(added(&indices[batch_dims..]))
-            .chain(kept(self, axis + 1..self.shape.len()));
-        let coordinates = indexed(self, axis..axis + 1, 0);
+            .chain(kept(&params, axis + 1..params.shape.len()));
+        let coordinates = indexed(&params, axis..axis + 1, 0);
         let indices = IndexTensor::of(indices, indices.len(), options.policy());
-        Plan::of_gather(Operation::Gather, self, dims, coordinates, indices, dtype)
+        let gather = Move::of_gather(
+            Operation::Gather,
+            &params,
+            dims,
+            coordinates,
+            indices,
+            dtype,
+        )?;
+        Ok(Self::from_view(gather, &params))
     }
 }
 
-impl Backend {
+host_methods! {
     /// Gathers host values along a dimension. The report counts the indices that were out of range.
     ///
     /// ```
@@ -126,19 +118,11 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`].
-    pub fn gather<'a, T: Element, I: IndexElement>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        self.gather_by(params, indices, |params, indices| {
-            params.gather(indices, options, T::DTYPE)
-        })
-    }
+    fn gather<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
+        -> reported = |dtype| Plan::gather(params, indices.shape(), options, dtype), [params, indices];
 }
 
-impl Tensor {
+tensor_methods! {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that `indices` select along a dimension. The errors
     /// are those of [`Tensor::gather_nd`].
     ///
@@ -153,25 +137,8 @@ impl Tensor {
     /// assert_eq!(swapped.to_vec::<u8>()?, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn gather(
-        &self,
-        indices: &Self,
-        options: GatherOptions,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        self.view().gather(indices, options)
-    }
-}
-
-impl TensorView {
-    /// [`Tensor::gather`] from the selection, with the same errors.
-    pub fn gather(
-        &self,
-        indices: &Tensor,
-        options: GatherOptions,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        let plan = self.view().gather(indices.shape(), options, self.dtype())?;
-        self.gathered(&plan, indices)
-    }
+    fn gather(self params, rows indices; options: GatherOptions)
+        -> reported = |dtype| Plan::gather(params, indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, after negative

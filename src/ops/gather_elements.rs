@@ -9,26 +9,29 @@
 //! This is ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` for arrays that need no broadcast.
 //! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
-use super::{gather::GatherOptions, indexed::indexed};
+use super::{
+    gather::GatherOptions,
+    indexed::indexed,
+    methods::{host_methods, tensor_methods},
+};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View, error,
-    plan::{IndexTensor, Operation},
+    DType, Error, IntoView, Plan, error,
+    moves::{IndexTensor, Move, Operation},
     shape,
     walk::Dim,
 };
 
 impl Plan {
-    /// Plans a gather of single elements from `params` of this shape and element type, with indices of shape
-    /// `indices`, which is also the shape of the result.
+    /// Plans a gather of single elements from `params` of this element type, with indices of shape `indices`,
+    /// which is also the shape of the result. The inputs are the params and the indices. A view is not copied first.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
     /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
     /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 4];
-    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[2, 0, 1, 1])), &mut result)?;
+    /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[2, 0, 1, 1]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [3, 1, 5, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -37,50 +40,36 @@ impl Plan {
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_elements(
-        params: &[usize],
+        params: impl IntoView,
         indices: &[usize],
         options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::new(params)?.gather_elements(indices, options, dtype)
-    }
-}
-
-impl View {
-    /// Plans a gather of single elements of this view, as [`Plan::gather_elements`] does, without copying the view.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::gather_elements`].
-    pub fn gather_elements(
-        &self,
-        indices: &[usize],
-        options: GatherOptions,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
+        let params = params.into_view()?;
         shape::elements(indices)?;
         let own = options.batch_dims == 0;
         super::check_used(own, Operation::GatherElements, "batch_dims")?;
-        let axis = check(&self.shape, indices, options.axis.unwrap_or(0))?;
-        let dims = indices.iter().zip(&self.strides).enumerate();
+        let axis = check(&params.shape, indices, options.axis.unwrap_or(0))?;
+        let dims = indices.iter().zip(&params.strides).enumerate();
         let dims = dims.map(|(d, (&size, &stride))| match d == axis {
             true => Dim::own(size, 0),
             false => Dim::own(size, stride),
         });
-        let coordinates = indexed(self, axis..axis + 1, 0);
+        let coordinates = indexed(&params, axis..axis + 1, 0);
         let indices = IndexTensor::of(indices, indices.len(), options.policy());
-        Plan::of_gather(
+        let gather = Move::of_gather(
             Operation::GatherElements,
-            self,
+            &params,
             dims,
             coordinates,
             indices,
             dtype,
-        )
+        )?;
+        Ok(Self::from_view(gather, &params))
     }
 }
 
-impl Backend {
+host_methods! {
     /// Gathers single elements of host values along a dimension. The report counts the indices that were out of range.
     ///
     /// ```
@@ -99,19 +88,11 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`].
-    pub fn gather_elements<'a, T: Element, I: IndexElement>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        self.gather_by(params, indices, |params, indices| {
-            params.gather_elements(indices, options, T::DTYPE)
-        })
-    }
+    fn gather_elements<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
+        -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
 }
 
-impl Tensor {
+tensor_methods! {
     /// Gathers single elements of this tensor, the `params`, along a dimension. The result has the shape of `indices`.
     ///
     /// ```
@@ -128,26 +109,8 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`Tensor::gather_nd`].
-    pub fn gather_elements(
-        &self,
-        indices: &Self,
-        options: GatherOptions,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        self.view().gather_elements(indices, options)
-    }
-}
-
-impl TensorView {
-    /// [`Tensor::gather_elements`] from the selection, with the same errors.
-    pub fn gather_elements(
-        &self,
-        indices: &Tensor,
-        options: GatherOptions,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        let view = self.view();
-        let plan = view.gather_elements(indices.shape(), options, self.dtype())?;
-        self.gathered(&plan, indices)
-    }
+    fn gather_elements(self params, rows indices; options: GatherOptions)
+        -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shapes. Returns the dimension that `axis` names, counted from 0.

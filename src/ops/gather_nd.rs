@@ -14,27 +14,31 @@
 use super::{
     gather::GatherOptions,
     indexed::{added, batch, indexed, kept},
+    methods::{host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View,
-    backend::Inputs,
-    error,
-    plan::{IndexTensor, Operation},
+    DType, Error, IntoView, Plan, error,
+    moves::{IndexTensor, Move, Operation},
     shape,
 };
 
 impl Plan {
-    /// Plans a gather from `params` of this shape and element type, with indices of shape `indices`.
+    /// Plans a gather from `params` of this element type, with indices of shape `indices`. The inputs are the params and
+    /// the indices. A view is not copied first.
     ///
     /// ```
-    /// use wgslice::{options::{GatherOptions, NegativeIndex}, DType, Indices, Plan};
+    /// use wgslice::{options::{GatherOptions, NegativeIndex}, slice, DType, Plan, View};
     ///
     /// let options = GatherOptions { negative: NegativeIndex::Wrap, ..GatherOptions::default() };
     /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 2];
-    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::I32(&[1, 0, 0, -1])), &mut result)?;
+    /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[1, 0, 0, -1]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [4, 3]);
+    ///
+    /// // Rows of a table, backwards and every other column.
+    /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
+    /// let plan = Plan::gather_nd(table, &[20, 1], GatherOptions::default(), DType::F32)?;
+    /// assert_eq!(plan.shape(), [20, 32]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -42,51 +46,38 @@ impl Plan {
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_nd(
-        params: &[usize],
+        params: impl IntoView,
         indices: &[usize],
         options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::new(params)?.gather_nd(indices, options, dtype)
-    }
-}
-
-impl View {
-    /// Plans a gather from this view, without copying the view. Arguments and errors are those of [`Plan::gather_nd`].
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, slice, DType, View};
-    ///
-    /// // Rows of a table, backwards and every other column.
-    /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
-    /// let plan = table.gather_nd(&[20, 1], GatherOptions::default(), DType::F32)?;
-    /// assert_eq!(plan.shape(), [20, 32]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    pub fn gather_nd(
-        &self,
-        indices: &[usize],
-        options: GatherOptions,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
+        let params = params.into_view()?;
         super::check_used(options.axis.is_none(), Operation::GatherNd, "axis")?;
         shape::elements(indices)?;
-        let (batch_dims, depth, tuple_dims) = check(&self.shape, indices, options.batch_dims)?;
+        let (batch_dims, depth, tuple_dims) = check(&params.shape, indices, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;
-        if tuples > 0 && self.is_empty() {
-            return Err(error::gather::empty_params(&self.shape, tuples));
+        if tuples > 0 && params.is_empty() {
+            return Err(error::gather::empty_params(&params.shape, tuples));
         }
         let end = batch_dims + depth;
-        let dims = batch(self, 0..batch_dims)
+        let dims = batch(&params, 0..batch_dims)
             .chain(added(&tuple_dims[batch_dims..]))
-            .chain(kept(self, end..self.shape.len()));
-        let coordinates = indexed(self, batch_dims..end, 0);
+            .chain(kept(&params, end..params.shape.len()));
+        let coordinates = indexed(&params, batch_dims..end, 0);
         let indices = IndexTensor::of(indices, tuple_dims.len(), options.policy());
-        Plan::of_gather(Operation::GatherNd, self, dims, coordinates, indices, dtype)
+        let gather = Move::of_gather(
+            Operation::GatherNd,
+            &params,
+            dims,
+            coordinates,
+            indices,
+            dtype,
+        )?;
+        Ok(Self::from_view(gather, &params))
     }
 }
 
-impl Backend {
+host_methods! {
     /// Gathers host values by index tuples. The report counts the tuples that were out of range. Indices are `i32`,
     /// `i64` or `u32`.
     ///
@@ -105,35 +96,11 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    pub fn gather_nd<'a, T: Element, I: IndexElement>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        options: GatherOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        self.gather_by(params, indices, |params, indices| {
-            params.gather_nd(indices, options, T::DTYPE)
-        })
-    }
-
-    /// Gathers host values. `plan` plans the gather, given the view of params and the shape of the indices.
-    pub(super) fn gather_by<'a, T: Element, I: IndexElement>(
-        &self,
-        params: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (params, view) = params.into().memory("params")?;
-        let (indices, shape) = indices.into().row_major("indices", self)?;
-        let inputs = Inputs {
-            indices: Some(I::indices(&indices)),
-            ..Inputs::of(&params)
-        };
-        self.run(plan(&view, &shape)?, inputs)
-    }
+    fn gather_nd<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
+        -> reported = |dtype| Plan::gather_nd(params, indices.shape(), options, dtype), [params, indices];
 }
 
-impl Tensor {
+tensor_methods! {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
     /// slices, in the order of the tuples, and the report of tuples that were out of range.
     ///
@@ -144,26 +111,8 @@ impl Tensor {
     ///
     /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for
     /// indices on another device; or an error of the device.
-    pub fn gather_nd(
-        &self,
-        indices: &Self,
-        options: GatherOptions,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        self.view().gather_nd(indices, options)
-    }
-}
-
-impl TensorView {
-    /// [`Tensor::gather_nd`] from the selection, with the same errors.
-    pub fn gather_nd(
-        &self,
-        indices: &Tensor,
-        options: GatherOptions,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        let view = self.view();
-        let plan = view.gather_nd(indices.shape(), options, self.dtype())?;
-        self.gathered(&plan, indices)
-    }
+    fn gather_nd(self params, rows indices; options: GatherOptions)
+        -> reported = |dtype| Plan::gather_nd(params, indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the

@@ -87,7 +87,6 @@ impl IndexType {
     }
 }
 
-#[cfg(feature = "gpu")]
 impl IndexType {
     /// The number of 32-bit words of an index. 0 for a byte.
     pub(crate) fn words(self) -> u32 {
@@ -105,6 +104,7 @@ impl IndexType {
         }
     }
 
+    #[cfg(feature = "gpu")]
     /// Decodes indices of this type from 32-bit words in the layout of an index buffer on a GPU.
     pub(crate) fn read(self, words: &[u32]) -> Vec<i64> {
         let (pairs, _) = words.as_chunks::<2>();

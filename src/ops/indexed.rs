@@ -15,9 +15,10 @@
 //! Several units may have the same tuple. If the tuple is out of range, it counts once.
 
 use crate::{
-    DType, Error, Plan, View,
+    DType, Error, View,
+    moves::Move,
+    moves::{Effect, IndexTensor, Operation},
     ops::index::{IndexType, Policy},
-    plan::{Effect, IndexTensor, Operation},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
@@ -67,7 +68,7 @@ impl IndexTensor {
     }
 }
 
-impl Plan {
+impl Move {
     /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions `dims`,
     /// which are those of the result, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(

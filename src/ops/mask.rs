@@ -1,30 +1,28 @@
 //! Selection by mask: nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 //!
-//! A mask is an array of bool or u8. An element is true unless it is 0. Two steps do everything:
+//! A mask is an array of bool or u8. An element is true unless it is 0. Two moves do everything:
 //!
-//! - [`Nonzero`] finds the positions of the true elements, in row-major order. They are index tuples. So `boolean_mask`
-//!   and `compress` are gathers, and `masked_scatter` is a scatter. On a device, how many there are is known only when it
-//!   is done, so the caller says how many there is room for: rows behind the last position are -1, which gathers and
-//!   scatters take for out of range.
-//! - A masked update writes the elements of a view where a mask is true. It is a walk whose index tuples are the bytes of
-//!   the mask. So `select` copies y, and updates it with x.
+//! - A search finds the positions of the true elements, in row-major order. They are index tuples. So `boolean_mask` and
+//!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. On a device, the number of true
+//!   elements is known only when it is done. So the caller passes a capacity: rows behind the last position are -1, which
+//!   gathers and scatters take for out of range.
+//! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as index
+//!   tuples. So `select` copies y, and updates it with x.
 //!
-//! On host values the mask is there, so the host finds the positions, and results have exactly as many rows as there are
-//! true elements.
+//! On host values the host counts the true elements first, so results have exactly as many rows.
 
 use super::{
     index::Policy,
     indexed::{added, indexed, kept},
+    methods::tensor_methods,
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Tensor, TensorView,
-    View,
-    backend::Inputs,
-    cpu::{self, Dest},
-    error,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Pending, Plan, Report, Tensor, View,
+    cpu, error,
+    moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
-    plan::{Effect, Find, IndexTensor, Operation},
-    shape::{self, check_length},
+    plan::{Input, Operand, Output, Steps},
+    shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
 
@@ -77,8 +75,8 @@ impl Found {
         }
     }
 
-    /// The words that a device writes: see [`Count::words`].
-    pub(crate) fn words(self) -> [u32; 8] {
+    /// The words that a device writes: see [`Plan::with_count`].
+    pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let groups = self.kept().div_ceil(WORKGROUP);
         let count = self.count as u64;
@@ -90,61 +88,26 @@ impl Found {
     }
 }
 
+/// The number of words that say how many elements are true.
+pub(crate) const COUNT_WORDS: usize = 8;
+
 /// The rows for which the arguments of an indirect dispatch have a workgroup, and the most workgroups along its first
 /// dimension.
 pub(crate) const WORKGROUP: usize = 64;
 pub(crate) const WIDTH: usize = 65_535;
 
-/// The number of true elements of a mask of a tensor, as a value that arrives when the device is done, and in memory of
-/// the device.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Count {
-    /// The number, for the host.
-    pub found: Pending<Found>,
-    /// The number, for further work on the device: eight words of u32.
-    ///
-    /// | word | holds |
-    /// |---|---|
-    /// | 0 to 2 | the arguments of an indirect dispatch, to be copied to a buffer with the usage `INDIRECT`: a workgroup for each 64 rows, number `65535 * y + x` |
-    /// | 3 | the number of rows that were used: the number of true elements, but at most the capacity |
-    /// | 4, 5 | the number of true elements, its low word first |
-    pub words: Tensor,
+impl Steps {
+    /// Adds a search in an input, and returns the positions that it finds.
+    fn search(&mut self, mask: usize, find: Move) -> Operand {
+        let rows = self.temp(&find.shape, find.dtype);
+        self.push(find, Operand::Input(mask), None, rows.clone());
+        rows
+    }
 }
 
-/// A search for the true elements of a mask, on a known shape and independent of any device: NumPy's `argwhere`, and
-/// TensorFlow's `tf.where` of one argument.
-///
-/// The result has a row for each true element, in row-major order, with its position in each dimension of the mask, and
-/// room for [`capacity`](Self::capacity) of them. Rows behind the last are -1.
-///
-/// ```
-/// use wgslice::{DType, Nonzero};
-///
-/// let nonzero = Nonzero::new(&[2, 3], Some(4), DType::I32)?;
-/// let mut rows = [0i32; 8];
-/// let found = nonzero.run_cpu(&[0, 1, 0, 1, 0, 1], bytemuck::cast_slice_mut(&mut rows))?;
-/// assert_eq!((found.count, rows), (3, [0, 1, 1, 0, 1, 2, -1, -1]));
-/// # Ok::<(), wgslice::Error>(())
-/// ```
-///
-/// [`Backend::nonzero`], [`Tensor::nonzero`] and their like make one; `Gpu::encode_nonzero` records one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Nonzero {
-    pub(crate) plan: Plan,
-    dtype: DType,
-    shape: [usize; 2],
-}
-
-impl Nonzero {
-    /// Plans the search in a mask of this shape, with room for `capacity` positions: as many as the mask has elements if
-    /// it is `None`. The numbers of a position are `index`: i64, i32 or u32.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] (`index_dtype` for another type; `mask_index` for a type that does not hold all positions);
-    /// [`Error::ShapeTooLarge`].
-    pub fn new(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
+impl Move {
+    /// A search in a mask.
+    fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
         let kind = IndexType::of(index, "positions")?;
         // -1 must not be a position, either.
@@ -157,12 +120,12 @@ impl Nonzero {
             return Err(error::mask::index(index, mask));
         }
         let capacity = capacity.unwrap_or(elements);
-        let shape = [capacity, mask.len()];
-        let numbers = shape::elements(&shape)?;
-        let plan = Plan {
+        let shape = vec![capacity, mask.len()];
+        shape::elements(&shape)?;
+        Ok(Self {
             operation: Operation::Nonzero,
-            shape: vec![numbers * index.size()],
-            dtype: DType::U8,
+            shape,
+            dtype: index,
             source: mask.to_vec(),
             walk: None,
             effect: Effect::Find(Find {
@@ -171,62 +134,42 @@ impl Nonzero {
             }),
             conversion: None,
             indices: None,
-        };
-        let dtype = index;
-        Ok(Self { plan, dtype, shape })
-    }
-
-    /// The shape of the result: the capacity, and the number of dimensions of the mask.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The type of the numbers of a position.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// The number of positions that there is room for.
-    pub fn capacity(&self) -> usize {
-        self.shape[0]
-    }
-
-    /// Runs the search on the CPU: writes the result to `rows`, in the machine's byte order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] if `mask` or `rows`, in bytes, does not have the length of its shape.
-    pub fn run_cpu(&self, mask: &[u8], rows: &mut [u8]) -> Result<Found, Error> {
-        let Plan { source, .. } = &self.plan;
-        let needed = self.plan.source_bytes();
-        check_length("mask", source, "bytes", needed, mask.len())?;
-        let needed = self.plan.result_bytes();
-        check_length("rows", &self.shape, "bytes", needed, rows.len())?;
-        cpu::mask::find(mask, source, rows, self.dtype.size());
-        Ok(Found {
-            count: cpu::mask::count(mask),
-            capacity: self.capacity(),
         })
     }
 }
 
-impl View {
-    /// Plans the slices of this view that a mask selects, TensorFlow's `boolean_mask`: a search in the mask, whose shape
-    /// is `mask`, and a gather whose index tuples are the positions that it finds, of type [`Nonzero::dtype`]. The
-    /// dimensions of the mask are those of the view from `axis` on. The result has one dimension in their place, of
-    /// `capacity` positions: as many as the mask has elements if it is `None`. Those behind the last true element are
-    /// zeros, and the gather's report counts them as out of range.
+impl Plan {
+    /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where` of
+    /// one argument. The result has a row for each of them, in row-major order, and room for `capacity`: as many as the mask
+    /// has elements if it is `None`. Rows behind the last are -1. The report has the number of true elements, and
+    /// [`Plan::with_count`] keeps it on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`index_dtype`; `mask_index` for a type that does not hold all positions);
+    /// [`Error::ShapeTooLarge`].
+    pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
+        let find = Move::of_find(mask, capacity, index)?;
+        let output = Output {
+            name: "rows",
+            ..Output::new(&find.shape, index)
+        };
+        let mut plan = Steps::new(Operation::Nonzero, vec![Input::mask("mask", mask)], output);
+        plan.push(find, Operand::Input(0), None, Operand::Output(0));
+        Ok(plan.plan())
+    }
+
+    /// Plans the slices of `x` that a mask selects, TensorFlow's `boolean_mask`. The inputs are x and the mask. The
+    /// dimensions of the mask are those of x from `axis` on. The result has one dimension in their place, of `capacity`
+    /// positions: as many as the mask has elements if it is `None`. Those behind the last true element are zeros.
     ///
     /// ```
-    /// use wgslice::{DType, Indices, View};
+    /// use wgslice::{DType, Plan};
     ///
-    /// let x = View::new(&[3, 2])?;
-    /// let (nonzero, gather) = x.boolean_mask(&[3], 0, Some(2), DType::U8)?;
-    /// let mut rows = [0u32; 2];
-    /// nonzero.run_cpu(&[1, 0, 1], bytemuck::cast_slice_mut(&mut rows))?;
-    /// let mut kept = [0u8; 4];
-    /// gather.run_cpu(&[1, 2, 3, 4, 5, 6], Some(Indices::U32(&rows)), &mut kept)?;
-    /// assert_eq!(kept, [1, 2, 5, 6]);
+    /// let plan = Plan::boolean_mask(&[3, 2], &[3], 0, Some(2), DType::U8)?;
+    /// let (x, mask, mut kept) = ([1u8, 2, 3, 4, 5, 6], [true, false, true], [0u8; 4]);
+    /// let report = plan.run_cpu(&[(&x).into(), (&mask).into()], &mut [(&mut kept).into()])?;
+    /// assert_eq!((kept, report.found.unwrap().count), ([1, 2, 5, 6], 2));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -234,84 +177,204 @@ impl View {
     ///
     /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`].
     pub fn boolean_mask(
-        &self,
+        x: impl IntoView,
         mask: &[usize],
         axis: usize,
         capacity: Option<usize>,
         dtype: DType,
-    ) -> Result<(Nonzero, Plan), Error> {
-        if mask.is_empty() {
-            return Err(error::mask::scalar());
-        }
-        let end = axis.saturating_add(mask.len());
-        if self.shape.get(axis..end) != Some(mask) {
-            return Err(error::mask::shape(mask, &self.shape, axis));
-        }
-        // Dimensions that one stride walks are one dimension, so that a position is one number.
-        let (sizes, strides) = (&self.shape[axis..end], &self.strides[axis..end]);
-        let count = shape::elements(mask)?;
-        let (columns, coordinates): (_, Vec<_>) = match joined(sizes, strides) {
-            Some(stride) if i32::try_from(count).is_ok() => {
-                (vec![count], vec![Coordinate::indexed(count, stride, 0)])
-            }
-            _ => (mask.to_vec(), indexed(self, axis..end, 0).collect()),
-        };
-        let is_short = columns.iter().all(|&size| u32::try_from(size).is_ok());
-        let index = if is_short { DType::U32 } else { DType::I64 };
-        let nonzero = Nonzero::new(&columns, capacity, index)?;
-        let dims = kept(self, 0..axis)
-            .chain(added(&nonzero.shape[..1]))
-            .chain(kept(self, end..self.shape.len()));
-        let gather = Plan::of_gather(
-            Operation::BooleanMask,
-            self,
-            dims,
-            coordinates.into_iter(),
-            IndexTensor::of(&nonzero.shape, 1, Policy::default()),
-            dtype,
-        )?;
-        Ok((nonzero, gather.for_indices(index)?))
+    ) -> Result<Self, Error> {
+        let x = x.into_view()?;
+        let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
+        Ok(Self::found(&x, mask, find, gather))
     }
 
-    /// Plans the positions of this view along `axis` at which a condition is true: NumPy's `compress`. The condition has one
-    /// dimension, and may be shorter than the axis. A negative axis counts from the end; without one, the view must be a
-    /// whole array, which counts as one dimension. The two plans and `capacity` are those of [`View::boolean_mask`].
+    /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and the
+    /// condition, which has one dimension and may be shorter than the axis. A negative axis counts from the end; without
+    /// one, x must be a whole array, which counts as one dimension. `capacity` is that of [`Plan::boolean_mask`].
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `condition`; `reshape` without an axis if the view is not a whole array);
+    /// [`Error::Argument`] (`axis`; `condition`; `reshape` without an axis if x is not a whole array);
     /// [`Error::ShapeTooLarge`].
     pub fn compress(
-        &self,
+        x: impl IntoView,
         condition: &[usize],
         axis: Option<isize>,
         capacity: Option<usize>,
         dtype: DType,
-    ) -> Result<(Nonzero, Plan), Error> {
-        let flat = [self.len()];
+    ) -> Result<Self, Error> {
+        let x = x.into_view()?;
+        let flat = [x.len()];
         let (view, axis) = match axis {
-            Some(axis) => self.condition(condition, axis)?,
-            None if *self == Self::whole(&self.source) => {
-                Self::whole(&flat).condition(condition, 0)?
-            }
-            None => return Err(error::view::reshape(&self.shape, &flat)),
+            Some(axis) => x.condition(condition, axis)?,
+            None if x.is_all() => View::whole(&flat).condition(condition, 0)?,
+            None => return Err(error::view::reshape(&x.shape, &flat)),
         };
-        view.boolean_mask(condition, axis, capacity, dtype)
+        let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
+        Ok(Self::found(&x, condition, find, gather))
     }
 
-    /// Plans elements of this view where a mask, whose shape is `mask`, is true, and of `y` elsewhere, TensorFlow's
-    /// `tf.where` of three arguments: a copy of y, and a masked update of the copy by this view. All three are broadcast to
-    /// one shape.
+    /// A search in a mask, and a gather from `x` by what it finds.
+    fn found(x: &View, mask: &[usize], find: Move, gather: Move) -> Self {
+        let inputs = vec![Input::new("x", x, gather.dtype), Input::mask("mask", mask)];
+        let output = Output::new(&gather.shape, gather.dtype);
+        let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
+        let rows = plan.search(1, find);
+        plan.push(gather, Operand::Input(0), Some(rows), Operand::Output(0));
+        plan.plan()
+    }
+
+    /// Plans elements of `x` where a mask of this shape is true, and of `y` elsewhere, TensorFlow's `tf.where` of three
+    /// arguments. The inputs are the mask, x and y. All three are broadcast to one shape.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
-    pub fn select(&self, mask: &[usize], y: &Self, dtype: DType) -> Result<(Plan, Plan), Error> {
-        let shape = common_shape([mask, &self.shape, &y.shape])?;
-        let update = self.masked_update(mask, &Self::whole(&shape), dtype)?;
-        Ok((y.broadcast_to(&shape)?.plan(dtype), update))
+    pub fn select(
+        mask: &[usize],
+        x: impl IntoView,
+        y: impl IntoView,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let (x, y) = (x.into_view()?, y.into_view()?);
+        let shape = common_shape([mask, &x.shape, &y.shape])?;
+        let update = Move::of_masked_update(&x, mask, &View::whole(&shape), dtype)?;
+        let copy = Move::of_view(y.broadcast_to(&shape)?, dtype);
+        let inputs = vec![
+            Input::mask("mask", mask),
+            Input::new("x", &x, dtype),
+            Input::new("y", &y, dtype),
+        ];
+        let mut plan = Steps::new(
+            Operation::Named("select"),
+            inputs,
+            Output::new(&shape, dtype),
+        );
+        plan.push(copy, Operand::Input(2), None, Operand::Output(0));
+        let mask = Some(Operand::Input(0));
+        plan.push(update, Operand::Input(1), mask, Operand::Output(0));
+        Ok(plan.plan())
     }
 
+    /// Plans writing the elements of `value` where a mask of this shape is true into `dest`, in place. The inputs are the
+    /// value and the mask, which are broadcast to the shape of `dest`. If `dest` is a view, the other elements of its memory
+    /// keep their values.
+    ///
+    /// ```
+    /// use wgslice::{DType, Plan};
+    ///
+    /// // x[mask] = 9
+    /// let plan = Plan::masked_update(&[], &[3], &[3], DType::F32)?;
+    /// let mut x = [1.0f32, 2.0, 3.0];
+    /// plan.run_cpu(&[(&[9.0f32]).into(), (&[false, true, true]).into()], &mut [(&mut x).into()])?;
+    /// assert_eq!(x, [1.0, 9.0, 9.0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`broadcast`; `repeats` if `dest` was broadcast).
+    pub fn masked_update(
+        value: impl IntoView,
+        mask: &[usize],
+        dest: impl IntoView,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let (value, dest) = (value.into_view()?, dest.into_view()?);
+        let update = Move::of_masked_update(&value, mask, &dest, dtype)?;
+        Ok(Self::from_view(update, &value))
+    }
+
+    /// Plans writing values in place of the slices of an array of shape `x` that a mask selects, one for each, in row-major
+    /// order. The inputs are the values and the mask; the array is changed in place. Values behind the last true element
+    /// are not used, and slices for which there are no values keep theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`mask_scalar`, `mask_shape`, `mask_values`).
+    pub fn masked_scatter(
+        x: &[usize],
+        mask: &[usize],
+        values: &[usize],
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        // The first dimensions, those of the mask, are one if a number of 32 bits counts them.
+        let (found, _) = by_mask(&View::new(x)?, mask, 0, Some(0), dtype)?;
+        let (columns, index) = (found.source, found.dtype);
+        let slice = &x[mask.len()..];
+        let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice)
+        else {
+            return Err(error::mask::values(values, x, mask.len()));
+        };
+        let inputs = vec![
+            Input::new("values", &View::new(values)?, dtype),
+            Input::mask("mask", mask),
+        ];
+        let output = Output {
+            in_place: true,
+            ..Output::new(x, dtype)
+        };
+        let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output);
+        let find = Move::of_find(&columns, Some(count), index)?;
+        let of_rows = find.shape.clone();
+        let rows = plan.search(1, find);
+        if !x.contains(&0) && count > 0 {
+            let options = ScatterOptions {
+                unique: true,
+                ..ScatterOptions::default()
+            };
+            let shape = [&columns, of_slice].concat();
+            let scatter = Self::tensor_scatter_nd(&shape, &of_rows, values, options, dtype)?;
+            if let Some(scatter) = scatter.for_indices(index)?.into_only() {
+                plan.push(scatter, Operand::Input(0), Some(rows), Operand::Output(0));
+            }
+        }
+        Ok(plan.plan())
+    }
+}
+
+/// The search in a mask, and the gather of the slices of a view that it selects.
+fn by_mask(
+    view: &View,
+    mask: &[usize],
+    axis: usize,
+    capacity: Option<usize>,
+    dtype: DType,
+) -> Result<(Move, Move), Error> {
+    if mask.is_empty() {
+        return Err(error::mask::scalar());
+    }
+    let end = axis.saturating_add(mask.len());
+    if view.shape.get(axis..end) != Some(mask) {
+        return Err(error::mask::shape(mask, &view.shape, axis));
+    }
+    // Dimensions that one stride walks are one dimension, so that a position is one number.
+    let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
+    let count = shape::elements(mask)?;
+    let (columns, coordinates): (_, Vec<_>) = match joined(sizes, strides) {
+        Some(stride) if i32::try_from(count).is_ok() => {
+            (vec![count], vec![Coordinate::indexed(count, stride, 0)])
+        }
+        _ => (mask.to_vec(), indexed(view, axis..end, 0).collect()),
+    };
+    let is_short = columns.iter().all(|&size| u32::try_from(size).is_ok());
+    let index = if is_short { DType::U32 } else { DType::I64 };
+    let find = Move::of_find(&columns, capacity, index)?;
+    let dims = kept(view, 0..axis)
+        .chain(added(&find.shape[..1]))
+        .chain(kept(view, end..view.shape.len()));
+    let gather = Move::of_gather(
+        Operation::Named("boolean_mask"),
+        view,
+        dims,
+        coordinates.into_iter(),
+        IndexTensor::of(&find.shape, 1, Policy::default()),
+        dtype,
+    )?;
+    Ok((find, gather.for_indices(index)?))
+}
+
+impl View {
     /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
     fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
@@ -325,30 +388,18 @@ impl View {
             false => Err(error::mask::condition(length, size)),
         }
     }
+}
 
-    /// Plans writing the elements of this view where a mask is true into `dest`, a view of a larger array, whose other
-    /// elements keep their values. This view and the mask, whose shape is `mask`, are broadcast to the shape of `dest`.
-    ///
-    /// The plan's indices are the mask, a byte for each element ([`Indices::Mask`]), and it changes
-    /// its destination [in place](Plan::is_in_place).
-    ///
-    /// ```
-    /// use wgslice::{DType, Indices, View};
-    ///
-    /// // x[mask] = 9
-    /// let plan = View::new(&[])?.masked_update(&[3], &View::new(&[3])?, DType::F32)?;
-    /// let mut x = [1.0, 2.0, 3.0];
-    /// plan.run_cpu(&[9.0f32], Some(Indices::Mask(&[0, 1, 1])), &mut x)?;
-    /// assert_eq!(x, [1.0, 9.0, 9.0]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] (`broadcast`; `repeats` if `dest` was broadcast).
-    pub fn masked_update(&self, mask: &[usize], dest: &Self, dtype: DType) -> Result<Plan, Error> {
-        let source = self.broadcast_to(&dest.shape)?;
-        let masks = Self::new(mask)?.broadcast_to(&dest.shape)?;
+impl Move {
+    /// Writes the elements of `value` where a mask is true to `dest`.
+    fn of_masked_update(
+        value: &View,
+        mask: &[usize],
+        dest: &View,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let source = value.broadcast_to(&dest.shape)?;
+        let masks = View::new(mask)?.broadcast_to(&dest.shape)?;
         dest.check_no_repeats()?;
         let walk = (!dest.is_empty()).then(|| {
             let sides = source.strides.iter().zip(&dest.strides).zip(&masks.strides);
@@ -366,11 +417,11 @@ impl View {
             walk.reduce(MAX_UNIT);
             walk
         });
-        Ok(Plan {
+        Ok(Self {
             operation: Operation::MaskedUpdate,
             shape: dest.source.clone(),
             dtype,
-            source: self.source.clone(),
+            source: value.source.clone(),
             walk,
             effect: Effect::Update,
             conversion: None,
@@ -409,7 +460,6 @@ fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
     Ok(common)
 }
 
-/// Selection by mask on host values. The mask is of `bool` or `u8`.
 impl Backend {
     /// The positions of the true elements of a mask, in row-major order, of shape `[count, rank]`: TensorFlow's `tf.where`
     /// of one argument, NumPy's `argwhere`. As in NumPy, a scalar has a position of no numbers. The host finds them, on every
@@ -432,9 +482,9 @@ impl Backend {
     ) -> Result<Array<i64>, Error> {
         let (mask, shape) = mask.into().row_major("mask", self)?;
         let mask = M::as_bytes(&mask);
-        let nonzero = Nonzero::new(&shape, Some(cpu::mask::count(mask)), DType::I64)?;
-        let run = |rows: Dest<'_>| nonzero.run_cpu(mask, rows.all());
-        Ok(Array::collect(nonzero.shape(), run)?.0)
+        let plan = Plan::nonzero(&shape, Some(cpu::mask::count(mask)), DType::I64)?;
+        // The host finds them, wherever other work runs.
+        Ok(Self::cpu().run(&plan, &[mask.into()])?.0)
     }
 
     /// The slices of `x` that a mask selects, in row-major order: TensorFlow's `boolean_mask`, and NumPy's `x[mask]` if
@@ -462,8 +512,8 @@ impl Backend {
         let (mask, shape) = mask.into().row_major("mask", self)?;
         let mask = M::as_bytes(&mask);
         let count = Some(cpu::mask::count(mask));
-        let steps = view.boolean_mask(&shape, axis, count, T::DTYPE)?;
-        self.masked(steps, &x, mask)
+        let plan = Plan::boolean_mask(view, &shape, axis, count, T::DTYPE)?;
+        Ok(self.run(&plan, &[(&x[..]).into(), mask.into()])?.0)
     }
 
     /// The positions of `x` along `axis` at which a condition is true: NumPy's `compress`, and ONNX's `Compress`. The
@@ -499,23 +549,8 @@ impl Backend {
         };
         let condition = M::as_bytes(&condition);
         let count = Some(cpu::mask::count(condition));
-        let steps = view.compress(&shape, axis, count, T::DTYPE)?;
-        self.masked(steps, &x, condition)
-    }
-
-    /// Runs the two steps of a boolean_mask.
-    fn masked<T: Element>(
-        &self,
-        (nonzero, gather): (Nonzero, Plan),
-        x: &[T],
-        mask: &[u8],
-    ) -> Result<Array<T>, Error> {
-        let rows = nonzero.rows(mask)?;
-        let inputs = Inputs {
-            indices: Some(rows.indices()),
-            ..Inputs::of(x)
-        };
-        Ok(self.run(gather, inputs)?.0)
+        let plan = Plan::compress(view, &shape, axis, count, T::DTYPE)?;
+        Ok(self.run(&plan, &[(&x[..]).into(), condition.into()])?.0)
     }
 
     /// Elements of `x` where the mask is true, and of `y` elsewhere: TensorFlow's `tf.where` of three arguments, NumPy's
@@ -541,15 +576,11 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (mask, masks) = mask.into().row_major("mask", self)?;
         let ((x, from), (y, other)) = (x.into().memory("x")?, y.into().memory("y")?);
-        let (copy, update) = from.select(&masks, &other, T::DTYPE)?;
-        let run = |dest: Dest<'_>| self.run_slice(&copy, T::as_bytes(&y), dest);
-        let (dest, ()) = Array::collect(&copy.shape, run)?;
-        let inputs = Inputs {
-            indices: Some(Indices::Mask(M::as_bytes(&mask))),
-            dest: Some(&dest.data),
-            ..Inputs::of(&x)
-        };
-        Ok(self.run(update, inputs)?.0)
+        let plan = Plan::select(&masks, from, other, T::DTYPE)?;
+        let mask = M::as_bytes(&mask);
+        Ok(self
+            .run(&plan, &[mask.into(), (&x[..]).into(), (&y[..]).into()])?
+            .0)
     }
 
     /// Returns `x` with `values` in place of the slices that a mask selects, one for each, in row-major order: NumPy's
@@ -578,107 +609,44 @@ impl Backend {
         let (x, shape) = x.into().row_major("x", self)?;
         let (mask, masks) = mask.into().row_major("mask", self)?;
         let (values, of_values) = values.into().row_major("values", self)?;
-        let (nonzero, scatter) = scatter_of(&shape, &masks, &of_values, T::DTYPE)?;
+        let plan = Plan::masked_scatter(&shape, &masks, &of_values, T::DTYPE)?;
         let mask = M::as_bytes(&mask);
-        let (count, rows) = (cpu::mask::count(mask), nonzero.capacity());
+        let (count, rows) = (cpu::mask::count(mask), of_values[0]);
         if count != rows {
             return Err(error::mask::count(count, rows));
         }
-        let Some(scatter) = scatter else {
-            let data = x.into_owned();
-            return Ok(Array { shape, data });
-        };
-        let rows = nonzero.rows(mask)?;
-        let inputs = Inputs {
-            source: &values,
-            indices: Some(rows.indices()),
-            dest: Some(&x),
-        };
-        let changed = self.run(scatter, inputs)?.0;
-        Ok(Array { shape, ..changed })
+        Ok(self
+            .run(&plan, &[(&values[..]).into(), mask.into(), (&x[..]).into()])?
+            .0)
     }
 }
 
-/// Positions in host memory.
-enum Rows {
-    Short(Vec<u32>),
-    Long(Vec<i64>),
-}
-
-impl Rows {
-    fn indices(&self) -> Indices<'_> {
-        match self {
-            Self::Short(rows) => Indices::U32(rows),
-            Self::Long(rows) => Indices::I64(rows),
-        }
-    }
-}
-
-impl Nonzero {
-    /// The positions that are found in a mask, for searches of u32 and i64.
-    fn rows(&self, mask: &[u8]) -> Result<Rows, Error> {
-        let run = |rows: Dest<'_>| self.run_cpu(mask, rows.all());
-        Ok(match self.dtype {
-            DType::U32 => Rows::Short(Array::collect(&self.shape, run)?.0.data),
-            _ => Rows::Long(Array::collect(&self.shape, run)?.0.data),
-        })
-    }
-}
-
-/// The search in a mask, and the scatter of values to the positions that it finds. The scatter takes x as an array whose
-/// first dimensions, those of the mask, are one if a number of 32 bits counts them. There is none if it would move nothing.
-fn scatter_of(
-    x: &[usize],
-    mask: &[usize],
-    values: &[usize],
-    dtype: DType,
-) -> Result<(Nonzero, Option<Plan>), Error> {
-    let (nonzero, _) = View::new(x)?.boolean_mask(mask, 0, Some(0), dtype)?;
-    let columns = &nonzero.plan.source;
-    let slice = &x[mask.len()..];
-    let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice) else {
-        return Err(error::mask::values(values, x, mask.len()));
-    };
-    let nonzero = Nonzero::new(columns, Some(count), nonzero.dtype)?;
-    if x.contains(&0) || count == 0 {
-        return Ok((nonzero, None));
-    }
-    let options = ScatterOptions {
-        unique: true,
-        ..ScatterOptions::default()
-    };
-    let shape = [columns, of_slice].concat();
-    let scatter = Plan::tensor_scatter_nd(&shape, &nonzero.shape, values, options, dtype)?;
-    let scatter = scatter.for_indices(nonzero.dtype)?;
-    Ok((nonzero, Some(scatter)))
-}
-
-/// Selection by mask. The mask is a tensor of bool or u8. On a GPU the work is submitted, not waited for, and nothing is
-/// read back: `capacity` says how many true elements there is room for, as many as the mask has elements if it is `None`.
-/// Only the first `capacity` are used, in row-major order. The [`Count`] says how many there are.
-impl Tensor {
+tensor_methods! {
     /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows behind
     /// the last are -1. TensorFlow's `tf.where` of one argument, NumPy's `argwhere`.
+    ///
+    /// The mask is a tensor of bool or u8. On a GPU the work is submitted, not waited for, and nothing is read back.
+    /// `capacity` is the number of true elements that there is room for, as many as the mask has elements if it is `None`.
+    /// Only the first ones are used, in row-major order. The report has the number of all.
     ///
     /// ```
     /// use wgslice::Backend;
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let mask = backend.upload((&[0u8, 1, 1, 0], &[2, 2]))?;
-    /// let (rows, count) = mask.nonzero(Some(3))?;
+    /// let (rows, report) = mask.nonzero(Some(3))?;
     /// assert_eq!(rows.to_vec::<i64>()?, [0, 1, 1, 0, -1, -1]);
-    /// assert_eq!(count.found.wait()?.count, 2);
+    /// assert_eq!(report.wait()?.found.unwrap().count, 2);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_dtype`); [`Error::ShapeTooLarge`]; or an error of the device.
-    pub fn nonzero(&self, capacity: Option<usize>) -> Result<(Self, Count), Error> {
-        self.find(&Nonzero::new(self.shape(), capacity, DType::I64)?)
-    }
+    fn nonzero(self mask; capacity: Option<usize>)
+        -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
-    /// The slices of this tensor that a mask selects, in row-major order: see [`View::boolean_mask`]. Those behind the
+    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those behind the
     /// last true element are zeros.
     ///
     /// ```
@@ -687,9 +655,9 @@ impl Tensor {
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let boxes = backend.upload((&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2]))?;
     /// let keep = backend.upload((&[true, false, true], &[3]))?;
-    /// let (kept, count) = boxes.boolean_mask(&keep, 0, None)?;
+    /// let (kept, report) = boxes.boolean_mask(&keep, 0, None)?;
     /// assert_eq!(kept.to_vec::<f32>()?, [1.0, 2.0, 5.0, 6.0, 0.0, 0.0]);
-    /// assert_eq!(count.found.wait()?.count, 2);
+    /// assert_eq!(report.wait()?.found.unwrap().count, 2);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -697,40 +665,8 @@ impl Tensor {
     ///
     /// [`Error::Argument`] (`device_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`]; or an
     /// error of the device.
-    pub fn boolean_mask(
-        &self,
-        mask: &Self,
-        axis: usize,
-        capacity: Option<usize>,
-    ) -> Result<(Self, Count), Error> {
-        self.view().boolean_mask(mask, axis, capacity)
-    }
-
-    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those behind
-    /// the last true element are zeros.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] (`axis`, `condition`, `device_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or an error of
-    /// the device.
-    pub fn compress(
-        &self,
-        condition: &Self,
-        axis: Option<isize>,
-        capacity: Option<usize>,
-    ) -> Result<(Self, Count), Error> {
-        self.view().compress(condition, axis, capacity)
-    }
-
-    /// Elements of `x` where the mask is true, and of `y` elsewhere: see [`Backend::select`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or
-    /// an error of the device.
-    pub fn select(mask: &Self, x: &Self, y: &Self) -> Result<Self, Error> {
-        TensorView::select(mask, &x.view(), &y.view())
-    }
+    fn boolean_mask(self x, rows mask; axis: usize, capacity: Option<usize>)
+        -> reported = |dtype| Plan::boolean_mask(x, mask.shape(), axis, capacity, dtype), [x, mask];
 
     /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for one
     /// value. `value` and the mask are broadcast to the shape of this tensor.
@@ -749,12 +685,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); or an error of the device.
-    pub fn masked_update(&mut self, mask: &Self, value: &Self) -> Result<(), Error> {
-        self.check_goes_with("value", value)?;
-        let dest = View::whole(self.shape());
-        let plan = View::whole(value.shape()).masked_update(mask.shape(), &dest, self.dtype())?;
-        self.change(&plan, value, Some(mask)).map(drop)
-    }
+    fn masked_update(self x, rows mask, like value)
+        -> changed = |dtype| Plan::masked_update(value, mask.shape(), x.shape(), dtype), [value, mask];
 
     /// Writes `values` in place of the slices of this tensor that a mask selects, one for each, in row-major order: see
     /// [`Backend::masked_scatter`]. Values behind the last true element are not used, and slices for which there are no
@@ -764,77 +696,45 @@ impl Tensor {
     ///
     /// [`Error::Argument`] (`device_mismatch`, `dtype_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`,
     /// `mask_values`); or an error of the device.
-    pub fn masked_scatter(&mut self, mask: &Self, values: &Self) -> Result<Count, Error> {
-        self.check_goes_with("values", values)?;
-        self.check_same_device("mask", mask)?;
-        let shape = self.shape().to_vec();
-        let (nonzero, scatter) = scatter_of(&shape, mask.shape(), values.shape(), self.dtype())?;
-        let (rows, count) = mask.find(&nonzero)?;
-        if let Some(scatter) = scatter {
-            self.change(&scatter, values, Some(&rows))?;
-        }
-        Ok(count)
-    }
+    fn masked_scatter(self x, rows mask, like values)
+        -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 }
 
 impl Tensor {
-    /// Runs the two steps of a boolean_mask.
-    fn masked(
-        &self,
-        (nonzero, gather): (Nonzero, Plan),
-        mask: &Self,
-    ) -> Result<(Self, Count), Error> {
-        let (rows, count) = mask.find(&nonzero)?;
-        Ok((self.make(&gather, Some(&rows))?.0, count))
-    }
-}
-
-impl TensorView {
-    /// [`Tensor::boolean_mask`] of the selection, with the same errors.
-    pub fn boolean_mask(
-        &self,
-        mask: &Tensor,
-        axis: usize,
-        capacity: Option<usize>,
-    ) -> Result<(Tensor, Count), Error> {
-        let tensor = self.tensor();
-        tensor.check_same_device("mask", mask)?;
-        let steps = self
-            .view()
-            .boolean_mask(mask.shape(), axis, capacity, self.dtype())?;
-        tensor.masked(steps, mask)
-    }
-
-    /// [`Tensor::compress`] of the selection, with the same errors. Without an axis, the selection is copied first.
+    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those behind
+    /// the last true element are zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`axis`, `condition`, `device_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or an error of
+    /// the device.
     pub fn compress(
         &self,
-        condition: &Tensor,
+        condition: &Self,
         axis: Option<isize>,
         capacity: Option<usize>,
-    ) -> Result<(Tensor, Count), Error> {
-        self.tensor().check_same_device("condition", condition)?;
-        let whole = self.to_tensor_without_axis(axis)?;
-        let view = whole.view();
-        let steps = view.compress(condition.shape(), axis, capacity, self.dtype())?;
-        whole.tensor().masked(steps, condition)
+    ) -> Result<(Self, Pending<Report>), Error> {
+        self.check_same_device("condition", condition)?;
+        let x = match axis {
+            Some(_) => self.clone(),
+            None => self.contiguous()?,
+        };
+        let plan = Plan::compress(x.layout(), condition.shape(), axis, capacity, x.dtype())?;
+        let (mut made, report) = Self::run(&plan, &[&x, condition])?;
+        Ok((made.swap_remove(0), report))
     }
 
-    /// The selection itself if there is an axis, otherwise a copy of it.
-    fn to_tensor_without_axis(&self, axis: Option<isize>) -> Result<Self, Error> {
-        match axis {
-            Some(_) => Ok(self.clone()),
-            None => Ok(self.to_tensor()?.view()),
-        }
-    }
-
-    /// [`Tensor::select`] of selections, with the same errors.
-    pub fn select(mask: &Tensor, x: &Self, y: &Self) -> Result<Tensor, Error> {
-        x.tensor().check_goes_with("y", y.tensor())?;
-        x.tensor().check_same_device("mask", mask)?;
+    /// Elements of `x` where the mask is true, and of `y` elsewhere: see [`Backend::select`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or
+    /// an error of the device.
+    pub fn select(mask: &Self, x: &Self, y: &Self) -> Result<Self, Error> {
+        x.check_goes_with("y", y)?;
+        x.check_same_device("mask", mask)?;
         check_mask(mask.dtype())?;
-        let (copy, update) = x.view().select(mask.shape(), y.view(), x.dtype())?;
-        let mut chosen = y.tensor().make(&copy, None)?.0;
-        chosen.change(&update, x.tensor(), Some(mask))?;
-        Ok(chosen)
+        let plan = Plan::select(mask.shape(), x.layout(), y.layout(), x.dtype())?;
+        Ok(Self::run(&plan, &[mask, x, y])?.0.swap_remove(0))
     }
 }

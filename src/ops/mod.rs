@@ -16,13 +16,14 @@
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `xla` | XLA's general gather and scatter |
+//! | `methods` | none: how the methods of backends and tensors are declared |
 //! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 
-use crate::{Error, error, plan::Operation};
+use crate::{Error, error, moves::Operation};
 
-mod array_index;
+pub(crate) mod array_index;
 pub(crate) mod assembly;
 mod concat;
 pub(crate) mod convert;
@@ -34,6 +35,7 @@ pub(crate) mod index;
 pub(crate) mod indexed;
 mod into_view;
 pub(crate) mod mask;
+mod methods;
 pub(crate) mod pad;
 mod paste;
 mod roll;

@@ -4,8 +4,10 @@
 
 use super::assembly::Run;
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
-    plan::Operation, shape,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Tensor, View, error,
+    moves::Operation,
+    plan::{Input, Output, Steps},
+    shape,
 };
 
 /// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
@@ -19,8 +21,8 @@ use crate::{
 /// | `Wrap` | `b c d a b c d a b c` | -, `wrap` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pad<T> {
-    /// A constant: a value for host values, a tensor of shape `[]` for tensors, and `()` for an [`Assembly`], where it
-    /// is source number 1.
+    /// A constant: a value for host values, a tensor of shape `[]` for tensors, and `()` for a [`Plan`], where it
+    /// is the second input.
     Constant(T),
     /// The nearest element of the array.
     Edge,
@@ -85,16 +87,16 @@ impl Pad<()> {
     }
 }
 
-impl Assembly {
-    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` behind it. Source 0 is `x`, and
-    /// source 1 the constant, if there is one.
+impl Plan {
+    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` behind it. The inputs are `x`
+    /// and the constant, if there is one.
     ///
     /// ```
-    /// use wgslice::{options::Pad, Assembly, DType, View};
+    /// use wgslice::{options::Pad, DType, Plan};
     ///
-    /// let padded = Assembly::pad(&View::new(&[3])?, &[[2, 1]], Pad::Reflect, DType::I32)?;
+    /// let padded = Plan::pad(&[3], &[[2, 1]], Pad::Reflect, DType::I32)?;
     /// let mut result = [0; 6];
-    /// padded.run_cpu(&[&[1, 2, 3]], &mut result)?;
+    /// padded.run_cpu(&[(&[1, 2, 3]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [3, 2, 1, 2, 3, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -104,11 +106,12 @@ impl Assembly {
     /// [`Error::Argument`] (`entries` if there is not a pair for each dimension, then `padding` if one is longer than
     /// the mode allows, then `pieces` if more than 10 dimensions are padded by other elements than a constant); [`Error::ShapeTooLarge`].
     pub fn pad(
-        x: &View,
+        x: impl IntoView,
         paddings: &[[usize; 2]],
         mode: Pad<()>,
         dtype: DType,
     ) -> Result<Self, Error> {
+        let x = x.into_view()?;
         let rank = x.shape.len();
         if paddings.len() != rank {
             return Err(error::assembly::entries("paddings", paddings.len(), rank));
@@ -129,7 +132,11 @@ impl Assembly {
         };
         let shape: Vec<usize> = x.shape.iter().zip(paddings).map(padded).collect();
         shape::elements(&shape)?;
-        let mut assembly = Self::new(Operation::Pad, shape, dtype);
+        let mut inputs = vec![Input::new("x", &x, dtype)];
+        if mode == Pad::Constant(()) {
+            inputs.push(Input::new("constant", &View::whole(&[]), dtype));
+        }
+        let mut plan = Steps::new(Operation::Named("pad"), inputs, Output::new(&shape, dtype));
         let runs = x
             .shape
             .iter()
@@ -148,14 +155,16 @@ impl Assembly {
                 ];
                 ends.into_iter().flatten().collect()
             });
-        assembly.put_runs(x, &runs.collect::<Vec<_>>())?;
+        plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
         if mode == Pad::Constant(()) {
-            assembly.put_borders(x, paddings);
+            plan.put_borders(&x, paddings);
         }
-        Ok(assembly)
+        Ok(plan.plan())
     }
+}
 
-    /// Adds the pieces around `x`, which are filled with the one element of source 1: two slabs for each dimension,
+impl Steps {
+    /// Adds the pieces around `x`, which are filled with the one element of input 1: two slabs for each dimension,
     /// between those of the dimensions before it.
     fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
         let mut left = View::whole(self.shape());
@@ -176,7 +185,7 @@ impl Assembly {
 }
 
 impl Backend {
-    /// Pads host values: see [`Assembly::pad`].
+    /// Pads host values: see [`Plan::pad`].
     ///
     /// ```
     /// use wgslice::{options::Pad, Backend};
@@ -188,7 +197,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Assembly::pad`]; [`Error::Length`]; or an error of the device.
+    /// As [`Plan::pad`]; [`Error::Length`]; or an error of the device.
     pub fn pad<'a, T: Element>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -196,43 +205,34 @@ impl Backend {
         mode: Pad<T>,
     ) -> Result<Array<T>, Error> {
         let (values, view) = x.into().memory("x")?;
-        let assembly = Assembly::pad(&view, paddings, mode.map(|_| ()), T::DTYPE)?;
-        match mode {
-            Pad::Constant(constant) => self.assemble(&assembly, &[&values, &[constant]]),
-            _ => self.assemble(&assembly, &[&values]),
-        }
+        let plan = Plan::pad(view, paddings, mode.map(|_| ()), T::DTYPE)?;
+        let made = match mode {
+            Pad::Constant(constant) => {
+                self.run(&plan, &[(&values[..]).into(), (&[constant]).into()])
+            }
+            _ => self.run(&plan, &[(&values[..]).into()]),
+        };
+        Ok(made?.0)
     }
 }
 
 impl Tensor {
-    /// Pads this tensor, in one submission: see [`Assembly::pad`].
+    /// Pads this tensor, in one submission: see [`Plan::pad`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::pad`]; [`Error::Argument`] for a constant that is no scalar of this tensor's element type and
+    /// As [`Plan::pad`]; [`Error::Argument`] for a constant that is no scalar of this tensor's element type and
     /// device; or an error of the device.
     pub fn pad(&self, paddings: &[[usize; 2]], mode: Pad<&Self>) -> Result<Self, Error> {
-        self.view().pad(paddings, mode)
-    }
-}
-
-impl TensorView {
-    /// Pads the selection, as [`Tensor::pad`] does, without copying it first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::pad`].
-    pub fn pad(&self, paddings: &[[usize; 2]], mode: Pad<&Tensor>) -> Result<Tensor, Error> {
-        let x = self.tensor();
-        let mut sources = vec![x];
+        let mut inputs = vec![self];
         if let Pad::Constant(constant) = mode {
-            x.check_goes_with("constant", constant)?;
+            self.check_goes_with("constant", constant)?;
             if !constant.shape().is_empty() {
                 return Err(error::assembly::constant(constant.shape()));
             }
-            sources.push(constant);
+            inputs.push(constant);
         }
-        let assembly = Assembly::pad(self.view(), paddings, mode.map(|_| ()), self.dtype())?;
-        Tensor::assemble(&assembly, &sources)
+        let plan = Plan::pad(self.layout(), paddings, mode.map(|_| ()), self.dtype())?;
+        Ok(Self::run(&plan, &inputs)?.0.swap_remove(0))
     }
 }

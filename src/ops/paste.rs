@@ -15,12 +15,11 @@ use super::{
     index::{OutOfRange, Policy},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    View,
-    backend::Inputs,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
+    Tensor,
     combine::Combine,
     error,
-    plan::{Combining, Effect, IndexTensor, Operation, Scatter},
+    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
     walk::{Dim, MAX_UNIT, Side, Walk},
 };
 
@@ -60,72 +59,49 @@ impl PasteOptions {
 }
 
 impl Plan {
-    /// Plans writing boxes into an array of shape `x`, in place. The boxes, `patches`, are the source of the plan: they
-    /// have the shape of the crop of the same boxes.
+    /// Plans writing boxes into the array `x`, in place. The inputs are the boxes, `patches`, which have the shape of the
+    /// crop of the same boxes, and their index tuples. Both arrays may be views. If x is a view, the other elements of its
+    /// memory keep their values.
     ///
     /// ```
-    /// use wgslice::{options::{Boxes, CropOptions, PasteOptions}, DType, Indices, Plan};
+    /// use wgslice::{options::{Boxes, CropOptions, PasteOptions}, DType, Plan};
     ///
     /// // A cache of two sequences of 3 tokens: the next token of each goes to its own place.
     /// let boxes = Boxes { count: 2, ..Boxes::default() };
     /// let crop = CropOptions { sizes: vec![1], ..CropOptions::default() };
-    /// let plan = Plan::paste(&[2, 3, 2], boxes, &PasteOptions { crop, ..Default::default() }, DType::I32)?;
+    /// let options = PasteOptions { crop, ..Default::default() };
+    /// let plan = Plan::paste(&[2, 3, 2], &[2, 1, 2], boxes, &options, DType::I32)?;
     /// let mut cache = [0; 12];
-    /// plan.run_cpu(&[1, 2, 3, 4], Some(Indices::I32(&[2, 0])), &mut cache)?;
+    /// plan.run_cpu(&[(&[1, 2, 3, 4]).into(), (&[2, 0]).into()], &mut [(&mut cache).into()])?;
     /// assert_eq!(cache, [0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`], also if `x` is a view that was broadcast, so that it selects an element twice;
+    /// [`Error::ShapeTooLarge`].
     pub fn paste(
-        x: &[usize],
+        x: impl IntoView,
+        patches: impl IntoView,
         boxes: Boxes,
         options: &PasteOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let patches = shape(x, boxes, options);
-        View::new(x)?.paste(&View::new(&patches)?, boxes, options, dtype)
-    }
-}
-
-/// The shape of the boxes of an array of shape `x`.
-fn shape(x: &[usize], boxes: Boxes, options: &PasteOptions) -> Vec<usize> {
-    let sizes = &options.crop.sizes;
-    let rest = x.get(1 + sizes.len()..).unwrap_or_default();
-    [&[boxes.count], &sizes[..], rest].concat()
-}
-
-impl View {
-    /// Plans writing boxes into the elements that this view selects, as [`Plan::paste`] does. The other elements of the
-    /// view's source keep their values, and `patches` may be any view.
-    ///
-    /// The plan changes the view's source in place: on tensors, [`Tensor::run_in_place`] runs it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::paste`]; also [`Error::Argument`] if this view was broadcast, so that it selects an element twice.
-    pub fn paste(
-        &self,
-        patches: &Self,
-        boxes: Boxes,
-        options: &PasteOptions,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
+        let (x, patches) = (x.into_view()?, patches.into_view()?);
         let CropOptions {
             ref sizes,
             out_of_range,
             ..
         } = options.crop;
         let bounded = options.circular || out_of_range == OutOfRange::Clamp;
-        check(&self.shape, boxes, &options.crop, bounded)?;
-        let needed = shape(&self.shape, boxes, options);
+        check(&x.shape, boxes, &options.crop, bounded)?;
+        let needed = shape(&x.shape, boxes, options);
         if patches.shape != needed {
             let found = &patches.shape;
             return Err(error::crop::shape("patches", found, &needed, sizes));
         }
-        self.check_no_repeats()?;
+        x.check_no_repeats()?;
         let policy = Policy {
             out_of_range,
             circular: options.circular,
@@ -135,31 +111,31 @@ impl View {
         let walk = (!patches.is_empty()).then(|| {
             let dim = |(d, (&size, &from))| Dim {
                 to: match d {
-                    0 => boxes.item_stride(self),
+                    0 => boxes.item_stride(&x),
                     d if d <= sizes.len() => 0,
-                    d => self.strides[d],
+                    d => x.strides[d],
                 },
                 tuple: usize::from(d == 0),
                 ..Dim::shared(size, from)
             };
             let dims = patches.shape.iter().zip(&patches.strides).enumerate();
-            let (from, to) = (patches.offset.cast_signed(), self.offset.cast_signed());
+            let (from, to) = (patches.offset.cast_signed(), x.offset.cast_signed());
             let mut walk = Walk::strided(dtype.size(), from, to, dims.map(dim).collect());
-            walk.coordinates = boxes.coordinates(self, &options.crop).collect();
+            walk.coordinates = boxes.coordinates(&x, &options.crop).collect();
             walk.columns = indices.shape[1];
             walk.points = Side::Dest;
             walk.counts = true;
             walk.reduce(MAX_UNIT);
             walk
         });
-        Ok(Plan {
+        let paste = Move {
             operation: Operation::Paste,
-            shape: self.source.clone(),
+            shape: x.source.clone(),
             dtype,
             source: patches.source.clone(),
             walk,
             effect: Effect::Scatter(Scatter {
-                slices: self.len(),
+                slices: x.len(),
                 fresh: false,
                 dtype,
                 options: Combining {
@@ -171,11 +147,19 @@ impl View {
             }),
             conversion: None,
             indices: Some(IndexTensor {
-                target: Some(self.shape.clone()),
+                target: Some(x.shape.clone()),
                 ..indices
             }),
-        })
+        };
+        Ok(Self::from_view(paste, &patches))
     }
+}
+
+/// The shape of the boxes of an array of shape `x`.
+fn shape(x: &[usize], boxes: Boxes, options: &PasteOptions) -> Vec<usize> {
+    let sizes = &options.crop.sizes;
+    let rest = x.get(1 + sizes.len()..).unwrap_or_default();
+    [&[boxes.count], &sizes[..], rest].concat()
 }
 
 impl Backend {
@@ -213,13 +197,9 @@ impl Backend {
         let begins = begins.into();
         let options = options.sized(begins.shape(), &patches.shape);
         let (boxes, tuples) = Boxes::of_host(self, begins, box_indices, flips, &options.crop)?;
-        let plan = View::new(&shape)?.paste(&patches, boxes, &options, T::DTYPE)?;
-        let inputs = Inputs {
-            source: &source,
-            indices: Some(I::indices(&tuples)),
-            dest: Some(&x),
-        };
-        self.run(plan, inputs)
+        let plan = Plan::paste(&shape, patches, boxes, &options, T::DTYPE)?;
+        let values = [(&source[..]).into(), (&tuples).into(), (&x[..]).into()];
+        self.run(&plan, &values)
     }
 }
 
@@ -259,9 +239,14 @@ impl Tensor {
     ) -> Result<Pending<Report>, Error> {
         self.check_goes_with("patches", patches)?;
         let options = options.sized(begins.shape(), patches.shape());
-        let (boxes, tuples) = Boxes::of_tensors(begins, box_indices, flips, &options.crop)?;
-        let (x, source) = (View::new(self.shape())?, View::new(patches.shape())?);
-        let plan = x.paste(&source, boxes, &options, self.dtype())?;
-        self.change(&plan, patches, Some(&tuples))
+        let boxes = Boxes::of_tensors(begins, box_indices, flips, &options.crop)?;
+        let dtype = self.dtype();
+        let plan = Plan::paste(self.shape(), patches.layout(), boxes, &options, dtype)?;
+        let plan = boxes.joining(plan, options.crop.sizes.len(), begins.dtype())?;
+        let inputs: Vec<&Self> = [Some(patches), Some(begins), box_indices, flips]
+            .into_iter()
+            .flatten()
+            .collect();
+        Self::run_into(&plan, &inputs, &mut [self])
     }
 }

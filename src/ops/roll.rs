@@ -2,22 +2,27 @@
 //! `tf.roll` and `numpy.roll`: `result[(i + shift) mod size] = x[i]`. TensorFlow 2.21 takes shifts modulo 2^32; here they
 //! are whole, as in NumPy.
 
-use super::{assembly::Run, concat::check_axis};
+use super::{
+    assembly::Run,
+    concat::check_axis,
+    methods::{host_methods, tensor_methods},
+};
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
-    plan::Operation,
+    DType, Error, IntoView, Plan, error,
+    moves::Operation,
+    plan::{Input, Output, Steps},
 };
 
-impl Assembly {
+impl Plan {
     /// The elements of `x`, moved by `shifts[i]` positions along each `axes[i]`, and around the ends. Negative shifts
     /// move towards the beginning, negative axes count from the end, and the shifts of equal axes add up.
     ///
     /// ```
-    /// use wgslice::{Assembly, DType, View};
+    /// use wgslice::{DType, Plan};
     ///
-    /// let rolled = Assembly::roll(&View::new(&[5])?, &[2], &[0], DType::I32)?;
+    /// let rolled = Plan::roll(&[5], &[2], &[0], DType::I32)?;
     /// let mut result = [0; 5];
-    /// rolled.run_cpu(&[&[1, 2, 3, 4, 5]], &mut result)?;
+    /// rolled.run_cpu(&[(&[1, 2, 3, 4, 5]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [4, 5, 1, 2, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -26,7 +31,13 @@ impl Assembly {
     ///
     /// [`Error::Argument`] (`axis` for a scalar, then `shifts`, then `axis`, then `pieces` if more than 15 axes are
     /// rolled at once).
-    pub fn roll(x: &View, shifts: &[i64], axes: &[isize], dtype: DType) -> Result<Self, Error> {
+    pub fn roll(
+        x: impl IntoView,
+        shifts: &[i64],
+        axes: &[isize],
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let x = x.into_view()?;
         let rank = x.shape.len();
         if rank == 0 {
             return Err(error::assembly::axis(0, rank));
@@ -51,52 +62,33 @@ impl Assembly {
             };
             vec![run(0, by, size - by), run(size - by, 0, by)]
         });
-        let mut assembly = Self::new(Operation::Roll, x.shape.clone(), dtype);
+        let input = Input::new("x", &x, dtype);
+        let output = Output::new(&x.shape, dtype);
+        let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
         // An empty array has no pieces, in whatever dimension it is empty.
         if !x.is_empty() {
             let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());
-            assembly.put_runs(x, &runs.collect::<Vec<_>>())?;
+            plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
         }
-        Ok(assembly)
+        Ok(plan.plan())
     }
 }
 
-impl Backend {
-    /// Rolls host values: see [`Assembly::roll`].
+host_methods! {
+    /// Rolls host values: see [`Plan::roll`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::roll`]; [`Error::Length`]; or an error of the device.
-    pub fn roll<'a, T: Element>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        shifts: &[i64],
-        axes: &[isize],
-    ) -> Result<Array<T>, Error> {
-        let (values, view) = x.into().memory("x")?;
-        self.assemble(&Assembly::roll(&view, shifts, axes, T::DTYPE)?, &[&values])
-    }
+    /// As [`Plan::roll`]; [`Error::Length`]; or an error of the device.
+    fn roll(view x: T; shifts: &[i64], axes: &[isize])
+        -> made = |dtype| Plan::roll(x, shifts, axes, dtype), [x];
 }
 
-impl Tensor {
-    /// Rolls this tensor: see [`Assembly::roll`].
+tensor_methods! {
+    /// Rolls this tensor: see [`Plan::roll`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::roll`], or an error of the device.
-    pub fn roll(&self, shifts: &[i64], axes: &[isize]) -> Result<Self, Error> {
-        self.view().roll(shifts, axes)
-    }
-}
-
-impl TensorView {
-    /// Rolls the selection, as [`Tensor::roll`] does, without copying it first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::roll`].
-    pub fn roll(&self, shifts: &[i64], axes: &[isize]) -> Result<Tensor, Error> {
-        let assembly = Assembly::roll(self.view(), shifts, axes, self.dtype())?;
-        Tensor::assemble(&assembly, &[self.tensor()])
-    }
+    /// As [`Plan::roll`], or an error of the device.
+    fn roll(self x; shifts: &[i64], axes: &[isize]) -> made = |dtype| Plan::roll(x, shifts, axes, dtype), [x];
 }

@@ -10,26 +10,28 @@
 //! This is ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. The order in which updates take
 //! effect, the combinations, the policies and the reports are those of `scatter_nd`.
 
-use super::scatter_nd::{Combine, ScatterOptions, scattering};
+use super::{
+    methods::{host_methods, tensor_methods},
+    scatter_nd::{Combine, ScatterOptions, scattering},
+};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    error,
-    plan::{Effect, IndexTensor, Operation, Scatter},
+    DType, Error, Plan, error,
+    moves::{Effect, IndexTensor, Move, Operation, Scatter},
     shape,
     walk::{Coordinate, Dim},
 };
 
 impl Plan {
-    /// Plans scattering single elements of `updates` into an array of this shape, in place. `updates`, the source of
-    /// the plan, has the shape of `indices`. The array is the destination.
+    /// Plans scattering single elements of `updates` into an array of this shape, in place. The inputs are the
+    /// updates, which have the shape of `indices`, and the indices.
     ///
     /// ```
-    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
+    /// use wgslice::{options::ScatterOptions, DType, Plan};
     ///
     /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
     /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu(&[10, 20], Some(Indices::I32(&[2, 0])), &mut table)?;
+    /// plan.run_cpu(&[(&[10, 20]).into(), (&[2, 0]).into()], &mut [(&mut table).into()])?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -70,7 +72,7 @@ impl Plan {
         let dims = (0..shape.len()).map(dim).collect();
         let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
         let walk = (count > 0).then(|| scattering(dims, vec![at], options.combine, dtype));
-        Ok(Self {
+        Ok(Self::one(Move {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
             dtype,
@@ -84,11 +86,11 @@ impl Plan {
             }),
             conversion: None,
             indices: Some(IndexTensor::of(indices, indices.len(), options.policy)),
-        })
+        }))
     }
 }
 
-impl Backend {
+host_methods! {
     /// Scatters single elements of `updates` into a copy of `tensor`: see [`Plan::scatter_elements`]. `updates` has the
     /// shape of `indices`. The report counts the indices that were out of range.
     ///
@@ -108,21 +110,13 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`].
-    pub fn scatter_elements<'a, T: Element, I: IndexElement>(
-        &self,
-        tensor: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        updates: impl Into<ArrayRef<'a, T>>,
-        options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
-            check_updates(indices, updates)?;
-            Plan::scatter_elements(shape, indices, options, T::DTYPE)
-        })
-    }
+    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
+        -> reported = |dtype| check_updates(indices.shape(), updates.shape())
+            .and_then(|()| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)),
+        [updates, indices, tensor];
 }
 
-impl Tensor {
+tensor_methods! {
     /// Scatters single elements of `updates` into this tensor, in place: see [`Plan::scatter_elements`] and
     /// [`Tensor::tensor_scatter_nd`].
     ///
@@ -142,18 +136,10 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`].
-    pub fn scatter_elements(
-        &mut self,
-        indices: &Self,
-        updates: &Self,
-        options: ScatterOptions,
-    ) -> Result<Pending<Report>, Error> {
-        self.check_goes_with("updates", updates)?;
-        let dtype = self.dtype();
-        let plan = Plan::scatter_elements(self.shape(), indices.shape(), options, dtype)?;
-        check_updates(indices.shape(), updates.shape())?;
-        self.change(&plan, updates, Some(indices))
-    }
+    fn scatter_elements(self tensor, rows indices, like updates; options: ScatterOptions)
+        -> changed = |dtype| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)
+            .and_then(|plan| check_updates(indices.shape(), updates.shape()).map(|()| plan)),
+        [updates, indices];
 }
 
 fn check_updates(indices: &[usize], updates: &[usize]) -> Result<(), Error> {

@@ -23,13 +23,12 @@
 //! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
+use super::methods::{host_methods, tensor_methods};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    backend::Inputs,
-    error,
+    DType, Error, Pending, Plan, Report, Tensor, error,
+    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
     ops::{check_used, index::Policy},
     options::{NegativeIndex, OutOfRange},
-    plan::{Combining, Effect, IndexTensor, Operation, Scatter},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
 };
@@ -118,15 +117,15 @@ pub(super) fn scattering(
 }
 
 impl Plan {
-    /// Plans scattering `updates` into zeros of this shape, at the positions in `indices`. The updates are the source
-    /// of the plan, and are added unless the options say otherwise.
+    /// Plans scattering `updates` into zeros of this shape, at the positions in `indices`. The inputs are the
+    /// updates and the indices. Updates are added unless the options say otherwise.
     ///
     /// ```
-    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
+    /// use wgslice::{options::ScatterOptions, DType, Plan};
     ///
     /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::I32)?;
     /// let mut sums = [0xff; 4];
-    /// plan.run_cpu(&[1, 2, 3], Some(Indices::I32(&[1, 3, 1])), &mut sums)?;
+    /// plan.run_cpu(&[(&[1, 2, 3]).into(), (&[1, 3, 1]).into()], &mut [(&mut sums).into()])?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -144,17 +143,16 @@ impl Plan {
         Self::scatter(shape, indices, updates, options, dtype, true)
     }
 
-    /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The updates
-    /// are the source of the plan, and the array is its destination. The updates replace what is there unless the
-    /// options say otherwise.
+    /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The inputs are
+    /// the updates and the indices. Updates replace old values unless the options say otherwise.
     ///
     /// ```
-    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
+    /// use wgslice::{options::ScatterOptions, DType, Plan};
     ///
     /// let options = ScatterOptions::default();
     /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu(&[10, 20, 30, 40], Some(Indices::I32(&[2, 0])), &mut table)?;
+    /// plan.run_cpu(&[(&[10, 20, 30, 40]).into(), (&[2, 0]).into()], &mut [(&mut table).into()])?;
     /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -205,7 +203,7 @@ impl Plan {
             });
             scattering(dims, coordinates.collect(), options.combine, dtype)
         });
-        Ok(Self {
+        Ok(Self::one(Move {
             operation,
             shape: shape.to_vec(),
             dtype,
@@ -219,11 +217,11 @@ impl Plan {
             }),
             conversion: None,
             indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)),
-        })
+        }))
     }
 }
 
-impl Backend {
+host_methods! {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. The report
     /// counts the index tuples that were out of range. Indices are `i32`, `i64` or `u32`.
     ///
@@ -242,22 +240,9 @@ impl Backend {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
-    pub fn scatter_nd<'a, T: Element, I: IndexElement>(
-        &self,
-        shape: &[usize],
-        indices: impl Into<ArrayRef<'a, I>>,
-        updates: impl Into<ArrayRef<'a, T>>,
-        options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (indices, indices_shape) = indices.into().row_major("indices", self)?;
-        let (updates, updates_shape) = updates.into().row_major("updates", self)?;
-        let plan = Plan::scatter_nd(shape, &indices_shape, &updates_shape, options, T::DTYPE)?;
-        let inputs = Inputs {
-            indices: Some(I::indices(&indices)),
-            ..Inputs::of(&updates)
-        };
-        self.run(plan, inputs)
-    }
+    fn scatter_nd<I: IndexElement>{shape: &[usize]}(rows indices: I, rows updates: T; options: ScatterOptions)
+        -> reported = |dtype| Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype),
+        [updates, indices];
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
     /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are those of
@@ -273,36 +258,10 @@ impl Backend {
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn tensor_scatter_nd<'a, T: Element, I: IndexElement>(
-        &self,
-        tensor: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        updates: impl Into<ArrayRef<'a, T>>,
-        options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
-            Plan::tensor_scatter_nd(shape, indices, updates, options, T::DTYPE)
-        })
-    }
-
-    /// Scatters into a copy of `tensor`. `plan` plans the scatter, given the shapes of tensor, indices and updates.
-    pub(super) fn scatter_by<'a, T: Element, I: IndexElement>(
-        &self,
-        tensor: impl Into<ArrayRef<'a, T>>,
-        indices: impl Into<ArrayRef<'a, I>>,
-        updates: impl Into<ArrayRef<'a, T>>,
-        plan: impl FnOnce(&[usize], &[usize], &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (tensor, shape) = tensor.into().row_major("tensor", self)?;
-        let (indices, indices_shape) = indices.into().row_major("indices", self)?;
-        let (updates, updates_shape) = updates.into().row_major("updates", self)?;
-        let inputs = Inputs {
-            source: &updates,
-            indices: Some(I::indices(&indices)),
-            dest: Some(&tensor),
-        };
-        self.run(plan(&shape, &indices_shape, &updates_shape)?, inputs)
-    }
+    fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
+        -> reported = |dtype| Plan::tensor_scatter_nd(
+            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
+        [updates, indices, tensor];
 }
 
 impl Tensor {
@@ -317,9 +276,12 @@ impl Tensor {
     ) -> Result<(Self, Pending<Report>), Error> {
         let dtype = updates.dtype();
         let plan = Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype)?;
-        updates.make(&plan, Some(indices))
+        let (mut made, report) = Self::run(&plan, &[updates, indices])?;
+        Ok((made.swap_remove(0), report))
     }
+}
 
+tensor_methods! {
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see [`Plan::tensor_scatter_nd`].
     /// Returns the report of tuples that were out of range.
     ///
@@ -343,18 +305,10 @@ impl Tensor {
     /// [`Error::Argument`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
-    pub fn tensor_scatter_nd(
-        &mut self,
-        indices: &Self,
-        updates: &Self,
-        options: ScatterOptions,
-    ) -> Result<Pending<Report>, Error> {
-        self.check_goes_with("updates", updates)?;
-        let (shape, dtype) = (self.shape(), self.dtype());
-        let plan =
-            Plan::tensor_scatter_nd(shape, indices.shape(), updates.shape(), options, dtype)?;
-        self.change(&plan, updates, Some(indices))
-    }
+    fn tensor_scatter_nd(self tensor, rows indices, like updates; options: ScatterOptions)
+        -> changed = |dtype| Plan::tensor_scatter_nd(
+            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
+        [updates, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of integers in an index tuple.

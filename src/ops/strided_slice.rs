@@ -3,23 +3,53 @@
 //! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, View,
-    backend::Inputs,
-    plan::{Effect, Operation},
-    shape::check_elements,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, View,
+    moves::{Effect, Move, Operation},
     walk::Walk,
 };
 
 impl Plan {
-    /// Plans the slice `spec` of an input of this shape and element type.
+    /// Plans the slice `spec` of an input of this element type.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] as TensorFlow raises it; [`Error::ShapeTooLarge`].
-    pub fn slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
-        Ok(Self::of_view(spec.view(shape)?, dtype))
+    pub fn slice(input: impl IntoView, spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
+        let mut view = input.into_view()?;
+        if view.is_all() {
+            view.narrow(spec)?;
+            return Ok(Self::one(Move::of_view(view, dtype)));
+        }
+        let slice = Move::of_view(view.slice(spec)?, dtype);
+        Ok(Self::from_view(slice, &view))
     }
 
+    /// Plans the copy of a view into a row-major result: slices, transposes and broadcasts in one pass over the data.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, DType, Plan, View};
+    ///
+    /// let transposed = View::new(&[2, 3])?.transpose(&[1, 0])?;
+    /// let last = Plan::contiguous(transposed.slice(&slice![-1])?, DType::I32)?;
+    /// let (array, _) = Backend::cpu().run::<i32>(&last, &[(&[1, 2, 3, 4, 5, 6]).into()])?;
+    /// assert_eq!(array.data, [3, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeTooLarge`].
+    pub fn contiguous(view: impl IntoView, dtype: DType) -> Result<Self, Error> {
+        Ok(Self::of_layout(&view.into_view()?, dtype))
+    }
+
+    /// The copy of a view, which is also the layout of the input.
+    pub(crate) fn of_layout(view: &View, dtype: DType) -> Self {
+        Self::from_view(Move::of_view(view.clone(), dtype), view)
+    }
+}
+
+impl Move {
     /// Plans the copy of a view of an array of elements of this type.
     pub(crate) fn of_view(view: View, dtype: DType) -> Self {
         let walk = (!view.is_empty()).then(|| Walk::of_view(&view, dtype.size()));
@@ -33,13 +63,6 @@ impl Plan {
             conversion: None,
             indices: None,
         }
-    }
-}
-
-impl View {
-    /// The plan that copies the selected elements into a row-major result.
-    pub fn plan(&self, dtype: DType) -> Plan {
-        Plan::of_view(self.clone(), dtype)
     }
 }
 
@@ -64,7 +87,7 @@ impl Backend {
     /// let flip = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::I32)?;
     /// let mut flipped = [0; 6];
     /// for x in [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]] {
-    ///     flip.run_cpu(&x, None, &mut flipped)?;
+    ///     flip.run_cpu(&[(&x).into()], &mut [(&mut flipped).into()])?;
     /// }
     /// assert_eq!(flipped, [9, 8, 7, 12, 11, 10]);
     /// # Ok::<(), wgslice::Error>(())
@@ -85,31 +108,11 @@ impl Backend {
         self.selected(&memory, view)
     }
 
-    /// Copies the elements that a view selects from host values.
-    ///
-    /// ```
-    /// use wgslice::{slice, Backend, View};
-    ///
-    /// let transposed = View::new(&[2, 3])?.transpose(&[1, 0])?;
-    /// let last = transposed.slice(&slice![-1])?;
-    /// let array = Backend::cpu().run_view(&[1, 2, 3, 4, 5, 6], &last)?;
-    /// assert_eq!(array.data, [3, 6]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`], or an error of the device.
-    pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
-        check_elements("input", view.source_shape(), input.len())?;
-        self.selected(input, view.clone())
-    }
-
     /// The elements of `input` that a view of it selects.
-    fn selected<T: Element>(&self, input: &[T], view: View) -> Result<Array<T>, Error> {
+    pub(super) fn selected<T: Element>(&self, input: &[T], view: View) -> Result<Array<T>, Error> {
         if !self.is_cpu() {
-            let plan = Plan::of_view(view, T::DTYPE);
-            return Ok(self.run(plan, Inputs::of(input))?.0);
+            let plan = Plan::of_layout(&view, T::DTYPE);
+            return Ok(self.run(&plan, &[input.into()])?.0);
         }
         let (data, ()) = T::collect(view.len(), |result| {
             view.copy(T::DTYPE, T::as_bytes(input), result, self.threads);

@@ -3,11 +3,10 @@
 //! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are
 //! those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
+use super::methods::host_methods;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
-    backend::Inputs,
-    error,
-    plan::{Effect, Operation},
+    DType, Error, Plan, SliceSpec, Tensor, View, error,
+    moves::{Effect, Move, Operation},
     shape,
     walk::{MAX_UNIT, Walk},
 };
@@ -23,7 +22,7 @@ impl Plan {
     ///
     /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::I32)?;
     /// let mut gradient = [0xff; 5];
-    /// plan.run_cpu(&[1, 2, 3], None, &mut gradient)?;
+    /// plan.run_cpu(&[(&[1, 2, 3]).into()], &mut [(&mut gradient).into()])?;
     /// assert_eq!(gradient, [3, 0, 2, 0, 1]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -47,9 +46,11 @@ impl Plan {
         let most = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
         let between = || Walk::between(&View::whole(dy), &dest, element, most);
         let walk = (!dest.is_empty()).then(between);
-        Ok(Self::of_grad(shape, dtype, dy, walk))
+        Ok(Self::one(Move::of_grad(shape, dtype, dy, walk)))
     }
+}
 
+impl Move {
     /// Plans an array of `shape` with units of `dy` where `walk` puts them, and zeros everywhere else.
     pub(crate) fn of_grad(shape: &[usize], dtype: DType, dy: &[usize], walk: Option<Walk>) -> Self {
         Self {
@@ -65,7 +66,7 @@ impl Plan {
     }
 }
 
-impl Backend {
+host_methods! {
     /// The gradient of the slice `spec` of an array of shape `shape`: the values of `dy` at the positions of the slice,
     /// and zeros everywhere else. See [`Plan::slice_grad`].
     ///
@@ -81,16 +82,8 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Plan::slice_grad`]; [`Error::Length`], or an error of the device.
-    pub fn slice_grad<'a, T: Element>(
-        &self,
-        shape: &[usize],
-        spec: &SliceSpec,
-        dy: impl Into<ArrayRef<'a, T>>,
-    ) -> Result<Array<T>, Error> {
-        let (dy, dy_shape) = dy.into().row_major("dy", self)?;
-        let plan = Plan::slice_grad(shape, spec, &dy_shape, T::DTYPE)?;
-        Ok(self.run(plan, Inputs::of(&dy))?.0)
-    }
+    fn slice_grad{shape: &[usize], spec: &SliceSpec}(rows dy: T)
+        -> made = |dtype| Plan::slice_grad(shape, spec, dy.shape(), dtype), [dy];
 }
 
 impl Tensor {
@@ -102,6 +95,6 @@ impl Tensor {
     /// As [`Plan::slice_grad`], or an error of the device.
     pub fn slice_grad(shape: &[usize], spec: &SliceSpec, dy: &Self) -> Result<Self, Error> {
         let plan = Plan::slice_grad(shape, spec, dy.shape(), dy.dtype())?;
-        Ok(dy.make(&plan, None)?.0)
+        Ok(Self::run(&plan, &[dy])?.0.swap_remove(0))
     }
 }

@@ -4,12 +4,10 @@
 //! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
+use super::methods::tensor_methods;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
-    backend::Inputs,
-    error,
-    plan::{Effect, Operation},
-    shape,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, View, error,
+    moves::{Effect, Move, Operation},
     walk::{MAX_UNIT, Walk},
 };
 
@@ -26,7 +24,7 @@ impl Plan {
     /// // x[::-1, 1] = 7 for x of shape [2, 3]
     /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::I32)?;
     /// let mut x = [1, 2, 3, 4, 5, 6];
-    /// plan.run_cpu(&[7], None, &mut x)?;
+    /// plan.run_cpu(&[(&[7]).into()], &mut [(&mut x).into()])?;
     /// assert_eq!(x, [1, 7, 3, 4, 7, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -38,21 +36,20 @@ impl Plan {
     pub fn slice_update(
         shape: &[usize],
         spec: &SliceSpec,
-        value: &[usize],
+        value: impl IntoView,
         dtype: DType,
     ) -> Result<Self, Error> {
         let dest = spec.view(shape)?;
-        shape::elements(value)?;
-        let source = match dest.is_empty() {
-            true => View::whole(value),
-            false => broadcast(value, &dest.shape)?,
+        let value = value.into_view()?;
+        let update = match dest.is_empty() {
+            true => Move::of_update(&value, &dest, dtype),
+            false => Move::of_update(&broadcast(&value, &dest.shape)?, &dest, dtype),
         };
-        Ok(Self {
-            source: value.to_vec(),
-            ..Self::of_update(&source, &dest, dtype)
-        })
+        Ok(Self::from_view(update, &value))
     }
+}
 
+impl Move {
     /// Plans writing the elements of the view `source` to those of the view `dest`, which selects no element twice. The
     /// views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: &View, dtype: DType) -> Self {
@@ -94,22 +91,20 @@ impl Backend {
         value: impl Into<ArrayRef<'a, T>>,
     ) -> Result<Array<T>, Error> {
         let (input, shape) = input.into().row_major("input", self)?;
-        let (value, value_shape) = value.into().row_major("value", self)?;
-        let plan = Plan::slice_update(&shape, spec, &value_shape, T::DTYPE)?;
-        let inputs = Inputs {
-            dest: Some(&input),
-            ..Inputs::of(&value)
-        };
-        Ok(self.run(plan, inputs)?.0)
+        let (value, value_view) = value.into().memory("value")?;
+        let plan = Plan::slice_update(&shape, spec, value_view, T::DTYPE)?;
+        Ok(self
+            .run(&plan, &[(&value[..]).into(), (&input[..]).into()])?
+            .0)
     }
 }
 
-impl Tensor {
+tensor_methods! {
     /// Writes `value` into a slice of this tensor, in place, as TensorFlow's `variable[spec].assign(value)` does: see
     /// [`Plan::slice_update`].
     ///
-    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
-    /// is submitted, not waited for.
+    /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first, and
+    /// [`Report::copied`](crate::Report::copied) has the number of bytes. On a GPU the work is submitted, not waited for.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -125,20 +120,19 @@ impl Tensor {
     ///
     /// As [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match
     /// this tensor; or an error of the device. An error leaves the tensor unchanged.
-    pub fn slice_update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
-        self.check_goes_with("value", value)?;
-        let plan = Plan::slice_update(self.shape(), spec, value.shape(), self.dtype())?;
-        self.change(&plan, value, None).map(drop)
-    }
+    fn slice_update{spec: &SliceSpec}(self x, like value)
+        -> changed = |dtype| Plan::slice_update(x.shape(), spec, value, dtype), [value];
 }
 
-/// Returns the view of a value of shape `value` after broadcasting it to `slice`, the shape of the slice. Leading
-/// dimensions of size 1 that the slice does not have are dropped first.
-fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
-    let surplus = value.len().saturating_sub(slice.len());
-    let ones = value.iter().take_while(|&&size| size == 1).count();
-    let view = View::new(&value[surplus.min(ones)..])?;
+/// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1 that
+/// the slice does not have are dropped first.
+fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
+    let mut view = value.clone();
+    while view.shape.len() > slice.len() && view.shape[0] == 1 {
+        view.shape.remove(0);
+        view.strides.remove(0);
+    }
     // The error shows all dimensions of the value, including those dropped above.
     view.broadcast_to(slice)
-        .map_err(|_| error::view::broadcast(value, slice))
+        .map_err(|_| error::view::broadcast(&value.shape, slice))
 }

@@ -1,21 +1,26 @@
 //! tile repeats an array as a whole, and repeat each of its positions along an axis, as in TensorFlow's `tf.tile`, and
 //! `tf.repeat` with one number of times. `[1, 2]` tiled twice is `[1, 2, 1, 2]`, and repeated twice `[1, 1, 2, 2]`.
 
-use super::concat::check_axis;
+use super::{
+    concat::check_axis,
+    methods::{host_methods, tensor_methods},
+};
 use crate::{
-    Array, ArrayRef, Assembly, Backend, DType, Element, Error, Tensor, TensorView, View, error,
-    plan::Operation, shape,
+    DType, Error, IntoView, Plan, View, error,
+    moves::Operation,
+    plan::{Input, Output, Steps},
+    shape,
 };
 
-impl Assembly {
+impl Plan {
     /// `multiples[d]` copies of `x` along each dimension d.
     ///
     /// ```
-    /// use wgslice::{Assembly, DType, View};
+    /// use wgslice::{DType, Plan};
     ///
-    /// let tiled = Assembly::tile(&View::new(&[2])?, &[2], DType::I32)?;
+    /// let tiled = Plan::tile(&[2], &[2], DType::I32)?;
     /// let mut result = [0; 4];
-    /// tiled.run_cpu(&[&[1, 2]], &mut result)?;
+    /// tiled.run_cpu(&[(&[1, 2]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [1, 2, 1, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -23,7 +28,8 @@ impl Assembly {
     /// # Errors
     ///
     /// [`Error::Argument`] (`entries`) if there is not a multiple for each dimension; [`Error::ShapeTooLarge`].
-    pub fn tile(x: &View, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
+    pub fn tile(x: impl IntoView, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
+        let x = x.into_view()?;
         let (found, rank) = (multiples.len(), x.shape.len());
         if found != rank {
             return Err(error::assembly::entries("multiples", found, rank));
@@ -36,7 +42,7 @@ impl Assembly {
         }
         let shape = x.shape.iter().zip(multiples);
         let shape = shape.map(|(&size, &multiple)| size.saturating_mul(multiple));
-        Self::repeated(Operation::Tile, walked, shape.collect(), dtype)
+        Self::repeated(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
     }
 
     /// Each position of `x` along `axis`, `times` times. A negative `axis` counts from the end. A scalar is repeated as an
@@ -45,7 +51,13 @@ impl Assembly {
     /// # Errors
     ///
     /// [`Error::Argument`] (`axis`); [`Error::ShapeTooLarge`].
-    pub fn repeat(x: &View, times: usize, axis: isize, dtype: DType) -> Result<Self, Error> {
+    pub fn repeat(
+        x: impl IntoView,
+        times: usize,
+        axis: isize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let x = x.into_view()?;
         let mut walked = x.clone();
         if walked.shape.is_empty() {
             walked.shape.push(1);
@@ -56,12 +68,13 @@ impl Assembly {
         walked.shape.insert(axis + 1, times);
         walked.strides.insert(axis + 1, 0);
         shape[axis] = shape[axis].saturating_mul(times);
-        Self::repeated(Operation::Repeat, walked, shape, dtype)
+        Self::repeated(Operation::Named("repeat"), &x, walked, shape, dtype)
     }
 
-    /// The elements of a view with repeated ones, as an array of this shape.
+    /// The elements of `x` with repeated ones, which `walked` selects, as an array of this shape.
     fn repeated(
         operation: Operation,
+        x: &View,
         mut walked: View,
         shape: Vec<usize>,
         dtype: DType,
@@ -69,28 +82,22 @@ impl Assembly {
         shape::elements(&shape)?;
         shape::elements(&walked.shape)?;
         walked.normalize();
-        let mut assembly = Self::new(operation, shape, dtype);
-        assembly.put(0, &walked, &View::whole(&walked.shape));
-        Ok(assembly)
+        let input = Input::new("x", x, dtype);
+        let mut plan = Steps::new(operation, vec![input], Output::new(&shape, dtype));
+        plan.put(0, &walked, &View::whole(&walked.shape));
+        Ok(plan.plan())
     }
 }
 
-impl Backend {
-    /// Tiles host values: see [`Assembly::tile`].
+host_methods! {
+    /// Tiles host values: see [`Plan::tile`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::tile`]; [`Error::Length`]; or an error of the device.
-    pub fn tile<'a, T: Element>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        multiples: &[usize],
-    ) -> Result<Array<T>, Error> {
-        let (values, view) = x.into().memory("x")?;
-        self.assemble(&Assembly::tile(&view, multiples, T::DTYPE)?, &[&values])
-    }
+    /// As [`Plan::tile`]; [`Error::Length`]; or an error of the device.
+    fn tile(view x: T; multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
 
-    /// Repeats positions of host values: see [`Assembly::repeat`].
+    /// Repeats positions of host values: see [`Plan::repeat`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -102,56 +109,23 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Assembly::repeat`]; [`Error::Length`]; or an error of the device.
-    pub fn repeat<'a, T: Element>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        times: usize,
-        axis: isize,
-    ) -> Result<Array<T>, Error> {
-        let (values, view) = x.into().memory("x")?;
-        self.assemble(&Assembly::repeat(&view, times, axis, T::DTYPE)?, &[&values])
-    }
+    /// As [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
+    fn repeat(view x: T; times: usize, axis: isize)
+        -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
 }
 
-impl Tensor {
-    /// Tiles this tensor: see [`Assembly::tile`].
+tensor_methods! {
+    /// Tiles this tensor: see [`Plan::tile`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::tile`], or an error of the device.
-    pub fn tile(&self, multiples: &[usize]) -> Result<Self, Error> {
-        self.view().tile(multiples)
-    }
+    /// As [`Plan::tile`], or an error of the device.
+    fn tile(self x; multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
 
-    /// Repeats positions of this tensor: see [`Assembly::repeat`].
+    /// Repeats positions of this tensor: see [`Plan::repeat`].
     ///
     /// # Errors
     ///
-    /// As [`Assembly::repeat`], or an error of the device.
-    pub fn repeat(&self, times: usize, axis: isize) -> Result<Self, Error> {
-        self.view().repeat(times, axis)
-    }
-}
-
-impl TensorView {
-    /// Tiles the selection, as [`Tensor::tile`] does, without copying it first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::tile`].
-    pub fn tile(&self, multiples: &[usize]) -> Result<Tensor, Error> {
-        let assembly = Assembly::tile(self.view(), multiples, self.dtype())?;
-        Tensor::assemble(&assembly, &[self.tensor()])
-    }
-
-    /// Repeats positions of the selection, as [`Tensor::repeat`] does, without copying it first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::repeat`].
-    pub fn repeat(&self, times: usize, axis: isize) -> Result<Tensor, Error> {
-        let assembly = Assembly::repeat(self.view(), times, axis, self.dtype())?;
-        Tensor::assemble(&assembly, &[self.tensor()])
-    }
+    /// As [`Plan::repeat`], or an error of the device.
+    fn repeat(self x; times: usize, axis: isize) -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
 }

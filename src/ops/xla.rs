@@ -20,11 +20,10 @@ use super::{
     scatter_nd::{Combine, ScatterOptions},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, Pending, Plan, Report, Tensor,
-    TensorView, View,
-    backend::Inputs,
+    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
+    Tensor,
     error::{self, xla::dimension_numbers},
-    plan::{Effect, IndexTensor, Operation, Scatter},
+    moves::{Effect, IndexTensor, Move, Operation, Scatter},
     shape,
     text::counted,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
@@ -288,12 +287,12 @@ fn check_list(
 }
 
 impl Plan {
-    /// Plans XLA's gather from an operand of this shape. `start_indices` is the shape of the indices, whose tuples lie along
-    /// the last dimension. A window that reaches outside of the operand is shifted inside under [`OutOfRange::Clamp`], as
+    /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape of the
+    /// indices, with tuples along the last dimension. A view is not copied first. A window that reaches outside of the operand is shifted inside under [`OutOfRange::Clamp`], as
     /// in XLA and StableHLO, is zeros under [`OutOfRange::Zero`], as in JAX's mode `fill`, or is an error.
     ///
     /// ```
-    /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Indices, Plan};
+    /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Plan};
     ///
     /// // Of a row of 5, the windows of 3 that begin at 1 and at 4, which XLA shifts to 2.
     /// let dims = GatherDims {
@@ -305,7 +304,7 @@ impl Plan {
     /// };
     /// let plan = Plan::xla_gather(&[5], &[2], &dims, OutOfRange::Clamp, DType::I32)?;
     /// let mut windows = [0; 6];
-    /// plan.run_cpu(&[0, 1, 2, 3, 4], Some(Indices::I32(&[1, 4])), &mut windows)?;
+    /// plan.run_cpu(&[(&[0, 1, 2, 3, 4]).into(), (&[1, 4]).into()], &mut [(&mut windows).into()])?;
     /// assert_eq!(windows, [1, 2, 3, 2, 3, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -314,22 +313,64 @@ impl Plan {
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn xla_gather(
-        operand: &[usize],
+        operand: impl IntoView,
         start_indices: &[usize],
         dims: &GatherDims,
         out_of_range: OutOfRange,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::new(operand)?.xla_gather(start_indices, dims, out_of_range, dtype)
+        let operand = operand.into_view()?;
+        shape::elements(start_indices)?;
+        let numbers = dims.numbers();
+        let axes = numbers.axes(&operand.shape, start_indices)?;
+        let sizes = &dims.slice_sizes;
+        let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
+        let fits =
+            |d: usize| sizes[d] <= operand.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
+        let rank = operand.shape.len();
+        let count = |axis: &Axis| match *axis {
+            Axis::Window(d) => sizes[d],
+            Axis::Tuples(size, _) => size,
+        };
+        let has_windows = sizes.len() == rank && (0..rank).all(fits);
+        // Windows without elements have no place in a result with elements.
+        if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
+            let shape = &operand.shape;
+            let rule = format!(
+                "it must have an entry for each dimension of the operand {shape:?}, none larger, and 1 in those of {} and {}",
+                numbers.names[1], numbers.names[2]
+            );
+            return Err(dimension_numbers("slice_sizes", sizes, &rule));
+        }
+        let walked = axes.iter().map(|axis| match *axis {
+            Axis::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
+            Axis::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| operand.strides[d])),
+        });
+        let coordinates = numbers.coordinates(&operand.shape, &operand.strides, sizes);
+        let policy = Policy {
+            out_of_range,
+            ..Policy::default()
+        };
+        let indices = numbers.indices(start_indices, policy);
+        let coordinates = coordinates.into_iter();
+        let gather = Move::of_gather(
+            Operation::XlaGather,
+            &operand,
+            walked,
+            coordinates,
+            indices,
+            dtype,
+        )?;
+        Ok(Self::from_view(gather, &operand))
     }
 
-    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices, whose
-    /// tuples lie along the last dimension; the updates are the source of the plan. The elements of the updates take effect
+    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices, with
+    /// tuples along the last dimension. The inputs are the updates and the indices. The elements of the updates take effect
     /// in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Zero`], as in XLA,
     /// is shifted inside under [`OutOfRange::Clamp`], as in JAX's mode `clip`, or is an error.
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterDims, ScatterOptions}, DType, Indices, Plan};
+    /// use wgslice::{options::{Combine, ScatterDims, ScatterOptions}, DType, Plan};
     ///
     /// // Two windows of 3 are added to a row of 5. The third begins at 4, so XLA drops it.
     /// let dims = ScatterDims {
@@ -341,7 +382,8 @@ impl Plan {
     /// let options = ScatterOptions { combine: Some(Combine::Add), ..ScatterOptions::default() };
     /// let plan = Plan::xla_scatter(&[5], &[3], &[3, 3], &dims, options, DType::I32)?;
     /// let mut row = [0; 5];
-    /// plan.run_cpu(&[1, 2, 3, 10, 20, 30, 7, 7, 7], Some(Indices::I32(&[0, 2, 4])), &mut row)?;
+    /// let updates = [1, 2, 3, 10, 20, 30, 7, 7, 7];
+    /// plan.run_cpu(&[(&updates).into(), (&[0, 2, 4]).into()], &mut [(&mut row).into()])?;
     /// assert_eq!(row, [1, 2, 13, 20, 30]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -389,7 +431,7 @@ impl Plan {
             effect.slices = elements / slice;
             walk
         });
-        Ok(Self {
+        Ok(Self::one(Move {
             operation,
             shape: operand.to_vec(),
             dtype,
@@ -398,7 +440,7 @@ impl Plan {
             effect: Effect::Scatter(effect),
             conversion: None,
             indices: Some(numbers.indices(scatter_indices, options.policy)),
-        })
+        }))
     }
 }
 
@@ -495,59 +537,6 @@ fn scattering(
     (walk, slice)
 }
 
-impl View {
-    /// Plans XLA's gather from this view, without copying the view. Arguments and errors are those of [`Plan::xla_gather`].
-    pub fn xla_gather(
-        &self,
-        start_indices: &[usize],
-        dims: &GatherDims,
-        out_of_range: OutOfRange,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
-        shape::elements(start_indices)?;
-        let numbers = dims.numbers();
-        let axes = numbers.axes(&self.shape, start_indices)?;
-        let sizes = &dims.slice_sizes;
-        let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
-        let fits =
-            |d: usize| sizes[d] <= self.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
-        let rank = self.shape.len();
-        let count = |axis: &Axis| match *axis {
-            Axis::Window(d) => sizes[d],
-            Axis::Tuples(size, _) => size,
-        };
-        let has_windows = sizes.len() == rank && (0..rank).all(fits);
-        // Windows without elements have no place in a result with elements.
-        if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
-            let shape = &self.shape;
-            let rule = format!(
-                "it must have an entry for each dimension of the operand {shape:?}, none larger, and 1 in those of {} and {}",
-                numbers.names[1], numbers.names[2]
-            );
-            return Err(dimension_numbers("slice_sizes", sizes, &rule));
-        }
-        let walked = axes.iter().map(|axis| match *axis {
-            Axis::Window(d) => Dim::shared(sizes[d], self.strides[d]),
-            Axis::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| self.strides[d])),
-        });
-        let coordinates = numbers.coordinates(&self.shape, &self.strides, sizes);
-        let policy = Policy {
-            out_of_range,
-            ..Policy::default()
-        };
-        let indices = numbers.indices(start_indices, policy);
-        let coordinates = coordinates.into_iter();
-        Plan::of_gather(
-            Operation::XlaGather,
-            self,
-            walked,
-            coordinates,
-            indices,
-            dtype,
-        )
-    }
-}
-
 impl Backend {
     /// XLA's gather of host values: see [`Plan::xla_gather`]. Tuples may lie along any dimension. The report counts the
     /// windows that reach outside.
@@ -586,12 +575,8 @@ impl Backend {
         let rank = indices.shape().len();
         let (order, dims) = dims.ordered(rank);
         let (tuples, shape) = indices.permuted("start_indices", self, order.as_deref())?;
-        let plan = view.xla_gather(&shape, &dims, out_of_range, T::DTYPE)?;
-        let inputs = Inputs {
-            indices: Some(I::indices(&tuples)),
-            ..Inputs::of(&operand)
-        };
-        self.run(plan, inputs)
+        let plan = Plan::xla_gather(view, &shape, &dims, out_of_range, T::DTYPE)?;
+        self.run(&plan, &[(&operand[..]).into(), (&tuples[..]).into()])
     }
 
     /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. Tuples may lie along any dimension. The report
@@ -622,12 +607,8 @@ impl Backend {
             options,
             T::DTYPE,
         )?;
-        let inputs = Inputs {
-            source: &updates,
-            indices: Some(I::indices(&tuples)),
-            dest: Some(&operand),
-        };
-        self.run(plan, inputs)
+        let (updates, tuples) = ((&updates[..]).into(), (&tuples[..]).into());
+        self.run(&plan, &[updates, tuples, (&operand[..]).into()])
     }
 }
 
@@ -644,7 +625,12 @@ impl Tensor {
         dims: &GatherDims,
         out_of_range: OutOfRange,
     ) -> Result<(Self, Pending<Report>), Error> {
-        self.view().xla_gather(start_indices, dims, out_of_range)
+        let (order, dims) = dims.ordered(start_indices.shape().len());
+        let indices = permuted(start_indices, order.as_deref())?;
+        let (operand, dtype) = (self.layout(), self.dtype());
+        let plan = Plan::xla_gather(operand, indices.shape(), &dims, out_of_range, dtype)?;
+        let (mut made, report) = Self::run(&plan, &[self, &indices])?;
+        Ok((made.swap_remove(0), report))
     }
 
     /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`]. If `index_vector_dim` is not the last dimension
@@ -672,30 +658,14 @@ impl Tensor {
             options,
             dtype,
         )?;
-        self.change(&plan, updates, Some(&indices))
-    }
-}
-
-impl TensorView {
-    /// [`Tensor::xla_gather`] from the selection, with the same errors.
-    pub fn xla_gather(
-        &self,
-        start_indices: &Tensor,
-        dims: &GatherDims,
-        out_of_range: OutOfRange,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        let (order, dims) = dims.ordered(start_indices.shape().len());
-        let indices = permuted(start_indices, order.as_deref())?;
-        let (shape, dtype) = (indices.shape(), self.dtype());
-        let plan = self.view().xla_gather(shape, &dims, out_of_range, dtype)?;
-        self.gathered(&plan, &indices)
+        Self::run_into(&plan, &[updates, &indices], &mut [self])
     }
 }
 
 /// The indices with their dimensions in this order, if there is one.
 fn permuted<'a>(indices: &'a Tensor, order: Option<&[usize]>) -> Result<Cow<'a, Tensor>, Error> {
     Ok(match order {
-        Some(order) => Cow::Owned(indices.view().transpose(order)?.to_tensor()?),
+        Some(order) => Cow::Owned(indices.transpose(order)?),
         None => Cow::Borrowed(indices),
     })
 }

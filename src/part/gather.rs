@@ -2,16 +2,17 @@
 
 use super::Part;
 use crate::{
-    Error, Indices, Plan, View,
+    Error, Plan, View,
+    cpu::Indices,
+    moves::{Effect, IndexTensor, Move, Operation},
     ops::index::{Index, OutOfRange, Policy},
-    plan::{Effect, IndexTensor, Operation},
     report::Missing,
     shape,
     walk::{Coordinate, Dim},
 };
 use std::{iter, ops::Range};
 
-impl Plan {
+impl Move {
     /// Returns the box of the index tensor that a box of a gather's result needs: a range for each dimension of
     /// `indices`.
     ///
@@ -19,7 +20,10 @@ impl Plan {
     ///
     /// [`Error::Argument`] if the ranges do not lie in the result;
     /// [`Error::Argument`] for a plan that is not a gather, such as a crop.
-    pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
+    pub(crate) fn part_of_indices(
+        &self,
+        result: &[Range<usize>],
+    ) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let indices = self.index_tensor()?;
         let (numbering, tuple) = indices.shape.split_at(indices.tuple_dims);
@@ -102,7 +106,7 @@ impl Plan {
         )?;
         Ok(Part {
             source: found.ranges,
-            plan,
+            plan: Plan::one(plan),
             indices: tuples.rebased,
         })
     }

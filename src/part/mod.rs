@@ -4,7 +4,7 @@
 mod gather;
 mod source_box;
 
-use crate::{Error, Indices, Plan, View, error};
+use crate::{Error, Plan, Values, View, cpu::Indices, error, moves::Move};
 use std::ops::Range;
 
 /// A part of a slice or a gather, as [`Plan::part`] returns it.
@@ -41,20 +41,20 @@ impl Plan {
     ///
     /// // The bytes of x[20:39, 95:100], in which element (i, j) is i + j.
     /// let bytes: Vec<u8> = (20..39).flat_map(|i| (95..100).map(move |j| i + j)).collect();
-    /// let mut result = [0; 50];
-    /// part.plan.run_cpu_bytes(&bytes, None, &mut result)?;
+    /// let mut result = [0u8; 50];
+    /// part.plan.run_cpu(&[(&bytes).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result[..6], [119, 118, 117, 116, 115, 121]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
     /// // Rows 700, 650 and 2000 of [1000, 100], of which the last does not exist.
     /// let plan = Plan::gather(&[1000, 100], &[3], GatherOptions::default(), DType::U8)?;
     /// let result = [0..3, 20..30];
     /// assert_eq!(plan.part_of_indices(&result)?, [0..3]);
-    /// let part = plan.part(&result, Some(Indices::I32(&[700, 650, 2000])))?;
+    /// let part = plan.part(&result, Some((&[700, 650, 2000]).into()))?;
     /// assert_eq!(part.source, [650..701, 20..30]);
     /// assert_eq!(part.indices, [50, 0, -1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -68,6 +68,38 @@ impl Plan {
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
     /// tensor.
     pub fn part(
+        &self,
+        result: &[Range<usize>],
+        indices: Option<Values<'_>>,
+    ) -> Result<Part, Error> {
+        let only = self
+            .only()
+            .ok_or_else(|| error::view::no_parts(self.name()))?;
+        let Some(indices) = indices.filter(|_| only.tuples().is_some()) else {
+            return only.part(result, None);
+        };
+        let index = only.index_type_of(indices.dtype(), "indices")?;
+        indices.with_indices(index, |indices| only.part(result, Some(indices)))
+    }
+}
+
+impl Plan {
+    /// Returns the box of the index tensor that a box of a gather's result needs: a range for each dimension of
+    /// `indices`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan that is not a gather, such as a crop.
+    pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
+        let only = self
+            .only()
+            .ok_or_else(|| error::view::no_parts(self.name()))?;
+        only.part_of_indices(result)
+    }
+}
+
+impl Move {
+    pub(crate) fn part(
         &self,
         result: &[Range<usize>],
         indices: Option<Indices<'_>>,
@@ -89,7 +121,7 @@ impl Plan {
         };
         Ok(Part {
             source: found.ranges,
-            plan: Self::of_view(view, self.dtype),
+            plan: Plan::one(Self::of_view(view, self.dtype)),
             indices: Vec::new(),
         })
     }

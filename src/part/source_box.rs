@@ -7,12 +7,13 @@
 //! the result of size 1 have stride 0 and walk along no dimension.
 
 use crate::{
-    Plan, shape,
+    moves::Move,
+    shape,
     walk::{Dim, Walk},
 };
 use std::{iter, ops::Range};
 
-impl Plan {
+impl Move {
     /// The walk in units of elements.
     pub(super) fn in_elements(&self) -> Option<Walk> {
         let walk = self.walk.as_ref();

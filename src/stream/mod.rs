@@ -12,7 +12,8 @@ mod split;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Ring, padded};
 use crate::{
-    Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, shape::check_length,
+    Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, moves::Move,
+    shape::check_length,
 };
 #[cfg(feature = "gpu")]
 use std::collections::VecDeque;
@@ -135,6 +136,11 @@ impl Backend {
 }
 
 impl Stream<'_> {
+    /// The only step.
+    fn work(&self) -> Option<&Move> {
+        self.plan.only()
+    }
+
     /// The shape of the result.
     pub fn shape(&self) -> &[usize] {
         self.plan.shape()
@@ -203,7 +209,7 @@ impl Stream<'_> {
 
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        pieces(&self.plan, move |piece| {
+        pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
             result <= CPU_PIECE && result.saturating_add(piece.touched()) <= memory
         })
@@ -213,7 +219,7 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        pieces(&self.plan, move |piece| {
+        pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
@@ -331,10 +337,10 @@ mod tests {
             (&[5, 40, 900], "1:, ::5, 100:101"),
         ] {
             let spec: SliceSpec = spec.parse().unwrap();
-            let plan = Plan::slice(shape, &spec, DType::U32).unwrap();
+            let plan = Plan::slice(shape, &spec, DType::U32).unwrap().only_move();
             let numbers: Vec<u32> = (0..).take(shape.iter().product()).collect();
             let mut selected = vec![0; plan.result_bytes()];
-            plan.run_cpu_bytes(bytemuck::cast_slice(&numbers), None, &mut selected)
+            plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
             let touched = Piece::whole(&plan).unwrap().touched();
             for begin in (0..PAGE).step_by(12) {

@@ -1,28 +1,28 @@
 //! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice. The source counts as one dimension,
 //! so a piece needs a single range of the source.
 
-use crate::{Part, Plan, layout::middle};
+use crate::{Part, layout::middle, moves::Move};
 use std::{iter, ops::Range, sync::Arc};
 
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     /// The plan of the whole slice, with its source as one dimension.
-    whole: Arc<Plan>,
+    whole: Arc<Move>,
     /// The box of the result that the piece makes: single positions in the outermost dimensions, then a range of one
     /// dimension, then whole dimensions.
     result: Vec<Range<usize>>,
     /// The range of the source that the piece needs, in elements.
     needs: Range<usize>,
     /// The plan that makes the piece. Its source is only the bytes of [`Piece::span`].
-    pub(crate) plan: Plan,
+    pub(crate) plan: Move,
 }
 
 impl Piece {
     /// The whole result of a plan as one piece. `None` if the result is empty or the plan is not a slice.
-    pub(crate) fn whole(plan: &Plan) -> Option<Self> {
+    pub(crate) fn whole(plan: &Move) -> Option<Self> {
         plan.walk()?;
-        let whole = Plan {
+        let whole = Move {
             source: vec![plan.source.iter().product()],
             ..plan.clone()
         };
@@ -30,8 +30,9 @@ impl Piece {
         Self::of(Arc::new(whole), result)
     }
 
-    fn of(whole: Arc<Plan>, result: Vec<Range<usize>>) -> Option<Self> {
+    fn of(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
+        let plan = plan.into_only()?;
         let needs = source.into_iter().next()?;
         Some(Self {
             whole,
@@ -68,9 +69,12 @@ impl Piece {
 
 /// The pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are single
 /// elements.
-pub(crate) fn pieces(plan: &Plan, fits: impl Fn(&Piece) -> bool) -> impl Iterator<Item = Piece> {
+pub(crate) fn pieces(
+    plan: Option<&Move>,
+    fits: impl Fn(&Piece) -> bool,
+) -> impl Iterator<Item = Piece> {
     // The pieces that are not returned yet. The last one is returned next.
-    let mut left: Vec<Piece> = Piece::whole(plan).into_iter().collect();
+    let mut left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = left.pop()?;
         while !fits(&piece) {

@@ -10,15 +10,15 @@
 //! | device | `[:, ::-2]` of the packed array | `[1000, 50]` |
 
 use super::piece::Piece;
-use crate::{DType, Plan, View, walk::Side};
+use crate::{DType, View, moves::Move, walk::Side};
 
 /// A piece as two slices. The second reads the result of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     /// Reads the bytes of [`Piece::span`] and writes a packed array.
-    pub(crate) host: Plan,
+    pub(crate) host: Move,
     /// Reads the packed array and writes the result of the piece.
-    pub(crate) device: Plan,
+    pub(crate) device: Move,
 }
 
 /// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
@@ -73,8 +73,8 @@ impl Piece {
         ];
         device.source = vec![packed_units];
         Split {
-            host: Plan::of_view(host, DType::of_size(unit)),
-            device: Plan::of_view(device, DType::of_size(unit)),
+            host: Move::of_view(host, DType::of_size(unit)),
+            device: Move::of_view(device, DType::of_size(unit)),
         }
     }
 }
@@ -82,11 +82,11 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, SliceSpec, stream::piece::pieces};
+    use crate::{DType, Plan, SliceSpec, stream::piece::pieces};
 
-    fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
+    fn run(plan: &Move, source: &[u8]) -> Vec<u8> {
         let mut dest = vec![0; plan.result_bytes()];
-        plan.run_cpu_bytes(source, None, &mut dest).unwrap();
+        plan.run_cpu(source, None, &mut dest).unwrap();
         dest
     }
 
@@ -109,12 +109,12 @@ mod tests {
             .flat_map(|spec| dtypes.map(|dtype| (spec, dtype)))
         {
             let spec: SliceSpec = spec.parse().unwrap();
-            let plan = Plan::slice(&[9, 40, 15], &spec, dtype).unwrap();
+            let plan = Plan::slice(&[9, 40, 15], &spec, dtype).unwrap().only_move();
             let bytes = (0..=250u8).map(|i| i.wrapping_mul(7)).cycle();
             let source: Vec<u8> = bytes.take(plan.source_bytes()).collect();
             for most in [1, 16, 100, 1 << 20] {
                 let mut result = Vec::new();
-                for piece in pieces(&plan, |piece| piece.result_bytes() <= most) {
+                for piece in pieces(Some(&plan), |piece| piece.result_bytes() <= most) {
                     assert!(piece.result_bytes() <= most.max(16));
                     let source = &source[piece.span()];
                     let whole = run(&piece.plan, source);
@@ -134,7 +134,8 @@ mod tests {
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
         // In the second case the host packs whole rows, so the device's slice copies all of them unchanged.
         for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
-            let plan = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32).unwrap();
+            let plan = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32);
+            let plan = plan.unwrap().only_move();
             let Split { host, device } = Piece::whole(&plan).unwrap().split();
             assert_eq!(host.result_bytes(), 1000 * packed * 4);
             assert_eq!(device.result_bytes(), 1000 * selected * 4);

@@ -24,8 +24,8 @@ impl Tensor {
     /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: wgpu::Buffer) -> Result<(), wgslice::Error> {
     /// let backend = Backend::from(Gpu::new(device, queue));
     /// let frame = Tensor::from_buffer(&backend, frame, DType::U8, &[480, 640, 4])?;
-    /// let rgb = frame.slice(&slice![.., .., ..3])?;
-    /// let bytes: &wgpu::Buffer = &rgb.buffers()[0];
+    /// let rgb = frame.slice(&slice![.., .., ..3])?.contiguous()?;
+    /// let bytes: &wgpu::Buffer = &rgb.buffers()?[0];
     /// # Ok(())
     /// # }
     /// ```
@@ -80,10 +80,21 @@ impl Tensor {
     /// gives the tensor memory of its own.
     ///
     /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses the memory.
-    pub fn buffers(&self) -> &[wgpu::Buffer] {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Buffer`] for a view, such as a slice, which has no buffers of its own: [`Tensor::contiguous`] gives it
+    /// some.
+    pub fn buffers(&self) -> Result<&[wgpu::Buffer], Error> {
         match &self.storage {
-            Storage::Device(bytes) => bytes.show(),
-            _ => &[],
+            _ if !self.is_contiguous() => Err(Error::Buffer {
+                argument: "tensor's",
+                problem: "holds another tensor's values, too, since this tensor is a view: call \
+                          Tensor::contiguous first"
+                    .into(),
+            }),
+            Storage::Device(bytes) => Ok(bytes.show()),
+            _ => Ok(&[]),
         }
     }
 }

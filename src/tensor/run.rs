@@ -1,164 +1,277 @@
 //! Runs plans on tensors.
 
+#[cfg(feature = "gpu")]
+use super::Storage;
 use super::Tensor;
 use crate::{
-    Assembly, Count, DType, Error, Indices, Nonzero, Pending, Plan, Report, View,
-    backend::Device,
-    cpu::{Dest, Threads},
-    error,
-    ops::{index::IndexType, mask::check_mask},
-    plan::Operation,
+    Backend, Error, Output, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
+    moves::Move,
 };
 #[cfg(feature = "gpu")]
-use crate::{options::OutOfRange, tensor::Storage};
+use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
 use std::borrow::Cow;
 
 impl Tensor {
-    /// The elements that a view of this tensor selects. The result shares this tensor's memory if the view is the whole
-    /// tensor in its order.
-    pub(crate) fn selected(&self, view: View) -> Result<Self, Error> {
-        if !self.backend.is_cpu() {
-            return Ok(self.make(&Plan::of_view(view, self.dtype), None)?.0);
-        }
-        let storage = match view.is_whole() {
-            true => self.storage.clone(),
-            false => {
-                let bytes = view.len() * self.dtype.size();
-                let select = |dest: Dest<'_>| {
-                    view.copy(self.dtype, self.storage.host(), dest, self.backend.threads);
-                    Ok(())
-                };
-                self.backend.host_storage(bytes, select)?.0
-            }
+    /// Runs a plan on tensors of one device, which are its inputs in their order. Returns its outputs, and the report. On a
+    /// GPU the work is submitted in one submission, and not waited for, unless an index out of range is an error and the
+    /// backend has no late errors.
+    ///
+    /// A plan that was made for a tensor's [layout](Self::layout) reads the tensor where it is. A plan that was made for a
+    /// shape takes any tensor of this shape; a view is copied first.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, Conversion, DType, Plan, Tensor};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let bytes = backend.upload((&[1u8, 2, 3, 4], &[4]))?;
+    /// let every_other = Plan::slice(&[4], &slice![..; 2], DType::U8)?;
+    /// let halves = every_other.converted(&Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]))?;
+    /// let (made, _) = Tensor::run(&halves, &[&bytes])?;
+    /// assert_eq!(made[0].to_vec::<f32>()?, [0.5, 1.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for inputs of other numbers, types, shapes or devices, or for a plan that changes an array in
+    /// place, which [`Tensor::run_into`] runs; the errors of the operation, or of the device.
+    pub fn run(plan: &Plan, inputs: &[&Self]) -> Result<(Vec<Self>, Pending<Report>), Error> {
+        let Some(first) = inputs.first().filter(|_| !plan.is_in_place()) else {
+            return Err(match plan.is_in_place() {
+                true => error::view::in_place(plan.name()),
+                false => error::value::arguments("inputs", 0, plan.inputs().len()),
+            });
         };
-        Ok(Self::new(&self.backend, self.dtype, view.shape, storage))
-    }
-
-    /// Runs a plan with this tensor as its source. The result is a new tensor, which shares this tensor's memory if the
-    /// plan selects the whole tensor in its order. `indices` are those of a gather, a crop or a scatter.
-    pub(crate) fn make(
-        &self,
-        plan: &Plan,
-        indices: Option<&Self>,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        if plan.is_identity() {
-            let nothing = plan.report(Default::default(), |_| Vec::new())?;
-            return Ok((
-                self.result(plan, self.storage.clone()),
-                Pending::done(nothing),
-            ));
+        let inputs = first.ready(plan, inputs)?;
+        let backend = &first.backend;
+        if plan.only().is_some_and(Move::is_identity) {
+            let report = Pending::done(plan.nothing()?);
+            let storage = inputs[0].storage.clone();
+            let shared = Self::new(backend, plan.dtype(), plan.shape(), storage);
+            return Ok((vec![shared], report));
         }
-        let index = indices
-            .map(|indices| self.index_type(plan, indices))
-            .transpose()?;
         #[cfg(feature = "gpu")]
-        if let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage) {
-            let indices = indices.and_then(|indices| indices.device_bytes());
-            let waits = self.waits(plan)?;
-            let typed = plan.with_indices_of(index.unwrap_or_default());
-            let (made, report) = gpu.make(&typed, source, indices)?;
+        if let Device::Gpu(gpu) = &backend.device {
+            let waits = first.waits(plan)?;
+            let outputs = plan.outputs();
+            let allocate = |output: &Output| {
+                let made = gpu.opened().allocate(&output.shape, output.dtype.size())?;
+                Ok((made, true))
+            };
+            let made = outputs.iter().map(allocate);
+            let made = made.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
+            let (made, report) = Self::submit(gpu, plan, &inputs, &made, 0)?;
             if waits {
                 report.wait()?;
             }
-            return Ok((self.result(plan, Storage::Device(made)), report));
+            let made = outputs.iter().zip(made).map(|(output, made)| {
+                Self::new(
+                    backend,
+                    output.dtype,
+                    &output.shape[..],
+                    Storage::Device(made),
+                )
+            });
+            return Ok((made.collect(), report));
         }
-        let threads = self.backend.threads;
-        let run = |dest: Dest<'_>| self.run_on_cpu(plan, indices.zip(index), dest, threads);
-        let (storage, report) = self.backend.host_storage(plan.result_bytes(), run)?;
-        Ok((self.result(plan, storage), Pending::done(report)))
+        // New memory of the CPU gets its first values from the plan.
+        let outputs = plan.outputs();
+        let mut others: Vec<Vec<u8>> = Vec::new();
+        others.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
+        let run = |dest: Dest<'_>| {
+            let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
+            Self::run_on_host(plan, &inputs, std::iter::once(dest).chain(others).collect())
+        };
+        let (storage, report) = backend.host_storage(plan.result_bytes(), run)?;
+        let mut made = vec![Self::new(backend, plan.dtype(), plan.shape(), storage)];
+        for (output, bytes) in outputs[1..].iter().zip(others) {
+            made.push(Self::from_bytes(
+                backend,
+                bytes,
+                output.dtype,
+                &output.shape,
+            )?);
+        }
+        Ok((made, Pending::done(report)))
     }
 
-    /// Runs a plan that changes this tensor in place. `source` is the updates of a scatter or the value of an update.
-    /// `indices` are those of the scatter.
-    pub(crate) fn change(
-        &mut self,
+    /// [`Tensor::run`] into existing tensors, which are the plan's outputs in their order. A plan may change them in place.
+    ///
+    /// Only the outputs change, and no other tensor that shares their memory. An output in shared memory gets its own
+    /// first: with its values if the plan keeps some, and [`Report::copied`] has the number of bytes.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, DType, Plan, Tensor};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut cache = backend.upload((&[0.0f32; 6], &[3, 2]))?;
+    /// let new = backend.upload((&[1.0f32, 2.0], &[2]))?;
+    /// let append = Plan::slice_update(&[3, 2], &slice![1], &[2], DType::F32)?;
+    /// let report = Tensor::run_into(&append, &[&new], &mut [&mut cache])?;
+    /// assert_eq!(cache.to_vec::<f32>()?, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// assert_eq!(report.wait()?.copied, 0);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::run`]; [`Error::Argument`] for outputs of another number, type, shape or device. After these errors the
+    /// outputs are unchanged. An error of the device leaves the values of outputs unspecified that the plan does not change
+    /// in place.
+    pub fn run_into(
         plan: &Plan,
-        source: &Self,
-        indices: Option<&Self>,
+        inputs: &[&Self],
+        outputs: &mut [&mut Self],
     ) -> Result<Pending<Report>, Error> {
-        let index = indices
-            .map(|indices| self.index_type(plan, indices))
-            .transpose()?;
+        let needed = plan.outputs();
+        if outputs.len() != needed.len() {
+            let found = outputs.len();
+            return Err(error::value::arguments("outputs", found, needed.len()));
+        }
+        for (needed, found) in needed.iter().zip(&*outputs) {
+            outputs[0].check_same_device("outputs", found)?;
+            if (found.dtype, found.shape()) != (needed.dtype, &needed.shape[..]) {
+                return Err(error::value::dest_mismatch(
+                    found.shape(),
+                    found.dtype,
+                    &needed.shape,
+                    needed.dtype,
+                ));
+            }
+        }
+        let inputs = outputs[0].ready(plan, inputs)?;
+        let mut copied = 0;
+        for (needed, output) in needed.iter().zip(&mut *outputs) {
+            copied += output.own_memory(needed)?;
+        }
         #[cfg(feature = "gpu")]
-        let waits = self.waits(plan)?;
-        #[cfg(feature = "gpu")]
-        if let (Device::Gpu(gpu), Storage::Device(dest), Storage::Device(source)) =
-            (&self.backend.device, &mut self.storage, &source.storage)
-        {
-            let indices = indices.and_then(|indices| indices.device_bytes());
-            let in_place = dest.is_unshared();
-            let typed = plan.with_indices_of(index.unwrap_or_default());
-            let (changed, report) = gpu.change(&typed, source, indices, dest, in_place)?;
+        if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
+            let waits = outputs[0].waits(plan)?;
+            let mut dests = Vec::new();
+            for output in &mut *outputs {
+                if let Storage::Device(dest) = &mut output.storage {
+                    let in_place = dest.is_unshared();
+                    dests.push((dest.clone(), in_place));
+                }
+            }
+            let (changed, report) = Self::submit(gpu, plan, &inputs, &dests, copied)?;
+            drop(dests);
             if waits {
                 report.wait()?;
             }
-            *dest = changed;
+            for (output, changed) in outputs.iter_mut().zip(changed) {
+                output.storage = Storage::Device(changed);
+            }
             return Ok(report);
         }
-        let threads = self.backend.threads;
-        let dest = self.host_bytes_mut()?.into();
-        let report = source.run_on_cpu(plan, indices.zip(index), dest, threads)?;
+        let to = outputs
+            .iter_mut()
+            .map(|output| output.storage.host_mut().unwrap_or_default().into());
+        let mut report = Self::run_on_host(plan, &inputs, to.collect())?;
+        report.copied = copied;
         Ok(Pending::done(report))
     }
 
-    /// Searches this mask: the positions of its true elements, and their number.
-    pub(crate) fn find(&self, nonzero: &Nonzero) -> Result<(Self, Count), Error> {
-        check_mask(self.dtype)?;
-        let (backend, shape) = (&self.backend, nonzero.shape());
-        let (rows, words, found) = match &backend.device {
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => {
-                let Storage::Device(mask) = &self.storage else {
-                    return Err(error::value::device_mismatch("mask"));
-                };
-                let (rows, words, found) = gpu.find(nonzero, mask)?;
-                (Storage::Device(rows), Storage::Device(words), found)
+    /// The inputs of a plan, on the device of this tensor, as memory that the plan reads. Fails unless they are the plan's.
+    fn ready<'i>(&self, plan: &Plan, inputs: &[&'i Self]) -> Result<Vec<Cow<'i, Self>>, Error> {
+        let needed = plan.inputs();
+        if inputs.len() != needed.len() {
+            return Err(error::value::arguments(
+                "inputs",
+                inputs.len(),
+                needed.len(),
+            ));
+        }
+        for (needed, found) in needed.iter().zip(inputs) {
+            self.check_same_device(needed.name, found)?;
+            needed.check_dtype(found.dtype)?;
+            if !needed.reads(&found.layout) && found.shape() != needed.shape {
+                let (found, needed_shape) = (found.shape(), &needed.shape);
+                return Err(error::view::input(needed.name, found, needed_shape));
             }
-            Device::Cpu => {
-                let run = |rows: Dest<'_>| nonzero.run_cpu(self.storage.host(), rows.all());
-                let (rows, found) = backend.host_storage(nonzero.plan.result_bytes(), run)?;
-                let words = found.words();
-                let copy = |dest: Dest<'_>| {
-                    dest.copy_from(bytemuck::bytes_of(&words));
-                    Ok(())
-                };
-                let (words, ()) = backend.host_storage(size_of_val(&words), copy)?;
-                (rows, words, Pending::done(found))
+        }
+        let ready = needed.iter().zip(inputs).map(|(needed, &found)| {
+            match needed.reads(&found.layout) || found.is_contiguous() {
+                true => Ok(Cow::Borrowed(found)),
+                false => found.contiguous().map(Cow::Owned),
             }
-        };
-        let words = Self::new(backend, DType::U32, [8], words);
-        let rows = Self::new(backend, nonzero.dtype(), shape, rows);
-        Ok((rows, Count { found, words }))
+        });
+        ready.collect()
     }
 
-    /// Runs an assembly with these tensors as its sources: at least one, all of one device and of the assembly's type.
-    pub(crate) fn assemble(assembly: &Assembly, sources: &[&Self]) -> Result<Self, Error> {
-        let (backend, shape, dtype) = (&sources[0].backend, assembly.shape(), assembly.dtype());
+    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU memory of its own. Returns
+    /// the number of bytes that are copied for that, on a GPU by [`Gpu::run`](crate::Gpu).
+    fn own_memory(&mut self, needed: &Output) -> Result<usize, Error> {
+        let is_unshared = match &mut self.storage {
+            #[cfg(feature = "gpu")]
+            Storage::Device(bytes) => bytes.is_unshared(),
+            storage => storage.host_mut().is_some(),
+        };
+        if self.is_contiguous() && is_unshared {
+            return Ok(0);
+        }
+        if !needed.in_place {
+            *self = Self::of_output(needed, &self.backend)?;
+            return Ok(0);
+        }
+        if !self.is_contiguous() {
+            *self = self.contiguous()?;
+        } else if self.backend.is_cpu() {
+            let bytes = self.storage.host();
+            let copy = |dest: Dest<'_>| {
+                dest.copy_from(bytes);
+                Ok(())
+            };
+            self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
+        }
+        Ok(needed.bytes())
+    }
+
+    fn run_on_host(
+        plan: &Plan,
+        inputs: &[Cow<'_, Self>],
+        outputs: Vec<Dest<'_>>,
+    ) -> Result<Report, Error> {
+        let threads = inputs.first().map(|input| input.backend.threads);
+        let values = inputs.iter().map(|input| Values {
+            dtype: input.dtype,
+            bytes: input.storage.host(),
+        });
+        let values: Vec<_> = values.collect();
+        plan.run_steps(&values, outputs, threads.unwrap_or_default())
+    }
+
+    /// Submits a plan, which writes each output if the flag beside it is true, otherwise a copy of it.
+    #[cfg(feature = "gpu")]
+    fn submit(
+        gpu: &Gpu,
+        plan: &Plan,
+        inputs: &[Cow<'_, Self>],
+        outputs: &[(DeviceBytes, bool)],
+        copied: usize,
+    ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
+        let types: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
+        let sources = inputs.iter().filter_map(|input| input.device_bytes());
+        let sources: Vec<_> = sources.collect();
+        gpu.run(plan, &types, &sources, outputs, copied)
+    }
+
+    /// A tensor for an output, of unspecified values.
+    pub(crate) fn of_output(output: &Output, backend: &Backend) -> Result<Self, Error> {
         let storage = match &backend.device {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                let sources = sources.iter().filter_map(|tensor| tensor.device_bytes());
-                let sources: Vec<_> = sources.collect();
-                let dest = gpu.opened().allocate(shape, dtype.size())?;
-                let plans = assembly.pieces();
-                let plans = plans.map(|(source, plan)| (sources[source], plan));
-                gpu.write_all("putting arrays together", plans, &dest)?;
-                Storage::Device(dest)
+                Storage::Device(gpu.opened().allocate(&output.shape, output.dtype.size())?)
             }
             Device::Cpu => {
-                let bytes = shape.iter().product::<usize>() * dtype.size();
-                let fill = |dest: Dest<'_>| {
-                    let dest = dest.all();
-                    assembly.pieces().try_for_each(|(source, plan)| {
-                        let dest = Dest::Old(dest);
-                        let ran = sources[source].run_on_cpu(plan, None, dest, backend.threads);
-                        ran.map(drop)
-                    })
+                let zeros = |dest: Dest<'_>| {
+                    dest.all();
+                    Ok(())
                 };
-                backend.host_storage(bytes, fill)?.0
+                backend.host_storage(output.bytes(), zeros)?.0
             }
         };
-        Ok(Self::new(backend, dtype, shape, storage))
+        Ok(Self::new(backend, output.dtype, &output.shape[..], storage))
     }
 
     /// Whether a call waits for the device before it returns, so that the call itself can fail if a tuple is out of
@@ -178,38 +291,6 @@ impl Tensor {
             "Backend::with_late_errors for the backend of the tensors, and await the report",
         )?;
         Ok(true)
-    }
-
-    fn run_on_cpu(
-        &self,
-        plan: &Plan,
-        indices: Option<(&Self, IndexType)>,
-        dest: Dest<'_>,
-        threads: Threads,
-    ) -> Result<Report, Error> {
-        let source = self.bytes()?;
-        let run = |indices, dest| plan.run_on_threads(&source, indices, dest, threads);
-        let Some((indices, index)) = indices else {
-            return run(Indices::I32(&[]), dest);
-        };
-        let bytes = indices.bytes()?;
-        match index {
-            IndexType::I32 => run(Indices::I32(&integers(&bytes)), dest),
-            IndexType::U32 => run(Indices::U32(&integers(&bytes)), dest),
-            IndexType::I64 => run(Indices::I64(&integers(&bytes)), dest),
-            IndexType::Mask => run(Indices::Mask(&bytes), dest),
-        }
-    }
-
-    /// Checks that the `indices` of a plan live on the same device as this tensor, and returns their type.
-    fn index_type(&self, plan: &Plan, indices: &Self) -> Result<IndexType, Error> {
-        let argument = match plan.operation {
-            Operation::Crop | Operation::Paste => "begins",
-            Operation::MaskedUpdate => "mask",
-            _ => "indices",
-        };
-        self.check_same_device(argument, indices)?;
-        plan.index_type_of(indices.dtype, argument)
     }
 
     pub(crate) fn check_same_device(
@@ -235,27 +316,5 @@ impl Tensor {
             return Err(error::value::dtype_mismatch(argument, found, needed));
         }
         Ok(())
-    }
-
-    /// The bytes of a tensor on the CPU, for writing. If another tensor shares them, or if they are the caller's, the
-    /// tensor first gets a copy.
-    fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
-        if self.storage.host_mut().is_none() {
-            let bytes = self.storage.host();
-            let copy = |dest: Dest<'_>| {
-                dest.copy_from(bytes);
-                Ok(())
-            };
-            self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
-        }
-        Ok(self.storage.host_mut().unwrap_or_default())
-    }
-}
-
-/// Casts bytes to integers. Copies misaligned bytes: [`Tensor::from_bytes`] takes bytes at any address.
-fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(integers) => Cow::Borrowed(integers),
-        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
     }
 }

@@ -1,15 +1,15 @@
-//! Sizes that follow from a tensor's shape, and changes of the shape: reshaping, squeezing and transposing.
+//! Sizes that follow from a tensor's shape, and its values in another shape.
 
 use super::Tensor;
-use crate::{Element, Error, error, shape::elements};
+use crate::{Element, Error, View, error, shape::elements};
 
 impl Tensor {
     /// The number of elements: 1 for a scalar.
     pub(super) fn len(&self) -> usize {
-        self.shape.iter().product()
+        self.shape().iter().product()
     }
 
-    /// The same values in another shape, in row-major order, without a copy.
+    /// The same values in another shape, in row-major order. Nothing is copied unless the tensor is a view.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -26,22 +26,10 @@ impl Tensor {
     /// [`Error::Argument`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
-            return Err(error::view::reshape(&self.shape, shape));
+            return Err(error::view::reshape(self.shape(), shape));
         }
-        Ok(Self {
-            shape: shape.to_vec(),
-            ..self.clone()
-        })
-    }
-
-    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice the result or gather from
-    /// it, use [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`], or an error of the device.
-    pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
-        self.view().transpose(permutation)?.to_tensor()
+        let whole = self.contiguous()?;
+        Ok(whole.of_layout(View::whole(shape)))
     }
 
     /// Reads the values back, in row-major order: [`Tensor::to_array`] without the shape.

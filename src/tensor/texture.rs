@@ -1,6 +1,6 @@
 //! Copies texels to tensors, and tensors to texels.
 
-use super::{Storage, Tensor, TensorView};
+use super::{Storage, Tensor};
 use crate::{Backend, Error, backend::Device, error, gpu::Texels};
 
 impl Tensor {
@@ -35,40 +35,28 @@ impl Tensor {
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 
-    /// Copies this tensor to the selected texels of a texture on the same device. All other texels, and channels that
-    /// are not selected, keep their values. The work is submitted, not waited for.
+    /// Copies this tensor to the selected texels of a texture on the same device, in one pass over the data, even if it is a
+    /// view: transposed values, or a mask that is broadcast to all channels. All other texels, and channels that are not
+    /// selected, keep their values. The work is submitted, not waited for.
     ///
     /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out texels or channels
     /// of the smallest box that contains it.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for texels of another shape, or for
-    /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
-    /// device.
+    /// [`Error::Argument`] for texels of another shape, or for texels of another element type; as
+    /// [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
-        self.view().write_texture(texels)
-    }
-}
-
-impl TensorView {
-    /// Copies a selection of a tensor to texels, as [`Tensor::write_texture`] copies a tensor, in one pass over the
-    /// data. For example, writes transposed values, or a mask that is broadcast to all channels.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::write_texture`].
-    pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
-        let Device::Gpu(gpu) = &self.tensor.backend.device else {
+        let Device::Gpu(gpu) = &self.backend.device else {
             return Err(error::texture::on_cpu());
         };
-        let Storage::Device(source) = &self.tensor.storage else {
+        let Storage::Device(source) = &self.storage else {
             return Err(error::texture::on_cpu());
         };
         let (found, needed) = (self.dtype(), texels.dtype());
         if found != needed {
             return Err(error::value::dtype_mismatch("the tensor", found, needed));
         }
-        gpu.write_texture(source, &self.view, texels)
+        gpu.write_texture(source, &self.layout, texels)
     }
 }

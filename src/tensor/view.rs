@@ -1,116 +1,99 @@
-//! Selections of a tensor's elements that are not copied yet.
+//! The layout of a tensor: slices, transposes and broadcasts, which copy nothing.
 
 use super::Tensor;
-use crate::{DType, Error, Pending, Plan, Report, SliceSpec, View};
-
-/// A selection of a tensor's elements that is not copied yet. Slices, transposes and broadcasts compose, and a copy of
-/// the final selection, or a gather from it, is one pass over the data.
-///
-/// ```
-/// use wgslice::{options::GatherOptions, slice, Backend};
-///
-/// let backend = Backend::cpu(); // or Backend::auto()
-/// let table = backend.upload((&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3]))?;
-/// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, not copied
-///
-/// let reversed = columns.slice(&slice![..; -1])?.to_tensor()?;
-/// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
-///
-/// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
-/// let (some, _) = columns.gather_nd(&ids, GatherOptions::default())?;
-/// assert_eq!(some.to_array::<f32>()?.data, [0.2, 1.2, 0.0, 1.0]);
-/// # Ok::<(), wgslice::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct TensorView {
-    pub(super) tensor: Tensor,
-    pub(super) view: View,
-}
+use crate::{Error, Plan, SliceSpec, View, cpu::Dest};
 
 impl Tensor {
-    /// A view of the whole tensor, to be sliced, transposed, broadcast or gathered from.
-    pub fn view(&self) -> TensorView {
-        TensorView {
-            tensor: self.clone(),
-            view: View::whole(&self.shape),
-        }
-    }
-}
-
-impl TensorView {
-    /// The shape of the view, which may differ from the tensor's.
-    pub fn shape(&self) -> &[usize] {
-        self.view.shape()
+    /// Which elements of its memory the tensor has, as offset, shape and strides. A plan that is made for this view reads
+    /// the tensor where it is: see [`Tensor::run`].
+    pub fn layout(&self) -> &View {
+        &self.layout
     }
 
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        self.tensor.dtype()
+    /// Whether the tensor is all of its memory, in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_whole() || self.layout.is_all()
     }
 
-    /// The selection as offset, shape and strides in the tensor.
-    pub fn view(&self) -> &View {
-        &self.view
-    }
-
-    /// A slice of the selection: [`View::slice`].
+    /// A slice of this tensor. Nothing is copied: the slice shares the memory.
+    ///
+    /// While the slice lives, all of this memory is kept, and the next change of this tensor in place copies it first. Call
+    /// [`contiguous`](Self::contiguous) on a small slice that you keep.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2]))?;
+    /// let last = x.slice(&slice![.., -1])?;
+    /// assert_eq!(last.to_array::<i32>()?.data, [2, 4, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`].
+    /// [`Error::Argument`] for a slice that does not fit the tensor's shape.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.selecting(self.view.slice(spec)?)
+        Ok(self.of_layout(self.layout.slice(spec)?))
     }
 
-    /// Reorders the dimensions: [`View::transpose`].
+    /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is copied.
+    ///
+    /// ```
+    /// use wgslice::Backend;
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let rows = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3]))?;
+    /// assert_eq!(rows.transpose(&[1, 0])?.to_vec::<u8>()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`].
+    /// [`Error::Argument`] (`permutation`).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
-        self.selecting(self.view.transpose(permutation)?)
+        Ok(self.of_layout(self.layout.transpose(permutation)?))
     }
 
-    /// Broadcasts to this shape: [`View::broadcast_to`].
+    /// Broadcasts to this shape: see [`View::broadcast_to`]. Nothing is copied.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
-        self.selecting(self.view.broadcast_to(shape)?)
+        Ok(self.of_layout(self.layout.broadcast_to(shape)?))
     }
 
-    /// Copies the selection into a new tensor. If the selection is the whole tensor in its order, the new tensor shares
-    /// its memory instead. On a GPU the work is submitted, not waited for.
+    /// This tensor as all of its memory, in row-major order. A view is copied into memory of its own; other tensors are
+    /// shared. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
     /// An error of the device.
-    pub fn to_tensor(&self) -> Result<Tensor, Error> {
-        self.tensor.selected(self.view.clone())
+    pub fn contiguous(&self) -> Result<Self, Error> {
+        let (dtype, shape) = (self.dtype, self.shape());
+        if self.is_contiguous() {
+            return Ok(Self::new(&self.backend, dtype, shape, self.storage.clone()));
+        }
+        if !self.backend.is_cpu() {
+            let copy = Plan::of_layout(&self.layout, dtype);
+            return Ok(Self::run(&copy, &[self])?.0.swap_remove(0));
+        }
+        let copy = |dest: Dest<'_>| {
+            self.layout
+                .copy(dtype, self.storage.host(), dest, self.backend.threads);
+            Ok(())
+        };
+        let bytes = self.layout.len() * dtype.size();
+        let storage = self.backend.host_storage(bytes, copy)?.0;
+        Ok(Self::new(&self.backend, dtype, shape, storage))
     }
 
-    /// Runs `plan`, a gather from the selection, with these indices.
-    pub(crate) fn gathered(
-        &self,
-        plan: &Plan,
-        indices: &Tensor,
-    ) -> Result<(Tensor, Pending<Report>), Error> {
-        self.tensor.make(plan, Some(indices))
-    }
-
-    /// The tensor of whose elements this is a selection.
-    pub(crate) fn tensor(&self) -> &Tensor {
-        &self.tensor
-    }
-
-    /// Another selection of the same tensor.
-    pub(crate) fn of_tensor(&self, view: View) -> Self {
-        let tensor = self.tensor.clone();
-        Self { tensor, view }
-    }
-
-    fn selecting(&self, view: View) -> Result<Self, Error> {
-        Ok(self.of_tensor(view))
+    /// Another layout of the same memory.
+    pub(crate) fn of_layout(&self, layout: View) -> Self {
+        Self {
+            layout,
+            ..self.clone()
+        }
     }
 }

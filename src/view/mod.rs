@@ -24,7 +24,7 @@ use crate::{Error, error, shape};
 /// empty views.
 ///
 /// ```
-/// use wgslice::{slice, DType, View};
+/// use wgslice::{slice, DType, Plan, View};
 ///
 /// // x[1:].T[::-1] of an array of shape [3, 4], as one plan:
 /// let view = View::new(&[3, 4])?
@@ -34,9 +34,8 @@ use crate::{Error, error, shape};
 /// assert_eq!((view.offset(), view.shape(), view.strides()), (7, &[4, 2][..], &[-1, 4][..]));
 ///
 /// let x: Vec<u8> = (0..12).collect();
-/// let plan = view.plan(DType::U8);
-/// let mut result = [0; 8];
-/// plan.run_cpu_bytes(&x, None, &mut result)?;
+/// let mut result = [0u8; 8];
+/// Plan::contiguous(&view, DType::U8)?.run_cpu(&[(&x).into()], &mut [(&mut result).into()])?;
 /// assert_eq!(result, [7, 11, 6, 10, 5, 9, 4, 8]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -186,6 +185,11 @@ impl View {
         };
         view.normalize();
         Ok(view)
+    }
+
+    /// Whether the view is the whole source, in its shape and order. An empty view of an empty source is.
+    pub(crate) fn is_all(&self) -> bool {
+        self.shape == self.source && (self.is_whole() || self.is_empty())
     }
 
     /// Whether the view selects all elements of its source in their order.

@@ -7,7 +7,7 @@ use super::{
     gather::{Typed, view},
     kind, to_bytes,
 };
-use wgslice::{DType, Error, Report, Tensor, options::OutOfRange};
+use wgslice::{DType, Error, Plan, Report, Tensor, options::OutOfRange};
 use wgslice_vectors::Crop;
 
 /// Checks a crop on every device against the reference. `number` chooses one element size, index type and policy,
@@ -23,7 +23,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let whole = (shape.to_vec(), source.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
     let expected = viewed.and_then(|(shape, values)| crop.cropped(&values, &shape));
-    let plan = view(shape, steps).and_then(|view| view.crop(crop.boxes, &options, dtype));
+    let plan = view(shape, steps).and_then(|view| Plan::crop(view, crop.boxes, &options, dtype));
     let (plan, expected) = match (plan, &expected) {
         (Ok(plan), Ok(expected)) => (plan, expected),
         (Err(error), Err(expected)) => {
@@ -94,7 +94,7 @@ impl Device {
         policy: OutOfRange,
     ) -> Result<(Vec<u8>, Report), Error> {
         let shape = &crop.from.params.tensor.shape;
-        let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
+        let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
         for step in &crop.from.params.view {
             x = step.of_tensor(&x)?;
         }

@@ -99,7 +99,7 @@ fn places() -> Vec<usize> {
         let strict = DEVICES[places[0]].name.starts_with("strict");
         match *ALL {
             true => chosen_places.extend(places),
-            false if strict && chosen(1 << 33) as u64 % STRICT_ONE_IN.get() != 0 => {}
+            false if strict && !(chosen(1 << 33) as u64).is_multiple_of(STRICT_ONE_IN.get()) => {}
             false => chosen_places.push(places[chosen(adapter) % places.len()]),
         }
     }

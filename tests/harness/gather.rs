@@ -1,10 +1,10 @@
 //! Compares gathers on every device with the reference. The reference gathers from the array that the view of the
 //! params selects.
 
-use super::{DEVICES, Device, SIZES, assert_same, devices, elements, kind, to_bytes};
+use super::{DEVICES, Device, Indices, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
-    DType, Error, Indices, Plan, Report, Tensor, View,
+    DType, Error, Plan, Report, Tensor, View,
     error::InvalidIndex,
     options::{GatherOptions, NegativeIndex, OutOfRange},
 };
@@ -24,10 +24,10 @@ pub(crate) enum How {
 impl How {
     fn plan(&self, view: &View, indices: &[usize], dtype: DType) -> Result<Plan, Error> {
         match *self {
-            Self::GatherElements(options) => view.gather_elements(indices, options, dtype),
-            Self::GatherNd(options) => view.gather_nd(indices, options, dtype),
+            Self::GatherElements(options) => Plan::gather_elements(view, indices, options, dtype),
+            Self::GatherNd(options) => Plan::gather_nd(view, indices, options, dtype),
             Self::Gather(options) | Self::BatchGather(options) => {
-                view.gather(indices, options, dtype)
+                Plan::gather(view, indices, options, dtype)
             }
         }
     }
@@ -153,8 +153,7 @@ impl Device {
         how: &How,
     ) -> Result<(Vec<u8>, Report), Error> {
         if self.by_tensors {
-            let mut params =
-                Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
+            let mut params = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
             for step in steps {
                 params = step.of_tensor(&params)?;
             }

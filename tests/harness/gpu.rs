@@ -1,11 +1,11 @@
 //! Opens the GPUs of the machine, and runs plans on them with buffers as a caller has them.
 
-use super::{GUARD_BYTES, SEED, UNWRITTEN, draw::ALL, read_buffer::read_buffer};
+use super::{GUARD_BYTES, Indices, SEED, UNWRITTEN, draw::ALL, read_buffer::read_buffer};
 use std::{env, panic};
 use wgpu::util::DeviceExt;
 use wgslice::{
-    Error, Gpu, Indices, Pending, Plan, Report,
-    gpu::{AdapterOptions, Buffers, Candidate, DeviceIndices},
+    Error, Gpu, Pending, Plan, Report,
+    gpu::{AdapterOptions, Candidate},
 };
 
 /// The way in which the tests open and use a device.
@@ -275,19 +275,19 @@ fn run_with(
     if (plan.source_bytes() + plan.result_bytes()).is_multiple_of(3) {
         Guarded::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
     }
-    let indices = indices.zip(tuples.as_ref());
-    let indices = indices.map(|(indices, tuples)| device_indices(indices, tuples));
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let buffers = Buffers {
-        source: source.slice(),
-        indices,
-        dest: dest.slice(),
+    let plan = &match indices {
+        Some(indices) => plan.clone().for_indices(indices.dtype())?,
+        None => plan.clone(),
     };
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
+    let inputs: Vec<_> = inputs.map(Guarded::slice).collect();
+    let outputs = [dest.slice()];
     let pending = match (plan.source_bytes() + plan.result_bytes() / 4) % 2 {
-        0 => gpu.encode(&mut encoder, plan, buffers)?,
+        0 => gpu.encode(&mut encoder, plan, &inputs, &outputs)?,
         _ => {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            gpu.encode(&mut pass, plan, buffers)?
+            gpu.encode(&mut pass, plan, &inputs, &outputs)?
         }
     };
     gpu.queue().submit([encoder.finish()]);
@@ -392,30 +392,8 @@ fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
         Indices::I32(indices) => bytemuck::cast_slice(indices),
         Indices::I64(indices) => bytemuck::cast_slice(indices),
         Indices::U32(indices) => bytemuck::cast_slice(indices),
-        Indices::Mask(mask) => mask,
     };
     Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
-}
-
-/// The buffers of a plan without indices.
-pub(crate) fn between<'a>(
-    source: wgpu::BufferSlice<'a>,
-    dest: wgpu::BufferSlice<'a>,
-) -> Buffers<'a> {
-    Buffers {
-        source,
-        indices: None,
-        dest,
-    }
-}
-
-fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndices<'a> {
-    match indices {
-        Indices::I32(_) => DeviceIndices::I32(guarded.slice()),
-        Indices::I64(_) => DeviceIndices::I64(guarded.slice()),
-        Indices::U32(_) => DeviceIndices::U32(guarded.slice()),
-        Indices::Mask(_) => DeviceIndices::Mask(guarded.slice()),
-    }
 }
 
 /// A write just before or just behind a result makes the check panic.

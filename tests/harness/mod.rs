@@ -18,6 +18,7 @@ pub(crate) mod read_buffer;
 mod scatter;
 #[cfg(feature = "gpu")]
 pub(crate) mod texture;
+mod values;
 mod view;
 mod write;
 
@@ -29,14 +30,13 @@ pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering,
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
 };
+pub(crate) use values::{Indices, run_bytes, run_tensors, steps};
 pub(crate) use view::{broadcast, check_view, slice, transpose};
 pub(crate) use wgslice_vectors::kind;
 pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, env, sync::LazyLock};
-use wgslice::{
-    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor, spec::TfStridedSlice,
-};
+use wgslice::{Backend, DType, Error, Plan, Report, SliceSpec, Tensor, spec::TfStridedSlice};
 use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
@@ -199,10 +199,8 @@ impl Device {
         let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
-            None => plan.run_cpu_bytes(source, None, &mut dest).map(|_| None)?,
-            Some(indices) => plan
-                .run_cpu_bytes(source, Some(indices), &mut dest)
-                .map(Some)?,
+            None => run_bytes(plan, source, None, &mut dest).map(|_| None)?,
+            Some(indices) => run_bytes(plan, source, Some(indices.into()), &mut dest).map(Some)?,
         };
         Ok((dest, report))
     }

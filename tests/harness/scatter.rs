@@ -1,13 +1,13 @@
 //! Runs scatters on every device, into zeros and in place.
 
 use super::{
-    Device, SIZES, UNWRITTEN, assert_same,
+    Device, Indices, SIZES, UNWRITTEN, assert_same,
     combine::{combined, on_gpu},
-    devices, elements, kind, to_bytes,
+    devices, elements, kind, run_bytes, to_bytes,
 };
 use std::borrow::Cow;
 use wgslice::{
-    DType, Error, Indices, Plan, Report, Tensor,
+    DType, Error, Plan, Report, Tensor,
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
 };
 use wgslice_vectors::reference::{self, Indexing, ReferenceError, Scattered};
@@ -220,7 +220,6 @@ impl Device {
                 Indices::I32(indices) => self.backend.upload((indices, case.indices_shape))?,
                 Indices::I64(indices) => self.backend.upload((indices, case.indices_shape))?,
                 Indices::U32(indices) => self.backend.upload((indices, case.indices_shape))?,
-                Indices::Mask(_) => panic!("a mask in a scatter"),
             };
             if case.fresh {
                 return Ok(
@@ -250,7 +249,7 @@ impl Device {
             return Ok((aligned, report));
         }
         let mut dest = before.to_vec();
-        let report = plan.run_cpu_bytes(updates, Some(indices), &mut dest);
+        let report = run_bytes(plan, updates, Some(indices.into()), &mut dest);
         Ok((dest, report))
     }
 }
@@ -267,7 +266,6 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
             Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Indices::I64(indices) => indices[range].to_vec(),
             Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
-            Indices::Mask(_) => panic!("a mask in a scatter"),
         };
         assert_eq!(first.index, tuple, "{}", what());
     }

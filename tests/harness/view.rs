@@ -1,7 +1,7 @@
 //! Copies views on every device.
 
 use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
-use wgslice::{SliceSpec, Tensor, View, spec::TfStridedSlice};
+use wgslice::{Plan, SliceSpec, Tensor, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
 /// Parses a slice from a text such as `1:, ::-1`.
@@ -40,7 +40,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
     assert_eq!(view.shape(), result, "{}", case());
     let devices = sizes.drawn();
     for dtype in SIZES {
-        let plan = view.plan(dtype);
+        let plan = Plan::contiguous(&view, dtype).unwrap();
         let source = to_bytes(&source, dtype.size());
         let expected = to_bytes(&values, dtype.size());
         for device in devices(dtype) {
@@ -51,10 +51,10 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let tensor = Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
             let selected = steps
                 .iter()
-                .try_fold(tensor.view(), |view, step| step.of_tensor(&view))
+                .try_fold(tensor, |tensor, step| step.of_tensor(&tensor))
                 .unwrap();
-            assert_eq!(*selected.view(), view, "{}", what());
-            let moved = selected.to_tensor().unwrap();
+            assert_eq!(*selected.layout(), view, "{}", what());
+            let moved = selected.contiguous().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
                 // Tensors begin where bindings begin. Here, source and result begin 1 element, and then 7 elements,

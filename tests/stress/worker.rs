@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
-    Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, SliceSpec, Tensor,
-    gpu::{Buffers, DeviceIndices},
+    Backend, DType, Error, Gpu, Pending, Plan, Report, SliceSpec, Tensor, Values, ValuesMut,
     options::{GatherOptions, OutOfRange},
     slice,
 };
@@ -163,7 +162,7 @@ impl<'a> Worker<'a> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
+        on_cpu(&plan, &bytes, None, &mut expected)?;
         if expected.is_empty() {
             return Ok(());
         }
@@ -173,15 +172,14 @@ impl<'a> Worker<'a> {
             .backend
             .upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let (from, to) = (source.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-        let buffers = Buffers {
-            source: from,
-            indices: None,
-            dest: to,
-        };
+        let (from, to) = (
+            source.buffers().unwrap()[0].slice(..),
+            dest.buffers().unwrap()[0].slice(..),
+        );
+        let (inputs, outputs) = ([from], [to]);
         match prepared {
-            true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, buffers)?,
-            false => gpu.encode(&mut encoder, &plan, buffers)?,
+            true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, &inputs, &outputs)?,
+            false => gpu.encode(&mut encoder, &plan, &inputs, &outputs)?,
         };
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
@@ -200,7 +198,7 @@ impl<'a> Worker<'a> {
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        let missing = plan.run_cpu_bytes(&bytes, Some(Indices::I32(&ids)), &mut expected)?;
+        let missing = on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
         let tuples = backend.upload((&ids, &[count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
@@ -208,11 +206,11 @@ impl<'a> Worker<'a> {
         let report = gpu.encode(
             &mut encoder,
             &plan,
-            Buffers {
-                source: source.buffers()[0].slice(..),
-                indices: Some(DeviceIndices::I32(tuples.buffers()[0].slice(..))),
-                dest: dest.buffers()[0].slice(..),
-            },
+            &[
+                source.buffers().unwrap()[0].slice(..),
+                tuples.buffers().unwrap()[0].slice(..),
+            ],
+            &[dest.buffers().unwrap()[0].slice(..)],
         )?;
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
@@ -225,7 +223,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
         let mut expected = bytes.clone();
-        plan.run_cpu_bytes(&[200], None, &mut expected)?;
+        on_cpu(&plan, &[200], None, &mut expected)?;
         let mut changed = tensor.clone();
         let value = self.shared.backend.upload((&[200_u8], &[]))?;
         changed.slice_update(&spec, &value)?;
@@ -240,7 +238,7 @@ impl<'a> Worker<'a> {
         let spec = self.spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
         let mut expected = vec![0; plan.result_bytes()];
-        plan.run_cpu_bytes(&bytes, None, &mut expected)?;
+        on_cpu(&plan, &bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop(tensor);
         self.keep(Kept::Tensor(Box::new(sliced), expected))
@@ -267,4 +265,16 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
+}
+
+/// Runs a plan on the CPU, on bytes.
+fn on_cpu(
+    plan: &Plan,
+    source: &[u8],
+    indices: Option<Values<'_>>,
+    dest: &mut [u8],
+) -> Result<Report, Error> {
+    let source = Values::from_bytes(plan.dtype(), source);
+    let inputs: Vec<_> = [Some(source), indices].into_iter().flatten().collect();
+    plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }

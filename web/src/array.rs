@@ -11,7 +11,7 @@ use crate::{
 use std::io::Cursor;
 use wasm_bindgen::prelude::*;
 use wgslice::{
-    DType, Pending, Report, SliceSpec, Tensor, TensorView,
+    DType, Pending, Plan, Report, SliceSpec, Tensor,
     options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
@@ -132,13 +132,13 @@ impl PageArray {
     /// dimensions of the slice are transposed to this order. Slice and transpose together take one pass over the data.
     pub async fn slice(&self, spec: String, order: String) -> Result<Outcome, JsError> {
         let view = self.view(&spec, &order)?;
-        self.shown(&view.to_tensor()?).await.map(Outcome::from)
+        self.shown(&view.contiguous()?).await.map(Outcome::from)
     }
 
     /// Returns which elements such a slice selects.
     pub fn selection(&self, spec: &str, order: &str) -> Result<Selection, JsError> {
         let view = self.view(spec, order)?;
-        let view = view.view();
+        let view = view.layout();
         Ok(Selection {
             offset: view.offset(),
             shape: view.shape().to_vec(),
@@ -149,7 +149,7 @@ impl PageArray {
     /// Describes what the device does for such a slice.
     pub fn explain(&self, spec: &str, order: &str) -> Result<String, JsError> {
         let view = self.view(spec, order)?;
-        let plan = view.view().plan(self.tensor.dtype());
+        let plan = Plan::contiguous(view.layout(), self.tensor.dtype())?;
         Ok(self.tensor.backend().explain(&plan))
     }
 
@@ -205,11 +205,11 @@ impl PageArray {
             ));
         };
         let backend = self.tensor.backend();
-        let x = self.tensor.view();
+        let x = &self.tensor;
         if how == "list" {
             let mask = backend.upload((mask, &[height, width]))?;
-            let (listed, count) = self.tensor.boolean_mask(&mask, 0, None)?;
-            let count = count.found.await?.count;
+            let (listed, report) = self.tensor.boolean_mask(&mask, 0, None)?;
+            let count = report.await?.found.map_or(0, |found| found.count);
             let listed = listed.slice(&slice![..count])?;
             return self.shown(&listed).await.map(Outcome::from);
         }
@@ -218,11 +218,11 @@ impl PageArray {
         let mask = backend.upload((mask, &of_all))?;
         let chosen = if how == "flip" {
             let turned = x.slice(&slice![.., ..; -1])?;
-            TensorView::select(&mask, &turned, &x)?
+            Tensor::select(&mask, &turned, x)?
         } else {
             let dtype = self.tensor.dtype();
             let zero = Tensor::from_bytes(backend, vec![0; dtype.size()], dtype, &[])?;
-            TensorView::select(&mask, &x, &zero.view())?
+            Tensor::select(&mask, x, &zero)?
         };
         self.shown(&chosen).await.map(Outcome::from)
     }
@@ -253,9 +253,9 @@ impl PageArray {
         Self { tensor, dtype }
     }
 
-    pub(crate) fn view(&self, spec: &str, order: &str) -> Result<TensorView, JsError> {
+    pub(crate) fn view(&self, spec: &str, order: &str) -> Result<Tensor, JsError> {
         let spec: SliceSpec = spec.parse()?;
-        let view = self.tensor.view().slice(&spec)?;
+        let view = self.tensor.slice(&spec)?;
         if order.trim().is_empty() {
             return Ok(view);
         }

@@ -16,7 +16,7 @@ use std::{
 };
 use wasm_bindgen::prelude::*;
 use web_sys::{HtmlCanvasElement, ImageBitmap};
-use wgslice::{Backend, DType, Tensor, TensorView, gpu::Texels, slice, wgpu};
+use wgslice::{Backend, DType, Tensor, gpu::Texels, slice, wgpu};
 
 /// A canvas that shows what becomes of frames, on the device of a backend.
 #[wasm_bindgen]
@@ -121,7 +121,7 @@ impl Live {
 
     /// Shows a slice, as [`PageArray::slice`] makes it.
     pub fn slice(&mut self, x: &PageArray, spec: &str, order: &str) -> Result<Filmed, JsError> {
-        let made = x.view(spec, order)?.to_tensor()?;
+        let made = x.view(spec, order)?.contiguous()?;
         let shape = made.shape().to_vec();
         self.show(&made, shape)
     }
@@ -240,7 +240,7 @@ impl Live {
                 channels => channels,
             };
             let texels = texels.slice(&slice![.., .., .., ..colours])?;
-            let picture: TensorView = picture.view().broadcast_to(texels.shape())?;
+            let picture = picture.broadcast_to(texels.shape())?;
             picture.write_texture(&texels)?;
             gpu.queue().present(shown);
         }

@@ -56,7 +56,7 @@ function programs({ state, left, shown }) {
   const [from, to] = [file(source.name), output(shown)];
   return {
     rust: order
-      ? `use wgslice::{${uses}};\n\nlet x = Backend::auto().upload(${x})?;\nlet y = x.view()\n    .slice(&slice![${rust}])?\n    .transpose(&[${order}])?\n    .to_tensor()?;`
+      ? `use wgslice::{${uses}};\n\nlet x = Backend::auto().upload(${x})?;\nlet y = x\n    .slice(&slice![${rust}])?\n    .transpose(&[${order}])?\n    .contiguous()?;`
       : `use wgslice::{${uses}};\n\nlet y = Backend::auto().slice(\n    ${x},\n    &slice![${rust}],\n)?;`,
     numpy: `y = x[${sliced}]${order ? `.transpose(${order})` : ''}`,
     // TensorFlow takes empty lists for lists of floats.

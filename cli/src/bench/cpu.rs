@@ -6,7 +6,7 @@ use super::{
     times::{Measured, Quantity, Run, Sheet, in_turn, nothing},
 };
 use std::{cell::RefCell, hint::black_box, num::NonZero, thread};
-use wgslice::{Backend, Indices};
+use wgslice::{Backend, Values, ValuesMut};
 
 /// Returns the number of threads that the library may use: the parallelism that the system reports, or 1.
 pub(crate) fn threads() -> usize {
@@ -40,8 +40,13 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
         Ok(nothing())
     };
     let resident = || {
-        let indices = Some(Indices::I32(&data.indices));
-        plan.run_cpu_bytes(source, indices, &mut dest.borrow_mut())?;
+        let inputs = [
+            Values::from_bytes(plan.inputs()[0].dtype, source),
+            (&data.indices).into(),
+        ];
+        let mut dest = dest.borrow_mut();
+        let outputs = &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)];
+        plan.run_cpu(&inputs[..plan.inputs().len()], outputs)?;
         Ok(nothing())
     };
     let host = || data.host_to_host(&backend);

@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use half::f16;
 use std::{borrow::Cow, sync::Arc};
 use wgslice::{
-    ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, options::GatherOptions,
+    ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, options::GatherOptions,
 };
 
 /// An element type and the modulus of its values.
@@ -259,7 +259,10 @@ impl<'a> Data<'a> {
         let input: &[T] = bytemuck::cast_slice(self.input.as_ref());
         let x = (input, &*self.work.shape);
         let array = match &self.work.call {
-            Call::View(view) => backend.run_view(input, view)?,
+            Call::View(view) => {
+                let plan = Plan::contiguous(view, T::DTYPE)?;
+                backend.run(&plan, &[input.into()])?.0
+            }
             Call::Gather => {
                 let (shape, options) = (self.tuples(), GatherOptions::default());
                 backend.gather_nd(x, (&self.indices, &shape), options)?.0
@@ -293,8 +296,8 @@ impl<'a> Data<'a> {
         };
         Ok(Box::new(move || {
             let made = match (&self.work.call, &self.work.operation) {
-                (_, Operation::Slice { .. }) => x.slice(&spec)?,
-                (_, Operation::Transpose { axes }) => x.transpose(axes)?,
+                (_, Operation::Slice { .. }) => x.slice(&spec)?.contiguous()?,
+                (_, Operation::Transpose { axes }) => x.transpose(axes)?.contiguous()?,
                 (Call::Crop(options), _) => x.crop(&begins, None, Some(&flips), options)?.0,
                 _ => x.gather_nd(&indices, GatherOptions::default())?.0,
             };

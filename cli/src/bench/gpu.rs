@@ -11,11 +11,7 @@ use super::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::{Buffer, CommandEncoder};
-use wgslice::{
-    Backend, DType, Error, Gpu, Tensor,
-    cost::CostModel,
-    gpu::{Buffers, DeviceIndices},
-};
+use wgslice::{Backend, DType, Error, Gpu, Tensor, cost::CostModel};
 
 /// The arrays of a workload on a device.
 struct Arrays {
@@ -43,12 +39,10 @@ pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
     let (source, to, spare) = (source?, to?, spare?);
     let indices = arrays.indices.as_ref().map(only).transpose()?;
     let resident = |encoder: &mut CommandEncoder| {
-        let buffers = Buffers {
-            source: source.slice(..),
-            indices: indices.map(|indices| DeviceIndices::I32(indices.slice(..))),
-            dest: to.slice(..),
-        };
-        gpu.encode(encoder, plan, buffers).map(drop)
+        let inputs = [Some(source), indices].into_iter().flatten();
+        let inputs: Vec<_> = inputs.map(|buffer| buffer.slice(..)).collect();
+        gpu.encode(encoder, plan, &inputs, &[to.slice(..)])
+            .map(drop)
     };
     let copy = |encoder: &mut CommandEncoder| {
         // As on the CPU: garbage to the output, but the value of an update elsewhere.
@@ -145,7 +139,7 @@ fn wait(gpu: &Gpu, failures: &Failures) -> Result<(), Problem> {
 
 /// Returns the buffer of a tensor. A tensor in several buffers is an error.
 fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
-    match tensor.buffers() {
+    match tensor.buffers()? {
         [buffer] => Ok(buffer),
         buffers => Err(Problem::other(format_args!(
             "a tensor lies in {} buffers on this device: choose a smaller workload",

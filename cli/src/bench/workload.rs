@@ -157,10 +157,12 @@ impl Entry {
 
 fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(Plan, Call), Error> {
     let dtype = values.dtype;
-    let viewed = |view: View| (view.plan(dtype), Call::View(view));
+    let viewed = |view: View| -> Result<_, Error> {
+        Ok((Plan::contiguous(&view, dtype)?, Call::View(view)))
+    };
     Ok(match operation {
-        Operation::Slice { slices } => viewed(spec(slices)?.view(shape)?),
-        Operation::Transpose { axes } => viewed(View::new(shape)?.transpose(axes)?),
+        Operation::Slice { slices } => viewed(spec(slices)?.view(shape)?)?,
+        Operation::Transpose { axes } => viewed(View::new(shape)?.transpose(axes)?)?,
         Operation::GatherNd { indices } => {
             let options = GatherOptions::default();
             let plan = Plan::gather_nd(shape, indices, options, dtype)?;

@@ -2,7 +2,7 @@
 
 use super::{
     conversion::{converted, converting},
-    in_place, upload,
+    upload,
 };
 use crate::{
     args::{Integers, Policy},
@@ -11,7 +11,7 @@ use crate::{
     job::{self, Job},
 };
 use wgslice::{
-    Conversion, DType, Error, Plan, Tensor, View,
+    Conversion, DType, Error, Plan, Tensor,
     options::{Boxes, CropOptions, PasteOptions},
 };
 
@@ -86,7 +86,7 @@ pub(super) fn crop<'a>(
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let result = conversion.as_ref().map(|&(result, _)| result);
-    let whole = options.clone();
+    let needed = options.clone();
     let plan = move |x: &[usize], count, dtype| {
         let boxes = Boxes {
             count,
@@ -95,45 +95,40 @@ pub(super) fn crop<'a>(
         };
         converted(Plan::crop(x, boxes, &options, dtype)?, conversion.as_ref())
     };
-    let run = plan.clone();
-    let options = whole;
-    let job = Job::new(
-        [input],
-        move |s| match only {
-            true => plan(&batch(&s[0]), 1, s.dtype),
-            false => plan(&s[0], s.indices.first().copied().unwrap_or(0), s.dtype),
-        },
-        move |t| {
-            let one = |x: &Tensor| match only {
-                true => x.reshape(&batch(x.shape())),
-                false => Ok(x.clone()),
-            };
-            let begins = match only {
-                true => t
-                    .indices()
-                    .reshape(&[1, t.indices().shape().iter().product()])?,
-                false => t.indices().clone(),
-            };
-            let (begins, items) = &indices(&begins, items.as_ref())?;
-            let x = one(&t[0])?;
-            let flags = flips.as_ref().map(|flips| one(&upload(flips, begins)?));
-            let flags = flags.transpose()?;
-            let (crops, report) = match (result, &flips) {
-                (Some(_), flips) if fit(begins, items.as_ref(), flags.as_ref(), &options) => {
-                    let flips = flips.as_ref().map(|flips| numbers(flips, begins));
-                    let tuples = tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
-                    let count = begins.shape()[0];
-                    x.convert(&run(x.shape(), count, x.dtype())?, Some(&tuples))?
-                }
-                // Arrays that do not fit are refused here, too.
-                _ => x.crop(begins, items.as_ref(), flags.as_ref(), &options)?,
-            };
-            match only {
-                true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
-                false => Ok((crops, report)),
+    let job = Job::new([input], move |s| match only {
+        true => plan(&batch(&s[0]), 1, s.dtype),
+        false => plan(&s[0], s.indices.first().copied().unwrap_or(0), s.dtype),
+    });
+    let job = job.working(move |t, plan| {
+        let one = |x: &Tensor| match only {
+            true => x.reshape(&batch(x.shape())),
+            false => Ok(x.clone()),
+        };
+        let begins = match only {
+            true => t
+                .indices()
+                .reshape(&[1, t.indices().shape().iter().product()])?,
+            false => t.indices().clone(),
+        };
+        let (begins, items) = &indices(&begins, items.as_ref())?;
+        let x = one(&t[0])?;
+        let flags = flips.as_ref().map(|flips| one(&upload(flips, begins)?));
+        let flags = flags.transpose()?;
+        let (crops, report) = match fit(begins, items.as_ref(), flags.as_ref(), &needed) {
+            true => {
+                let flips = flips.as_ref().map(|flips| numbers(flips, begins));
+                let tuples = tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
+                let (mut made, report) = Tensor::run(plan, &[&x, &tuples])?;
+                (made.swap_remove(0), report)
             }
-        },
-    );
+            // The library refuses arrays that do not fit.
+            false => x.crop(begins, items.as_ref(), flags.as_ref(), &needed)?,
+        };
+        match only {
+            true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
+            false => Ok((crops, report)),
+        }
+    });
     let job = job.by(begins, "boxes reach outside and are zeros there");
     let job = match job::name(input) {
         Some(name) => job.calling("the array", name),
@@ -229,28 +224,27 @@ pub(super) fn paste<'a>(
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let planned = options.clone();
-    let job = Job::new(
-        arrays,
-        move |s| {
-            let count = s.indices.first().copied().unwrap_or(0);
-            let boxes = Boxes {
-                count,
-                box_indices,
-                flips: flipped,
-            };
-            let dims = s.indices.get(1).copied().unwrap_or(0);
-            let mut planned = planned.clone();
-            planned.crop.sizes = s[1].get(1..=dims).unwrap_or_default().to_vec();
-            View::new(&s[0])?.paste(&View::new(&s[1])?, boxes, &planned, s.dtype)
-        },
-        move |t| {
-            let (begins, items) = indices(t.indices(), items.as_ref())?;
-            let flips = flips.as_ref().map(|flips| upload(flips, &begins));
-            let flips = flips.transpose()?;
-            let (items, flips) = (items.as_ref(), flips.as_ref());
-            in_place(t, |x| x.paste(&t[1], &begins, items, flips, &options))
-        },
-    );
+    let job = Job::new(arrays, move |s| {
+        let count = s.indices.first().copied().unwrap_or(0);
+        let boxes = Boxes {
+            count,
+            box_indices,
+            flips: flipped,
+        };
+        let dims = s.indices.get(1).copied().unwrap_or(0);
+        let mut planned = planned.clone();
+        planned.crop.sizes = s[1].get(1..=dims).unwrap_or_default().to_vec();
+        Plan::paste(&s[0], &s[1], boxes, &planned, s.dtype)
+    });
+    let job = job.working(move |t, _| {
+        let (begins, items) = indices(t.indices(), items.as_ref())?;
+        let flips = flips.as_ref().map(|flips| upload(flips, &begins));
+        let flips = flips.transpose()?;
+        let (items, flips) = (items.as_ref(), flips.as_ref());
+        let mut x = t[0].clone();
+        let report = x.paste(&t[1], &begins, items, flips, &options)?;
+        Ok((x, report))
+    });
     let job = job.by(begins, "boxes reach outside and were not written there");
     Ok(boxed(match job::name(arrays[1]) {
         Some(name) => job.calling("patches", name),

@@ -28,7 +28,7 @@ use bevy::{
 };
 use wgslice::{
     DType, Gpu, Plan,
-    gpu::{Buffers, Texels},
+    gpu::Texels,
     slice,
 };
 
@@ -184,15 +184,7 @@ fn slice_into_image(
         sliced,
     } = &*slicer;
     let encoder = context.command_encoder();
-    gpu.encode(
-        encoder,
-        plan,
-        Buffers {
-            source: *atlas.slice(..),
-            indices: None,
-            dest: *sliced.slice(..),
-        },
-    )?;
+    gpu.encode(encoder, plan, &[*atlas.slice(..)], &[*sliced.slice(..)])?;
     gpu.encode_to_texture(encoder, *sliced.slice(..), &Texels::new(&image.texture)?)?;
     Ok(())
 }

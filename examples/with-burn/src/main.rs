@@ -20,12 +20,7 @@ use burn::{
         wgpu::{MemoryConfiguration, wgpu},
     },
 };
-use wgslice::{
-    DType, Gpu, Pending, Plan, Report, SliceSpec,
-    gpu::{Buffers, DeviceIndices},
-    options::GatherOptions,
-    slice,
-};
+use wgslice::{DType, Gpu, Pending, Plan, Report, SliceSpec, options::GatherOptions, slice};
 
 type Server = WgpuServer<AutoCompiler>;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -71,15 +66,7 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let dest = x.client.get_resource::<Server>(result.handle.clone())?;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (source, dest) = (range(source.resource()), range(dest.resource()));
-    gpu.encode(
-        &mut encoder,
-        &plan,
-        Buffers {
-            source,
-            indices: None,
-            dest,
-        },
-    )?;
+    gpu.encode(&mut encoder, &plan, &[source], &[dest])?;
     x.client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok(Tensor::from_primitive::<Wgpu>(result))
@@ -104,23 +91,16 @@ fn gathered(
     let source = client.get_resource::<Server>(params.handle)?;
     let numbers = client.get_resource::<Server>(indices.handle)?;
     let dest = client.get_resource::<Server>(result.handle.clone())?;
-    let numbers = match indices.dtype {
-        burn::tensor::DType::I32 => DeviceIndices::I32(range(numbers.resource())),
-        burn::tensor::DType::I64 => DeviceIndices::I64(range(numbers.resource())),
-        burn::tensor::DType::U32 => DeviceIndices::U32(range(numbers.resource())),
+    let plan = plan.for_indices(match indices.dtype {
+        burn::tensor::DType::I32 => DType::I32,
+        burn::tensor::DType::I64 => DType::I64,
+        burn::tensor::DType::U32 => DType::U32,
         other => return Err(format!("indices are i32, i64 or u32, not {other:?}").into()),
-    };
+    })?;
+    let numbers = range(numbers.resource());
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (source, dest) = (range(source.resource()), range(dest.resource()));
-    let report = gpu.encode(
-        &mut encoder,
-        &plan,
-        Buffers {
-            source,
-            indices: Some(numbers),
-            dest,
-        },
-    )?;
+    let report = gpu.encode(&mut encoder, &plan, &[source, numbers], &[dest])?;
     client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok((Tensor::from_primitive::<Wgpu>(result), report))

@@ -13,7 +13,7 @@ use datafusion::{
 };
 use serde_json::Value;
 use std::{ops::RangeInclusive, sync::Arc};
-use wgslice::{Error, Indices, Plan, Report, View};
+use wgslice::{Error, Plan, Report, Values, ValuesMut, View};
 
 /// How a function is called.
 pub(super) struct Usage {
@@ -180,11 +180,10 @@ impl Batch {
     pub(super) fn run(
         &self,
         plan: &Plan,
-        indices: Option<Indices<'_>>,
+        indices: Option<Values<'_>>,
         result: &mut [u8],
     ) -> Result<Report> {
-        plan.run_cpu_bytes(&self.columns[0].bytes(), indices, result)
-            .map_err(failed)
+        run_on(plan, &self.columns[0].bytes(), indices, result)
     }
 
     /// Returns the integers of a column. If one row stands for all and `of_each_row` is true, its integers are repeated
@@ -322,4 +321,17 @@ fn flatten<'a>(value: &'a Value, shape: &[usize], elements: &mut Vec<&'a Value>)
 /// Makes a result whose `rows` rows are all null.
 pub(super) fn missing(tensor: &TensorType, rows: usize) -> ArrayRef {
     new_null_array(&tensor.data_type(), rows)
+}
+
+/// Runs a plan on a source and index tuples of any alignment.
+pub(super) fn run_on(
+    plan: &Plan,
+    source: &[u8],
+    indices: Option<Values<'_>>,
+    result: &mut [u8],
+) -> Result<Report> {
+    let source = Values::from_bytes(plan.inputs()[0].dtype, source);
+    let inputs: Vec<_> = [Some(source), indices].into_iter().flatten().collect();
+    plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), result)])
+        .map_err(failed)
 }

@@ -65,8 +65,8 @@ impl TensorFunction for Crop {
             ..options.clone()
         };
         let view = batch.view(0).map_err(failed)?;
-        let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
-        let report = batch.run(&plan, Some(Indices::I64(&tuples)), result)?;
+        let plan = Plan::crop(view, boxes, &reported, x.dtype()).map_err(failed)?;
+        let report = batch.run(&plan, Some((&tuples).into()), result)?;
         Ok(Wrong::outside(
             report,
             options.out_of_range,

@@ -40,9 +40,7 @@ impl TensorFunction for Gather {
             false => batch.shape(1),
         };
         let view = batch.view(0).map_err(failed)?;
-        let plan = view
-            .gather(&shape, options, params.dtype())
-            .map_err(failed)?;
+        let plan = Plan::gather(view, &shape, options, params.dtype()).map_err(failed)?;
         let integers = batch.integers(1, !shared)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
         Ok(Wrong::outside(
@@ -85,9 +83,8 @@ impl TensorFunction for GatherNd {
             ..GatherOptions::default()
         };
         let view = batch.view(0).map_err(failed)?;
-        let plan = view
-            .gather_nd(&batch.shape(1), options, params.dtype())
-            .map_err(failed)?;
+        let plan = Plan::gather_nd(view, &batch.shape(1), options, params.dtype());
+        let plan = plan.map_err(failed)?;
         let integers = batch.integers(1, true)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
         let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];

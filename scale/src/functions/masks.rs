@@ -78,8 +78,8 @@ impl TensorFunction for BooleanMask {
             true => vec![room.capacity],
             false => vec![batch.rows, room.capacity],
         };
-        let plan = view.and_then(|view| view.gather(&shape, options, x.dtype()));
-        let indices = Indices::U32(positions.typed_data());
+        let plan = view.and_then(|view| Plan::gather(view, &shape, options, x.dtype()));
+        let indices = Values::from(positions.typed_data::<u32>());
         batch.run(&plan.map_err(failed)?, Some(indices), result)?;
         Ok(None)
     }
@@ -114,7 +114,7 @@ impl TensorFunction for Nonzero {
         let mask = &call.tensors[0];
         mask.check_mask("mask")?;
         let room = Room::of(call, 0, &KNOWN[1..])?;
-        let found = wgslice::Nonzero::new(mask.shape(), Some(room.capacity), DType::I64);
+        let found = Plan::nonzero(mask.shape(), Some(room.capacity), DType::I64);
         TensorType::new(DataType::Int64, found.map_err(refused)?.shape())
     }
 
@@ -178,11 +178,9 @@ impl TensorFunction for TensorSelect {
                 y.element()
             );
         }
-        let select = |x: View, y: View| x.select(mask.shape(), &y, call.tensors[1].dtype());
-        let (x_view, y_view) = (View::new(x.shape()), View::new(y.shape()));
-        let steps = x_view.and_then(|x| select(x, y_view?));
-        let (copy, _) = steps.map_err(refused)?;
-        x.with_shape(copy.shape())
+        let dtype = call.tensors[1].dtype();
+        let plan = Plan::select(mask.shape(), x.shape(), y.shape(), dtype).map_err(refused)?;
+        x.with_shape(plan.shape())
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
@@ -198,14 +196,13 @@ impl TensorFunction for TensorSelect {
             };
             [&[rows], &vec![1; rank - own.len()][..], own].concat()
         };
-        let (x, y) = (View::new(&shape(1)), View::new(&shape(2)));
         let dtype = call.tensors[1].dtype();
-        let steps = x.and_then(|x| x.select(&shape(0), &y?, dtype));
-        let (copy, update) = steps.map_err(failed)?;
+        let plan = Plan::select(&shape(0), &shape(1), &shape(2), dtype).map_err(failed)?;
         let [mask, x, y] = [0, 1, 2].map(|number| batch.columns[number].bytes());
-        copy.run_cpu_bytes(&y, None, result).map_err(failed)?;
-        let mask = Some(Indices::Mask(&mask));
-        update.run_cpu_bytes(&x, mask, result).map_err(failed)?;
+        let [x, y] = [&x, &y].map(|bytes| Values::from_bytes(dtype, bytes));
+        let inputs = [Values::from_bytes(DType::U8, &mask), x, y];
+        plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, result)])
+            .map_err(failed)?;
         Ok(None)
     }
 }
@@ -278,14 +275,15 @@ fn find(
     places: &mut [u8],
 ) -> Result<Option<Surplus>> {
     let capacity = room.capacity;
-    let nonzero = wgslice::Nonzero::new(shape, Some(capacity), dtype).map_err(failed)?;
+    let nonzero = Plan::nonzero(shape, Some(capacity), dtype).map_err(failed)?;
     let masks = masks.chunks_exact(shape.iter().product());
     let [mut surplus, all] = [0, masks.len()];
     let mut first = None;
     let each = capacity * nonzero.shape()[1] * dtype.size();
     for (row, mask) in masks.enumerate() {
-        let found = nonzero.run_cpu(mask, &mut places[row * each..][..each]);
-        let count = found.map_err(failed)?.count;
+        let places = ValuesMut::from_bytes(dtype, &mut places[row * each..][..each]);
+        let report = nonzero.run_cpu(&[mask.into()], &mut [places]);
+        let count = report.map_err(failed)?.found.map_or(0, |found| found.count);
         if count > capacity && !room.drops_surplus {
             surplus += 1;
             first = first.or(Some((row, count)));

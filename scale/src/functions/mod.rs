@@ -56,7 +56,7 @@ mod tensor_convert;
 pub mod zarr_shard;
 
 use crate::tensor::{Layout, TensorType};
-use call::{Batch, Call, Usage, failed, refused};
+use call::{Batch, Call, Usage, failed, refused, run_on};
 use crop::Crop;
 use datafusion::{
     arrow::datatypes::DataType,
@@ -75,7 +75,7 @@ use std::sync::Arc;
 use strided_slice::StridedSlice;
 use tensor_convert::TensorConvert;
 use wgslice::{
-    DType, Error, Indices, Plan, SliceSpec, View,
+    DType, Error, Plan, SliceSpec, Values, ValuesMut, View,
     options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
     spec::SliceItem,
 };

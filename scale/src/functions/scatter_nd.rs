@@ -51,9 +51,7 @@ impl TensorFunction for ScatterNd {
         );
         let plan = plan.map_err(failed)?;
         let bytes = batch.repeated_bytes(1);
-        let report = plan
-            .run_cpu_bytes(&bytes, Some(Indices::I64(&tuples)), result)
-            .map_err(failed)?;
+        let report = run_on(&plan, &bytes, Some((&tuples).into()), result)?;
         Ok(Wrong::outside(
             report,
             options.out_of_range,

@@ -27,7 +27,7 @@ impl TensorFunction for StridedSlice {
             .view(0)
             .and_then(|view| view.slice(&spec))
             .map_err(failed)?;
-        let plan = view.plan(call.tensors[0].dtype());
+        let plan = Plan::contiguous(view, call.tensors[0].dtype()).map_err(failed)?;
         batch.run(&plan, None, result)?;
         Ok(None)
     }

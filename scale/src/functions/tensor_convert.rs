@@ -73,7 +73,7 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
         x.shape()
     };
     let shape = [rows.as_slice(), own].concat();
-    let plan = View::new(&shape).and_then(|view| view.plan(x.dtype()).converted(&conversion));
+    let plan = Plan::contiguous(&shape, x.dtype()).and_then(|plan| plan.converted(&conversion));
     plan.map_err(failed)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
-use wgslice::{DType, View};
+use wgslice::{DType, Plan};
 
 /// What becomes of each element: another type, and for `u8` and `i8` also `x * scale + bias`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl Conversion {
             }
         };
         // Whether types fit does not depend on shapes.
-        let plan = View::new(&[1])?.plan(from).converted(&conversion);
+        let plan = Plan::contiguous(&[1], from)?.converted(&conversion);
         plan.map_err(|error| refused(error.to_string()))?;
         Ok((conversion, to))
     }

@@ -4,7 +4,8 @@ use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use wgslice::{
-    Backend, Conversion, DType, Plan, SliceSpec, Tensor, options::GatherOptions, spec::IndexSpec,
+    Backend, Conversion, DType, Plan, SliceSpec, Tensor, View, options::GatherOptions,
+    spec::IndexSpec,
 };
 
 /// Where chunks are sliced and gathered.
@@ -61,13 +62,13 @@ impl<'a> Device<'a> {
         (spec, order): (&SliceSpec, &[usize]),
         conversion: Option<&Conversion>,
     ) -> Result<Tensor, Error> {
-        let view = wgslice::View::new(shape)?.slice(spec)?.transpose(order)?;
-        let plan = view.plan(dtype);
+        let view = View::new(shape)?.slice(spec)?.transpose(order)?;
+        let plan = Plan::contiguous(view, dtype)?;
         let backend = self.backend(&plan)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
         match conversion {
-            Some(conversion) => Ok(chunk.convert(&plan.converted(conversion)?, None)?.0),
-            None => Ok(chunk.view().slice(spec)?.transpose(order)?.to_tensor()?),
+            Some(conversion) => made(&plan.converted(conversion)?, &chunk),
+            None => Ok(chunk.slice(spec)?.transpose(order)?.contiguous()?),
         }
     }
 
@@ -80,16 +81,18 @@ impl<'a> Device<'a> {
         (spec, order): (&IndexSpec, &[usize]),
         conversion: Option<&Conversion>,
     ) -> Result<Tensor, Error> {
-        let backend = self.backend(&wgslice::View::new(shape)?.plan(dtype))?;
+        let backend = self.backend(&Plan::contiguous(shape, dtype)?)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
         let selected = chunk.index(spec)?;
         match conversion {
             Some(conversion) => {
-                let view = wgslice::View::new(selected.shape())?.transpose(order)?;
-                let plan = view.plan(dtype).converted(conversion)?;
-                Ok(selected.convert(&plan, None)?.0)
+                let view = View::new(selected.shape())?.transpose(order)?;
+                made(
+                    &Plan::contiguous(view, dtype)?.converted(conversion)?,
+                    &selected,
+                )
             }
-            None => Ok(selected.view().transpose(order)?.to_tensor()?),
+            None => Ok(selected.transpose(order)?.contiguous()?),
         }
     }
 
@@ -104,14 +107,19 @@ impl<'a> Device<'a> {
         (tuples, indices): (&[i64], [usize; 2]),
     ) -> Result<Tensor, Error> {
         let options = GatherOptions::default();
-        let view = wgslice::View::new(shape)?.slice(spec)?.transpose(leading)?;
-        let backend = self.backend(&view.gather_nd(&indices, options, dtype)?)?;
+        let view = View::new(shape)?.slice(spec)?.transpose(leading)?;
+        let backend = self.backend(&Plan::gather_nd(view, &indices, options, dtype)?)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
         let tuples = backend.upload((tuples, &indices))?;
-        let view = chunk.view().slice(spec)?.transpose(leading)?;
+        let view = chunk.slice(spec)?.transpose(leading)?;
         let (rows, _) = view.gather_nd(&tuples, options)?;
         Ok(rows)
     }
+}
+
+/// The result of a plan of one input.
+fn made(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
+    Ok(Tensor::run(plan, &[x])?.0.swap_remove(0))
 }
 
 #[cfg(feature = "gpu")]

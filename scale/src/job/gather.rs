@@ -12,7 +12,7 @@ use crate::zarr::{
     coordinates, grid, product, strides,
 };
 use std::{iter, ops::Range};
-use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
+use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
 /// A gather that reads `params` chunk by chunk. The tuples of a shard are sorted by the chunk that they point into, so
 /// that a shard's task reads each chunk once.
@@ -137,7 +137,7 @@ impl Gather {
     ) -> Result<Tuples, Error> {
         let needed = self.plan.part_of_indices(result)?;
         let indices = self.indices.read(&needed)?;
-        let part = self.plan.part(result, Some(Indices::I64(&indices)))?;
+        let part = self.plan.part(result, Some((&indices).into()))?;
         drop(indices);
         let numbering: Vec<Range<usize>> = self
             .numbering

@@ -3,7 +3,7 @@
 use super::expression::Expression;
 use crate::zarr::Error;
 use std::{collections::HashMap, ops::Range};
-use wgslice::DType;
+use wgslice::{DType, Plan};
 
 /// How the result walks along one dimension of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
         return Ok(Vec::new());
     }
     // The type of the elements changes no position.
-    let plan = expression.view.plan(DType::U8);
+    let plan = Plan::contiguous(&expression.view, DType::U8)?;
     let mut element: Vec<_> = plan.shape().iter().map(|_| 0..1).collect();
     let position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
         let part = plan.part(element, None)?;

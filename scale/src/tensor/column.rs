@@ -12,7 +12,7 @@ use datafusion::{
     error::Result,
 };
 use std::sync::Arc;
-use wgslice::Indices;
+use wgslice::Values;
 
 /// The tensors of some rows, in one buffer.
 #[derive(Clone, Debug)]
@@ -162,14 +162,14 @@ impl Column {
 pub struct Integers(ArrayRef);
 
 impl Integers {
-    /// Returns the integers as indices for the library, without a copy.
-    pub fn indices(&self) -> Indices<'_> {
+    /// Returns the integers as values for the library, without a copy.
+    pub fn indices(&self) -> Values<'_> {
         if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
-            Indices::I32(values.values())
+            (&values.values()[..]).into()
         } else if let Some(values) = self.0.as_primitive_opt::<UInt32Type>() {
-            Indices::U32(values.values())
+            (&values.values()[..]).into()
         } else {
-            Indices::I64(self.0.as_primitive::<Int64Type>().values())
+            (&self.0.as_primitive::<Int64Type>().values()[..]).into()
         }
     }
 
@@ -181,11 +181,12 @@ impl Integers {
 
     /// Returns the integers as `i64`, so that other indices can be computed from them.
     pub fn to_i64(&self) -> Vec<i64> {
-        match self.indices() {
-            Indices::I32(indices) => indices.iter().map(|&index| index.into()).collect(),
-            Indices::U32(indices) => indices.iter().map(|&index| index.into()).collect(),
-            Indices::I64(indices) => indices.to_vec(),
-            Indices::Mask(mask) => mask.iter().map(|&byte| byte.into()).collect(),
+        if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
+            values.values().iter().map(|&index| index.into()).collect()
+        } else if let Some(values) = self.0.as_primitive_opt::<UInt32Type>() {
+            values.values().iter().map(|&index| index.into()).collect()
+        } else {
+            self.0.as_primitive::<Int64Type>().values().to_vec()
         }
     }
 }

@@ -3,7 +3,7 @@
 //! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
 //! contiguous rows are copied directly to it. All others are first collected in a buffer that stays in the cache.
 
-use crate::{Error, Plan, element::zeroed, walk::Walk};
+use crate::{Error, element::zeroed, moves::Move, walk::Walk};
 use wgpu::WriteOnly;
 
 /// The size in bytes from which a row is copied directly: 64 cache lines of 64 bytes, of which only the first and the
@@ -15,7 +15,7 @@ const BOUNCE: usize = 256 << 10;
 
 /// Runs the part of a slice's plan that makes the bytes of `dest`: those of the result from byte `at` on.
 pub(in crate::gpu) fn fill(
-    plan: &Plan,
+    plan: &Move,
     source: &[u8],
     at: usize,
     mut dest: WriteOnly<'_, [u8]>,

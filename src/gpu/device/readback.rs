@@ -1,7 +1,7 @@
 //! Reads bytes back from the device.
 
 use super::{OpenDevice, failure::device_error};
-use crate::{Error, Plan, lock::lock, pending::POLLING};
+use crate::{Error, lock::lock, moves::Move, pending::POLLING};
 use std::{
     future::poll_fn,
     sync::{Arc, Mutex},
@@ -131,10 +131,10 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(device, DOING, error))?;
-        // `Plan::run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
-        // write, which takes longer than the copy.
-        Plan::copy(bytes.len())
-            .run_cpu_bytes(&view[..bytes.len()], None, bytes)
+        // This copies with several threads: the operating system maps the pages of new memory at their first write, which
+        // takes longer than the copy.
+        Move::copy(bytes.len())
+            .run_cpu(&view[..bytes.len()], None, bytes)
             .map(drop)
     }
 

@@ -101,7 +101,7 @@ const TUPLES: u64 = 80_640;
 /// An index tuple must not lie in two buffers. Parts have whole tuples of every length if `most` allows it, as all real
 /// devices do, because a tensor may be reshaped before it is used as indices; otherwise parts have whole rows if
 /// possible.
-fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole_rows = row_bytes.saturating_mul(PART_ALIGNMENT / common);
     let step = [TUPLES, whole_rows].into_iter().find(|&step| step <= most);
@@ -240,6 +240,8 @@ impl OpenDevice {
                 });
             let recorded = record(&mut encoder)?;
             let submission = self.queue.submit([encoder.finish()]);
+            #[cfg(test)]
+            crate::gpu::pass_tests::count_submission();
             Ok((recorded, submission))
         })?
     }

@@ -5,7 +5,7 @@
 //! earlier pieces, which bounds the staging memory.
 
 use super::{DeviceBytes, OpenDevice, failure::device_error, fill::fill};
-use crate::{Error, Plan};
+use crate::{Error, moves::Move};
 use std::{collections::VecDeque, io};
 use wgpu::QueueWriteBufferView;
 
@@ -20,7 +20,7 @@ const UNDER_WAY: usize = 2;
 
 impl OpenDevice {
     /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
-    pub(crate) fn upload(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
+    pub(crate) fn upload(&self, plan: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(plan.shape(), plan.dtype.size())?;
         let bytes = plan.result_bytes();
         let mut under_way = VecDeque::new();

@@ -23,6 +23,17 @@ pub(in crate::gpu) struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
+    /// No bytes, for what reads none.
+    pub(in crate::gpu) const NONE: Self = Self {
+        name: "source",
+        buffers: &[],
+        parts: Parts::ONE,
+        passed: 0,
+        needed: 0,
+        callers: false,
+        tensor: None,
+    };
+
     pub(in crate::gpu) fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
         Self {
             name,

@@ -5,10 +5,11 @@
 //! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
 //! depend on which invocation runs first.
 
-use super::{Engine, argument::Argument, caps::Parts, record::Commands};
+use super::{Engine, argument::Argument, caps::Parts, commands::Commands};
 use crate::{
     Error, Plan,
-    plan::{Effect, Scatter},
+    moves::{Effect, Move, Scatter},
+    plan::Operand,
     text::counted,
     walk::Side,
 };
@@ -31,7 +32,7 @@ impl Engine {
     /// stays where it is.
     pub(super) fn aside(
         &self,
-        plan: &Plan,
+        plan: &Move,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
@@ -110,11 +111,51 @@ impl Engine {
                 }
             };
             let (from, to) = (words(argument), words(moved));
-            let plan = Plan::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
+            let plan = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
             copies.push(self.commands(&plan, &[from, to], may_copy)?);
         }
         Ok(moved)
     }
+}
+
+/// Fails if any step reads bytes of an input that another step writes, in the same buffer. Each step is checked by itself
+/// in [`Engine::aside`].
+pub(super) fn check_steps(
+    plan: &Plan,
+    inputs: &[Argument<'_>],
+    outputs: &[Argument<'_>],
+) -> Result<(), Error> {
+    let union = |all: Option<Range<u64>>, one: Range<u64>| match all {
+        _ if one.is_empty() => all,
+        None => Some(one),
+        Some(all) => Some(all.start.min(one.start)..all.end.max(one.end)),
+    };
+    let shares = |one: &Argument<'_>, other: &Argument<'_>| {
+        one.buffers
+            .iter()
+            .any(|buffer| other.buffers.contains(buffer))
+    };
+    for (m, dest) in outputs.iter().enumerate() {
+        let to = plan
+            .steps()
+            .filter(|(_, step)| step.to == Operand::Output(m));
+        let Some(written) = to.map(|(what, _)| written(what)).fold(None, union) else {
+            continue;
+        };
+        let sharing = inputs.iter().enumerate();
+        for (n, input) in sharing.filter(|(_, input)| shares(input, dest)) {
+            let operand = Operand::Input(n);
+            let reads = plan.steps().filter_map(|(what, step)| match step {
+                step if step.from == operand => Some(span(what, Side::Source)),
+                step if step.by.as_ref() == Some(&operand) => Some(0..what.index_bytes() as u64),
+                _ => None,
+            });
+            if let Some(read) = reads.fold(None, union) {
+                check_apart(input, &read, dest, &written)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Fails if the bytes that are read of `argument` overlap those of `dest`, in the same buffer, that are written.
@@ -138,7 +179,7 @@ fn check_apart(
 }
 
 /// What a source in the buffer of the destination costs, for a plan that changes its destination in place.
-pub(in crate::gpu) fn cost(plan: &Plan) -> Option<String> {
+pub(in crate::gpu) fn cost(plan: &Move) -> Option<String> {
     let bytes = span(plan, Side::Source);
     let bytes = counted(
         usize::try_from(bytes.end - bytes.start).ok()?,
@@ -151,7 +192,7 @@ pub(in crate::gpu) fn cost(plan: &Plan) -> Option<String> {
 }
 
 /// The bytes of a plan's destination from the first to the last that it may write.
-fn written(plan: &Plan) -> Range<u64> {
+fn written(plan: &Move) -> Range<u64> {
     match plan.effect() {
         Effect::Update => span(plan, Side::Dest),
         Effect::Scatter(Scatter { fresh: false, .. }) if plan.walk().is_none() => 0..0,
@@ -160,7 +201,7 @@ fn written(plan: &Plan) -> Range<u64> {
 }
 
 /// The bytes from the first to the last that a plan's walk may reach on one side.
-fn span(plan: &Plan, side: Side) -> Range<u64> {
+fn span(plan: &Move, side: Side) -> Range<u64> {
     let Some(walk) = plan.walk() else {
         return 0..0;
     };

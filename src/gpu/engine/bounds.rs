@@ -28,13 +28,12 @@
 
 use super::{
     caps::{Parts, Reach},
-    dispatch::{Dispatch, Places},
+    dispatch::{Cut, Dispatch, Places},
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
     uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
-    work::Cut,
 };
-use crate::{Plan, plan::Effect};
+use crate::moves::{Effect, Move};
 use std::ops::Range;
 
 /// Why a dispatch is refused.
@@ -143,7 +142,7 @@ fn words(binding: usize, first: u32, count: i128) -> Access {
 }
 
 /// The size of each argument in bytes and its place, by the numbers of arguments.
-pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
+pub(super) fn memory(plan: &Move, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
     let indices = match plan.effect() {
         Effect::Find(_) => COUNT_BYTES,
         _ => plan.index_bytes(),
@@ -161,7 +160,7 @@ pub(super) fn memory(plan: &Plan, places: &Places, scratch: u64) -> Vec<(Parts, 
 }
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
-pub(super) fn check(reach: &Reach, plan: &Plan, places: &Places, cut: &Cut) -> Result<(), Refusal> {
+pub(super) fn check(reach: &Reach, plan: &Move, places: &Places, cut: &Cut) -> Result<(), Refusal> {
     let memory = memory(plan, places, cut.scratch);
     for dispatch in cut.dispatches() {
         one(reach, &memory, dispatch)

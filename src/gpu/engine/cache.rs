@@ -7,7 +7,7 @@
 //! one by one anyway, which takes longer than creating a group.
 
 use super::{argument::Argument, dispatch::Places, work::Work};
-use crate::{Error, Plan, lock::lock};
+use crate::{Error, lock::lock, moves::Move};
 use std::{
     collections::{HashMap, hash_map},
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
@@ -40,7 +40,7 @@ impl Cache {
     /// dispatches is kept only if `keeps`.
     pub(super) fn work(
         &self,
-        plan: &Plan,
+        plan: &Move,
         places: Places,
         keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,

@@ -6,11 +6,11 @@
 //! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Tuning};
-use crate::{Plan, plan::Effect, walk::Walk};
+use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
 /// Whether buffer copies replace the dispatches of a plan with this walk, provided that the buffers are [`copyable`].
-pub(super) fn is_copied(plan: &Plan, walk: &Walk, tuning: &Tuning) -> bool {
+pub(super) fn is_copied(plan: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
     let moves = plan.conversion.is_none() && walk.columns == 0;
     let whole = matches!(plan.effect(), Effect::Make | Effect::Update) && moves;

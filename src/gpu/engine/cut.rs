@@ -16,13 +16,14 @@ use super::{
     },
 };
 use crate::{
-    DType, Error, Plan,
+    DType, Error,
     layout::middle,
+    moves::Effect,
+    moves::Move,
     ops::{
         convert::Converted,
         index::{IndexType, Policy},
     },
-    plan::Effect,
     walk::{Begin, Coordinate, Side, Walk},
 };
 use std::ops::Range;
@@ -41,7 +42,7 @@ pub(crate) struct Tuples {
 
 impl Tuples {
     /// The tuples of a plan that has some.
-    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+    pub(crate) fn of(plan: &Move) -> Option<Self> {
         let tuples = plan.tuples()?;
         let scatters = matches!(plan.effect(), Effect::Scatter(_));
         Some(Self {

@@ -1,4 +1,5 @@
-//! What is dispatched: a program, its numbers, its grid, and the ranges of a plan's arguments that it binds.
+//! What is dispatched: a program, its numbers, its grid, and the ranges of a move's arguments that it binds; and the passes
+//! into which a move is cut.
 
 use super::{
     caps::{Parts, Reach, Span},
@@ -14,6 +15,10 @@ pub(crate) const INDICES: usize = 2;
 pub(crate) const SCRATCH: usize = 3;
 /// The tables of a plan that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
+
+/// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
+/// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
+pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a plan's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +118,40 @@ impl Dispatch {
     pub(crate) fn is_strict(&self) -> bool {
         self.uniforms.flags & flags::STRICT != 0
     }
+}
+
+/// What a move is cut into.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    pub(super) passes: Vec<Pass<Dispatch>>,
+    /// The bytes of scratch memory that the passes share.
+    pub(super) scratch: u64,
+}
+
+impl Cut {
+    /// A single pass, which clears nothing.
+    pub(super) fn one(dispatches: Vec<Dispatch>, scratch: u64) -> Self {
+        let pass = Pass {
+            cleared: 0,
+            dispatches,
+        };
+        Self {
+            passes: vec![pass],
+            scratch,
+        }
+    }
+
+    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
+        self.passes.iter().flat_map(|pass| &pass.dispatches)
+    }
+}
+
+/// Dispatches in one compute pass.
+#[derive(Debug)]
+pub(super) struct Pass<D> {
+    /// The bytes at the beginning of scratch memory that are cleared before the pass.
+    pub(super) cleared: usize,
+    pub(super) dispatches: Vec<D>,
 }
 
 /// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.

@@ -3,16 +3,18 @@
 use super::{
     Engine,
     caps::VECTOR,
-    dispatch::{Dispatch, INDICES, Places},
+    dispatch::{Cut, Dispatch, INDICES, Places},
     program::{Kernel, Prelude},
     route::{Route, route},
-    work::Cut,
 };
-use crate::{Plan, plan::Effect, text::counted};
+use crate::{
+    moves::{Effect, Move},
+    text::counted,
+};
 
 impl Engine {
     /// The text of [`Gpu::explain`](crate::Gpu::explain) without the plan's description.
-    pub(in crate::gpu) fn how(&self, plan: &Plan) -> String {
+    pub(in crate::gpu) fn how(&self, plan: &Move) -> String {
         let moved = match plan.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
@@ -20,7 +22,7 @@ impl Engine {
         self.recorded(plan) + moved
     }
 
-    fn recorded(&self, plan: &Plan) -> String {
+    fn recorded(&self, plan: &Move) -> String {
         match route(plan, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {

@@ -12,12 +12,13 @@
 
 use super::{
     caps::{Reach, within},
-    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SCRATCH, SOURCE, fold},
+    dispatch::{
+        Bound, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Places, SCRATCH, SOURCE, fold,
+    },
     program::{Kernel, Prelude, Program},
     uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, check_positions, count, high},
-    work::{Cut, MOST_DISPATCHES},
 };
-use crate::{Error, layout::middle, plan::Find, shape::coordinates};
+use crate::{Error, layout::middle, moves::Find, shape::coordinates};
 use std::ops::Range;
 
 /// The bytes that a search writes its number to, and the argument that they are.

@@ -2,11 +2,12 @@
 
 use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
-    Conversion, DType, Found, Gpu, Indices, Nonzero, Plan, SliceSpec, View, cpu,
+    Conversion, DType, Error, Found, Gpu, Plan, SliceSpec, View,
+    cpu::{self, Indices},
+    moves::{Effect, Find, Move, Operation},
     options::{
         Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
     },
-    plan::{Effect, Find, Operation},
 };
 
 const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
@@ -42,8 +43,8 @@ fn combining(combine: Combine) -> ScatterOptions {
 }
 
 /// Slices, updates and gradients, transposes, gathers and crops of elements of a type.
-fn moves(dtype: DType) -> Vec<Plan> {
-    let mut plans = vec![];
+fn moves(dtype: DType) -> Vec<Move> {
+    let mut plans: Vec<Result<Plan, Error>> = vec![];
     for (text, shape) in [
         ("1:, 1:", [40, 12]),
         ("1:, 1:", [39, 67]),
@@ -62,7 +63,7 @@ fn moves(dtype: DType) -> Vec<Plan> {
         plans.push(Plan::slice_grad(&shape, &spec, &part, dtype));
     }
     let turned = View::new(&[70, 67]).unwrap().transpose(&[1, 0]).unwrap();
-    plans.push(Ok(turned.plan(dtype)));
+    plans.push(Plan::contiguous(turned, dtype));
     let columns = GatherOptions {
         axis: Some(1),
         ..GatherOptions::default()
@@ -78,11 +79,14 @@ fn moves(dtype: DType) -> Vec<Plan> {
         let shape = [4, 6, width, channels];
         plans.push(Plan::crop(&shape, boxes, &options, dtype));
     }
-    plans.into_iter().map(Result::unwrap).collect()
+    plans
+        .into_iter()
+        .map(|plan| plan.unwrap().only_move())
+        .collect()
 }
 
 /// Scatters of many rows to few slices and of few rows to many, also of rows that are unique.
-fn scatters() -> Vec<Plan> {
+fn scatters() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
         for combine in [Combine::Add, Combine::Update] {
@@ -96,7 +100,7 @@ fn scatters() -> Vec<Plan> {
                     let (shape, updates) = ([slices, length], [rows, length]);
                     let plan =
                         Plan::tensor_scatter_nd(&shape, &[rows, 1], &updates, options, dtype);
-                    plans.push(plan.unwrap());
+                    plans.push(plan.unwrap().only_move());
                 }
             }
         }
@@ -105,7 +109,7 @@ fn scatters() -> Vec<Plan> {
 }
 
 /// Searches in masks of one chunk and of several, with room for all positions and for few, and updates by masks.
-fn masks() -> Vec<Plan> {
+fn masks() -> Vec<Move> {
     let mut plans = vec![];
     for (shape, capacity) in [
         (&[70, 61][..], None),
@@ -114,7 +118,8 @@ fn masks() -> Vec<Plan> {
         (&[], None),
     ] {
         for index in [DType::I64, DType::U32] {
-            plans.push(Nonzero::new(shape, capacity, index).unwrap().plan);
+            let search = Plan::nonzero(shape, capacity, index).unwrap();
+            plans.extend(search.steps().map(|(what, _)| what.clone()));
         }
     }
     for dtype in [DType::U8, DType::F16, DType::F32] {
@@ -125,17 +130,19 @@ fn masks() -> Vec<Plan> {
         ] {
             let source = View::new(source).unwrap();
             let dest = View::new(&[39, 11]).unwrap();
-            plans.push(source.masked_update(mask, &dest, dtype).unwrap());
+            let update = Plan::masked_update(&source, mask, dest, dtype);
+            plans.push(update.unwrap().only_move());
             let dest = View::new(&[40, 24]).unwrap();
             let dest = dest.slice(&"1:, 1:23:2".parse().unwrap()).unwrap();
-            plans.push(source.masked_update(mask, &dest, dtype).unwrap());
+            let update = Plan::masked_update(&source, mask, dest, dtype);
+            plans.push(update.unwrap().only_move());
         }
     }
     plans
 }
 
 /// Pastes of few and of many elements, of boxes that may overlap and of boxes that do not.
-fn pastes() -> Vec<Plan> {
+fn pastes() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32] {
         for (count, channels, circular) in
@@ -149,7 +156,9 @@ fn pastes() -> Vec<Plan> {
                 };
                 let boxes = boxes(if unique { 7 } else { count }, !unique, true);
                 let x = [7, 8, 9, channels];
-                plans.push(Plan::paste(&x, boxes, &options, dtype).unwrap());
+                let patches = [boxes.count, 4, 5, channels];
+                let paste = Plan::paste(&x, &patches, boxes, &options, dtype);
+                plans.push(paste.unwrap().only_move());
             }
         }
     }
@@ -158,7 +167,7 @@ fn pastes() -> Vec<Plan> {
 
 /// Slices, transposes, gathers and crops that convert: by tables, one for all or one for each position of an axis, and one by
 /// one.
-fn conversions() -> Vec<Plan> {
+fn conversions() -> Vec<Move> {
     let mut plans = vec![];
     for to in [DType::F32, DType::F16, DType::U8] {
         let bytes = moves(DType::U8)
@@ -187,7 +196,7 @@ fn conversions() -> Vec<Plan> {
     plans
 }
 
-pub(super) fn plans() -> Vec<Plan> {
+pub(super) fn plans() -> Vec<Move> {
     [
         conversions(),
         moves(DType::U8),
@@ -200,7 +209,7 @@ pub(super) fn plans() -> Vec<Plan> {
 }
 
 /// The bytes that a plan makes on a device, or on the CPU.
-fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
+fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
     // Of these bytes all floats are numbers, and not too small.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
@@ -210,25 +219,27 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
         source = mask(source.len());
         let Some(gpu) = gpu else {
             let count = cpu::mask::count(&source);
-            cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
+            let found = cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
+            assert_eq!(found, count);
             let words = Found { count, capacity }.words();
             return [&dest, bytemuck::cast_slice(&words)].concat();
         };
         let source = gpu
             .opened()
-            .upload(&Plan::copy(source.len()), &source)
+            .upload(&Move::copy(source.len()), &source)
             .unwrap();
         let is_long = index.bytes() == 8;
         let dtype = if is_long { DType::I64 } else { DType::U32 };
-        let nonzero = Nonzero::new(&plan.source, Some(capacity), dtype).unwrap();
-        let (rows, words, found) = gpu.find(&nonzero, &source).unwrap();
+        let search = Plan::nonzero(&plan.source, Some(capacity), dtype).unwrap();
+        let search = search.with_count().unwrap();
+        let allocate = |bytes| (gpu.opened().allocate(&[bytes], 1).unwrap(), true);
+        let outputs = [dest.len(), COUNT_BYTES].map(allocate);
+        let (outputs, report) = gpu.run(&search, &[], &[&source], &outputs, 0).unwrap();
         let mut number = [0; COUNT_BYTES];
-        gpu.opened().download(&rows, &mut dest).unwrap();
-        gpu.opened().download(&words, &mut number).unwrap();
-        assert_eq!(
-            bytemuck::cast_slice::<u32, u8>(&found.wait().unwrap().words()),
-            number
-        );
+        gpu.opened().download(&outputs[0], &mut dest).unwrap();
+        gpu.opened().download(&outputs[1], &mut number).unwrap();
+        let found = report.wait().unwrap().found.unwrap();
+        assert_eq!(bytemuck::cast_slice::<u32, u8>(&found.words()), number);
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
@@ -244,20 +255,23 @@ fn run(gpu: Option<&Gpu>, plan: &Plan) -> Vec<u8> {
     };
     let Some(gpu) = gpu else {
         let indices = plan.tuples().map(|_| indices);
-        plan.run_cpu_bytes(&source, indices, &mut dest).unwrap();
+        plan.run_cpu(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| {
         gpu.opened()
-            .upload(&Plan::copy(bytes.len()), bytes)
+            .upload(&Move::copy(bytes.len()), bytes)
             .unwrap()
     };
     let tuples = plan.tuples().map(|_| upload(bytes));
     let (source, old) = (upload(&source), upload(&dest));
-    let changed = gpu.change(plan, &source, tuples.as_ref(), &old, true);
-    gpu.opened()
-        .download(&changed.unwrap().0, &mut dest)
-        .unwrap();
+    let inputs: Vec<_> = [Some(&source), tuples.as_ref()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let whole = Plan::one(plan.clone());
+    let (changed, _) = gpu.run(&whole, &[], &inputs, &[(old, true)], 0).unwrap();
+    gpu.opened().download(&changed[0], &mut dest).unwrap();
     dest
 }
 
@@ -271,7 +285,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
     for (kind, gpu) in KINDS.into_iter().flat_map(both) {
         for plan in plans() {
             let same = run(Some(&gpu), &plan) == run(None, &plan);
-            assert!(same, "{kind:?}: {}", gpu.explain(&plan));
+            assert!(same, "{kind:?}: {plan}: {}", gpu.how(&plan));
         }
         let seen = gpu.engine.pipelines.compiled();
         for &kernel in Kernel::ALL {
@@ -286,7 +300,8 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
 fn a_single_row_keeps_all_lanes_busy() {
     let gpu = strict(KINDS[0]);
     let spec = "::3".parse().unwrap();
-    run(Some(&gpu), &Plan::slice(&[999], &spec, DType::U8).unwrap());
+    let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
+    run(Some(&gpu), &slice.only_move());
     let compiled = gpu.engine.pipelines.compiled();
     let rows = compiled.iter().map(|program| program.constant("ROWS"));
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
@@ -294,6 +309,7 @@ fn a_single_row_keeps_all_lanes_busy() {
 
 /// The kernels of a plan's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
+    let plan = plan.only_move();
     let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
     let names = cut
         .dispatches()
@@ -337,7 +353,8 @@ fn a_paste_takes_few_dispatches() {
         };
         let options = PasteOptions { crop, ..options };
         let boxes = boxes(64, box_indices, false);
-        let plan = Plan::paste(&[64, 4096, 128], boxes, &options, DType::F16);
+        let patches = [64, size, 128];
+        let plan = Plan::paste(&[64, 4096, 128], &patches, boxes, &options, DType::F16);
         kernels(&gpu, plan.unwrap())
     };
     let none = PasteOptions::default;

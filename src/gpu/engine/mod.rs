@@ -13,7 +13,9 @@
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `work` | what is worked out for a plan: its dispatches, with their pipelines and uniforms |
 //! | `cache` | how long that is kept, and its bind groups |
-//! | `record`, `explain` | how these commands are recorded, and described in words |
+//! | `commands` | which commands a move has for its arguments, and how they are recorded |
+//! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
+//! | `explain` | how that is described in words |
 //! | `argument` | whether the buffers that are passed fit a plan |
 //! | `aside` | what happens to sources and index tuples in the buffer of the destination |
 //! | `report` | how a gather or scatter reports later how many tuples were out of range |
@@ -27,6 +29,7 @@ mod bounds;
 #[cfg(test)]
 mod bounds_tests;
 mod cache;
+pub(super) mod commands;
 mod copy;
 mod cut;
 pub(super) mod dispatch;

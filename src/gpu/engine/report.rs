@@ -1,7 +1,7 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
 use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
-use crate::{Error, Found, Pending, Plan, Report, gpu::DeviceBytes, report::Missing};
+use crate::{Error, Found, Pending, Plan, Report, gpu::DeviceBytes, moves::Move, report::Missing};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
@@ -64,21 +64,59 @@ impl Later {
     }
 }
 
-/// The pending report of a recorded gather or scatter.
+/// Index tuples of a recorded step, and the slots in which its dispatches count those out of range.
+type Tuples<'a> = (Arc<Move>, Counts, Argument<'a>);
+
+/// The capacity of a recorded search, where the number of true elements is, and the slot that this is, if it is one.
+type Searched<'a> = (usize, Argument<'a>, Option<Slot>);
+
+/// The report of a recorded plan: of its tuples, and of the number of true elements.
 pub(in crate::gpu) fn pending(
     device: &OpenDevice,
-    plan: &Arc<Plan>,
-    counts: Counts,
-    indices: &Argument<'_>,
-) -> Pending<Report> {
-    let (tuples, plan) = (Later::of(device, indices), Arc::clone(plan));
-    Pending::later(device, move || read(plan, counts.0, tuples))
+    plan: &Plan,
+    copied: usize,
+    tuples: Option<Tuples<'_>>,
+    found: Option<Searched<'_>>,
+) -> Result<Pending<Report>, Error> {
+    if tuples.is_none() && found.is_none() {
+        let mut report = plan.nothing()?;
+        report.copied = copied;
+        return Ok(Pending::done(report));
+    }
+    let tuples = tuples.map(|(what, counts, tuples)| (what, counts.0, Later::of(device, &tuples)));
+    let found = found.map(|(capacity, count, slot)| {
+        let unreadable = count.problem(
+            "lacks the usage COPY_SRC, without which the number is not read back: create it with \
+             BufferUsages::COPY_SRC"
+                .into(),
+        );
+        (capacity, Later::of(device, &count), slot, unreadable)
+    });
+    let base = plan.report(None, None);
+    Ok(Pending::later(device, move || async move {
+        let mut report = match tuples {
+            Some((what, counts, tuples)) => read(what, counts, tuples).await?,
+            None => base,
+        };
+        report.copied = copied;
+        if let Some((capacity, number, _slot, unreadable)) = found {
+            if !number.is_readable() {
+                return Err(unreadable);
+            }
+            let mut words = [0; 2];
+            number.read(16, &mut words).await?;
+            let count = u64::from(words[1]) << 32 | u64::from(words[0]);
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            report.found = Some(Found { count, capacity });
+        }
+        Ok(report)
+    }))
 }
 
 /// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
 /// first invalid tuple, if there is one.
 async fn read(
-    plan: Arc<Plan>,
+    plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,
     tuples: Later,
 ) -> Result<Report, Error> {
@@ -104,30 +142,4 @@ async fn read(
     let at = (tuple * size_of_val(&words[..])) as u64;
     tuples.read(at, &mut words).await?;
     plan.report(missing, |_| index.read(&words))
-}
-
-/// The pending number of true elements that a recorded search leaves in `count`.
-pub(in crate::gpu) fn found(
-    device: &OpenDevice,
-    capacity: usize,
-    count: &Argument<'_>,
-) -> Pending<Found> {
-    let number = Later::of(device, count);
-    let unreadable = count.problem(
-        "lacks the usage COPY_SRC, without which the number is not read back: create it with \
-         BufferUsages::COPY_SRC"
-            .into(),
-    );
-    Pending::later(device, move || async move {
-        if !number.is_readable() {
-            return Err(unreadable);
-        }
-        let mut words = [0; 2];
-        number.read(16, &mut words).await?;
-        let count = u64::from(words[1]) << 32 | u64::from(words[0]);
-        Ok(Found {
-            count: usize::try_from(count).unwrap_or(usize::MAX),
-            capacity,
-        })
-    })
 }

@@ -8,7 +8,7 @@
 //! | any other | a dispatch, or several if the device's limits require it |
 
 use super::{caps::Tuning, copy::is_copied};
-use crate::{Plan, plan::Effect, walk::Walk};
+use crate::{moves::Effect, moves::Move, walk::Walk};
 
 pub(in crate::gpu) enum Route<'a> {
     Nothing,
@@ -18,7 +18,7 @@ pub(in crate::gpu) enum Route<'a> {
 }
 
 /// Decides which commands are recorded into an encoder for a plan without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
-pub(in crate::gpu) fn route<'a>(plan: &'a Plan, tuning: &Tuning, copyable: bool) -> Route<'a> {
+pub(in crate::gpu) fn route<'a>(plan: &'a Move, tuning: &Tuning, copyable: bool) -> Route<'a> {
     let Some(walk) = plan.walk() else {
         // A gradient or a scatter into zeros that moves nothing leaves only zeros.
         let is_zeros = match plan.effect() {

@@ -1,6 +1,6 @@
 //! How the shaders of a scatter combine two elements, and which combinations they support.
 
-use crate::{DType, Error, Plan, ops::scatter_nd::Combine, plan::Effect};
+use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
 /// The values of `NUMBERS` in `combine.wgsl` for numbers with a sign, and for numbers of less than a word.
 pub(super) const SIGNED: usize = 1;
@@ -26,7 +26,7 @@ pub(super) struct Rule {
 impl Rule {
     /// The rule by which a scatter combines elements. `None` if it replaces them, or for other plans. Fails if the shaders do
     /// not support the combination.
-    pub(super) fn of(plan: &Plan) -> Result<Option<Self>, Error> {
+    pub(super) fn of(plan: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = plan.effect() else {
             return Ok(None);
         };

@@ -7,7 +7,12 @@ use super::{
     argument::Argument,
     caps::{Parts, within},
 };
-use crate::{Error, lock::lock};
+use crate::{
+    Error, Plan,
+    gpu::device::transfer::{padded, part_bytes},
+    lock::lock,
+    plan::{Operand, Temp},
+};
 use std::sync::Mutex;
 use wgpu::BufferUsages;
 
@@ -16,6 +21,8 @@ use wgpu::BufferUsages;
 pub(in crate::gpu) struct Scratch {
     pub(in crate::gpu) steps: Kept,
     pub(super) aside: Kept,
+    /// Memory between the steps of plans: buffer n is that of memory n of any plan.
+    pub(super) temps: Kept,
     /// Several only if a copy needed more than the device's `max_buffer_size`.
     pub(in crate::gpu) texels: Kept,
 }
@@ -25,22 +32,23 @@ type Kept = Mutex<Vec<wgpu::Buffer>>;
 
 impl Scratch {
     pub(super) fn trim(&self) {
-        for kept in [&self.steps, &self.aside, &self.texels] {
+        for kept in [&self.steps, &self.aside, &self.temps, &self.texels] {
             lock(kept).clear();
         }
     }
 }
 
-/// Scratch memory for the rows of a box of texels.
+/// Memory for rows of a box of texels, or between the steps of a plan.
 #[derive(Debug)]
-pub(in crate::gpu) struct TexelMemory {
+pub(in crate::gpu) struct Memory {
+    /// Several only if it exceeds the device's `max_buffer_size`.
     buffers: Vec<wgpu::Buffer>,
     /// Each part but the last is full of rows.
     parts: Parts,
     bytes: u64,
 }
 
-impl TexelMemory {
+impl Memory {
     pub(in crate::gpu) fn argument(&self) -> Argument<'_> {
         Argument {
             name: "scratch",
@@ -55,6 +63,46 @@ impl TexelMemory {
 }
 
 impl Engine {
+    /// Returns the memory between the steps of a plan, each in buffers of its own, since no dispatch may read and write
+    /// one buffer. Memory that a report reads is new: scratch memory is written again by then.
+    pub(super) fn temps(&self, plan: &Plan) -> Result<Vec<Memory>, Error> {
+        let most = self.device.shared.limits.max_buffer_size;
+        let doing = "allocating memory between the steps of a plan";
+        let mut kept = lock(&self.scratch.temps);
+        let (mut memory, mut number) = (Vec::new(), 0);
+        for (temp, Temp { shape, dtype }) in plan.temps().iter().enumerate() {
+            let bytes = shape.iter().product::<usize>() * dtype.size();
+            let row = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
+            let size = padded(bytes);
+            let parts = match size <= most {
+                true => Parts::ONE,
+                false => Parts {
+                    offset: 0,
+                    bytes: part_bytes(most, row as u64),
+                },
+            };
+            let operand = Some(Operand::Temp(temp));
+            let mut steps = plan.steps();
+            let is_read = steps.any(|(_, step)| step.reports && step.by == operand);
+            let (mut buffers, mut left) = (Vec::new(), size);
+            while left > 0 {
+                let part = parts.bytes.min(left);
+                buffers.push(match is_read {
+                    true => self.grown(&mut Vec::new(), 0, part, part, doing)?,
+                    false => self.grown(&mut kept, number, part, part, doing)?,
+                });
+                number += usize::from(!is_read);
+                left -= part;
+            }
+            memory.push(Memory {
+                buffers,
+                parts,
+                bytes: bytes as u64,
+            });
+        }
+        Ok(memory)
+    }
+
     /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
     /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
@@ -80,11 +128,7 @@ impl Engine {
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
     /// requires of rows that are copied from or to textures.
-    pub(in crate::gpu) fn texel_memory(
-        &self,
-        pitch: usize,
-        rows: usize,
-    ) -> Result<TexelMemory, Error> {
+    pub(in crate::gpu) fn texel_memory(&self, pitch: usize, rows: usize) -> Result<Memory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.device.shared.limits.max_buffer_size;
         within("a row of texels", "max_buffer_size", pitch, most)?;
@@ -99,7 +143,7 @@ impl Engine {
         let (mut kept, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
         let doing = "allocating memory for texels";
         let buffers = (0..count).map(|number| self.grown(&mut kept, number, size, size, doing));
-        Ok(TexelMemory {
+        Ok(Memory {
             buffers: buffers.collect::<Result<_, _>>()?,
             parts,
             bytes,

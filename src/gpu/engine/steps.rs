@@ -22,18 +22,17 @@
 
 use super::{
     cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
-    dispatch::{Bound, DEST, Dispatch, SCRATCH, SOURCE},
+    dispatch::{Bound, Cut, DEST, Dispatch, Pass, SCRATCH, SOURCE},
     launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     uniforms::{Uniforms, check_positions, count, flags},
-    work::{Cut, Pass},
 };
 use crate::{
-    Error, Plan,
+    Error,
     layout::middle,
+    moves::{Move, Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
-    plan::{Operation, Scatter},
     shape::common_power_of_two,
     walk::{Coordinate, Dim, Side, Walk},
 };
@@ -136,7 +135,7 @@ impl Slices {
 /// dispatch changes the destination.
 pub(super) fn steps(
     cutter: Cutter<'_>,
-    plan: &Plan,
+    plan: &Move,
     walk: &Walk,
     scatter: Scatter,
 ) -> Result<Cut, Error> {

@@ -4,28 +4,28 @@ use super::{
     Engine,
     caps::within,
     cut::{Cutter, Tuples},
-    dispatch::{Dispatch, Places},
+    dispatch::{Cut, Dispatch, MOST_DISPATCHES, Pass, Places},
     find::find,
     program::UNIFORMS_GROUP,
     slots::Slot,
     steps::steps,
 };
-use crate::{Error, Plan, plan::Effect, walk::Walk};
+use crate::{
+    Error,
+    moves::{Effect, Move},
+    walk::Walk,
+};
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans keep the device busy for so
-/// long that working out their commands again hardly matters.
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
+/// keep the device busy for so long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
-
-/// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
-/// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
-pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The commands that are recorded for a plan whose arguments lie at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Arc<Move>,
     /// The places of the arguments, whose offsets are reduced by what [`Reach::aligned`](super::caps::Reach::aligned)
     /// returns for them. Recording adds this to the offsets of bindings again.
     pub(super) places: Places,
@@ -34,40 +34,6 @@ pub(in crate::gpu) struct Work {
     pub(super) scratch: u64,
     /// The tables of a plan that converts.
     pub(super) tables: Option<wgpu::Buffer>,
-}
-
-/// What a plan is cut into.
-#[derive(Debug, Default)]
-pub(super) struct Cut {
-    pub(super) passes: Vec<Pass<Dispatch>>,
-    /// The bytes of scratch memory that the passes share.
-    pub(super) scratch: u64,
-}
-
-impl Cut {
-    /// A single pass, which clears nothing.
-    pub(super) fn one(dispatches: Vec<Dispatch>, scratch: u64) -> Self {
-        let pass = Pass {
-            cleared: 0,
-            dispatches,
-        };
-        Self {
-            passes: vec![pass],
-            scratch,
-        }
-    }
-
-    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
-        self.passes.iter().flat_map(|pass| &pass.dispatches)
-    }
-}
-
-/// Dispatches in one compute pass.
-#[derive(Debug)]
-pub(super) struct Pass<D> {
-    /// The bytes at the beginning of scratch memory that are cleared before the pass.
-    pub(super) cleared: usize,
-    pub(super) dispatches: Vec<D>,
 }
 
 /// A dispatch, ready to be recorded.
@@ -99,7 +65,7 @@ impl Engine {
     /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
     pub(in crate::gpu) fn work(
         &self,
-        plan: &Plan,
+        plan: &Move,
         places: Places,
         keeps: bool,
     ) -> Result<Arc<Work>, Error> {
@@ -107,7 +73,7 @@ impl Engine {
             .work(plan, places, keeps, || self.new_work(plan, places))
     }
 
-    fn new_work(&self, plan: &Plan, places: Places) -> Result<Work, Error> {
+    fn new_work(&self, plan: &Move, places: Places) -> Result<Work, Error> {
         let cut = self.cut(plan, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
@@ -155,7 +121,7 @@ impl Engine {
     }
 
     /// Uploads the tables of a plan that converts by them.
-    fn tables(&self, plan: &Plan) -> Result<Option<wgpu::Buffer>, Error> {
+    fn tables(&self, plan: &Move) -> Result<Option<wgpu::Buffer>, Error> {
         let conversion = plan.conversion.as_ref();
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(None);
@@ -174,7 +140,7 @@ impl Engine {
     }
 
     /// Fails if a plan would be cut into too many dispatches.
-    fn check_dispatches(&self, plan: &Plan) -> Result<(), Error> {
+    fn check_dispatches(&self, plan: &Move) -> Result<(), Error> {
         let reach = &self.reach;
         let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
         let dest = windows(plan.result_bytes(), reach.binding.min(reach.dispatch));
@@ -189,14 +155,14 @@ impl Engine {
     }
 
     /// Fails if the device cannot run a plan whose arguments lie at `places`.
-    pub(in crate::gpu) fn supports(&self, plan: &Plan, places: &Places) -> Result<(), Error> {
+    pub(in crate::gpu) fn supports(&self, plan: &Move, places: &Places) -> Result<(), Error> {
         let cut = self.cut(plan, places)?;
         let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
         programs.try_for_each(|program| self.pipelines.allows(program))
     }
 
     /// Cuts a plan that is not empty into passes of dispatches.
-    pub(super) fn cut(&self, plan: &Plan, places: &Places) -> Result<Cut, Error> {
+    pub(super) fn cut(&self, plan: &Move, places: &Places) -> Result<Cut, Error> {
         if let Effect::Find(how) = plan.effect() {
             return find(&self.reach, places, &plan.source, how);
         }

@@ -2,16 +2,17 @@
 
 use super::{Texels, rows::Rows};
 use crate::{
-    Conversion, DType, Error, Plan, View, error,
+    Conversion, DType, Error, View, error,
     gpu::{
         DeviceBytes, Gpu,
         device::caps::Parts,
         engine::{
             argument::Argument,
-            record::{Commands, Target, check_conversion},
+            commands::{Commands, Target, check_conversion},
             report::Counts,
         },
     },
+    moves::Move,
 };
 use wgpu::{
     BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
@@ -81,7 +82,7 @@ impl Gpu {
 
     /// The plans that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
     /// memory of the rows.
-    pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Plan>, Error> {
+    pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
         let Some(rows) = Rows::of(texels)? else {
             return Ok(Vec::new());
@@ -161,10 +162,10 @@ impl Gpu {
     /// Decides on the commands of all plans before any is recorded, so that a failure leaves the encoder as it was.
     fn moves<'a>(
         &self,
-        plans: &[Plan],
+        plans: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
-        let decide = |plan: &Plan| {
+        let decide = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
             self.engine.commands(plan, arguments, true)
         };
@@ -184,7 +185,7 @@ impl Gpu {
     fn channel_indices(&self, channels: &[usize]) -> Result<DeviceBytes, Error> {
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
         let bytes = bytemuck::cast_slice(&channels);
-        let indices = self.opened().upload(&Plan::copy(bytes.len()), bytes)?;
+        let indices = self.opened().upload(&Move::copy(bytes.len()), bytes)?;
         // The caller may submit the commands after other work, so no tensor may reuse the buffer.
         indices.show();
         Ok(indices)
@@ -242,12 +243,12 @@ impl Gpu {
 }
 
 /// The plan that converts a view of a tensor before it is written, if elements change.
-fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Option<Plan>, Error> {
+fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Option<Move>, Error> {
     let Some((dtype, conversion)) = conversion else {
         return Ok(None);
     };
-    let plan = view.plan(dtype).converted(conversion)?;
-    Ok(Some(plan).filter(|plan| plan.conversion.is_some()))
+    let copy = Move::of_view(view.clone(), dtype).converted(conversion)?;
+    Ok(Some(copy).filter(|copy| copy.conversion.is_some()))
 }
 
 /// Whether an argument whose rows need no padding can be copied to or from texels directly.

@@ -9,6 +9,7 @@ use super::Texels;
 use crate::{
     Conversion, DType, Error, Plan, View,
     layout::along,
+    moves::Move,
     options::GatherOptions,
     shape,
     walk::{Dim, Side, Walk},
@@ -122,15 +123,15 @@ impl Rows {
     pub(super) fn reading(
         &self,
         conversion: Option<&Conversion>,
-    ) -> Result<(Vec<Plan>, Option<&[usize]>), Error> {
+    ) -> Result<(Vec<Move>, Option<&[usize]>), Error> {
         let pieces = self.pieces(&View::whole(&self.view.shape));
         let (plans, channels) = match (&pieces[..], self.dimension) {
-            ([(rows, _)], _) => (vec![Plan::of_view(rows.clone(), self.dtype)], None),
+            ([(rows, _)], _) => (vec![Move::of_view(rows.clone(), self.dtype)], None),
             (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
                 (vec![self.gather(axis)?], Some(&self.channels[..]))
             }
             _ => {
-                let plan = |(rows, part): &_| Plan::of_update(rows, part, self.dtype);
+                let plan = |(rows, part): &_| Move::of_update(rows, part, self.dtype);
                 (pieces.iter().map(plan).collect(), None)
             }
         };
@@ -146,14 +147,15 @@ impl Rows {
     /// in their order, neighbouring elements of the tensor belong to different pieces, and one gather is faster: on lavapipe,
     /// it makes RGBA of BGRA in half the time. If each channel is a plane of its own, the pieces take half the time of a
     /// gather.
-    fn gather(&self, axis: usize) -> Result<Plan, Error> {
+    fn gather(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNELS], 1);
         let options = GatherOptions {
             axis: Some(axis.cast_signed()),
             ..GatherOptions::default()
         };
-        params.gather(&[self.channels.len()], options, self.dtype)
+        let plan = Plan::gather(params, &[self.channels.len()], options, self.dtype)?;
+        Ok(plan.into_only().unwrap_or_else(|| Move::copy(0)))
     }
 
     fn is_innermost(&self, axis: usize) -> bool {
@@ -171,8 +173,8 @@ impl Rows {
     }
 
     /// The plans that copy a view of a tensor to the selected elements of the rows.
-    pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Plan> {
-        let plan = |(rows, part): (View, View)| Plan::of_update(&part, &rows, self.dtype);
+    pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Move> {
+        let plan = |(rows, part): (View, View)| Move::of_update(&part, &rows, self.dtype);
         self.pieces(tensor).into_iter().map(plan).collect()
     }
 

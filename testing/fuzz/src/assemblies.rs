@@ -5,42 +5,32 @@ use crate::{
     plans::{SMALL, check_plan, checked, dtype, number, view},
 };
 use arbitrary::{Result, Unstructured};
-use wgslice::{Assembly, Error, View, options::Pad};
+use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
 
-/// Makes an assembly, and runs it if its arrays are small: its pieces write every byte of the result.
+/// Plans an array of other arrays, and runs the plan if they are small: its steps write every byte of the result.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
-    let Some((assembly, sources)) = checked(assembly(u)?) else {
+    let Some(plan) = checked(assembly(u)?) else {
         return Ok(());
     };
-    let bytes = assembly.shape().iter().product::<usize>() * assembly.dtype().size();
-    let mut pieces = 0;
-    for (source, plan) in assembly.pieces().take(64) {
-        assert!(source < sources.len());
-        assert_eq!(plan.result_bytes(), bytes);
-        check_plan(plan);
-        pieces += 1;
-    }
-    assert_eq!(pieces == 0, bytes == 0);
-    let of_source = assembly.dtype().size();
-    let lengths = sources.iter().map(|view| view.source_shape().iter());
-    let lengths: Vec<_> = lengths
-        .map(|shape| shape.product::<usize>() * of_source)
-        .collect();
-    if bytes > SMALL || lengths.iter().any(|&length| length > SMALL) {
+    check_plan(&plan);
+    let (bytes, inputs) = (plan.result_bytes(), plan.inputs());
+    if bytes > SMALL || inputs.iter().any(|input| input.bytes() > SMALL) {
         return Ok(());
     }
-    let sources: Vec<_> = lengths.iter().map(|&length| vec![7; length]).collect();
+    let sources: Vec<_> = inputs.iter().map(|input| vec![7; input.bytes()]).collect();
+    let values = sources
+        .iter()
+        .map(|bytes| Values::from_bytes(plan.dtype(), bytes));
     let mut dest = vec![9; bytes];
-    for (source, plan) in assembly.pieces() {
-        plan.run_cpu_bytes(&sources[source], None, &mut dest)
-            .expect("buffers that fit");
-    }
-    assert!(dest.iter().all(|&byte| byte == 7), "{assembly:?}");
+    let outputs = &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)];
+    plan.run_cpu(&values.collect::<Vec<_>>(), outputs)
+        .expect("buffers that fit");
+    assert!(dest.iter().all(|&byte| byte == 7), "{plan:?}");
     Ok(())
 }
 
-/// An assembly of any shape, and the views of its sources.
-fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<(Assembly, Vec<View>), Error>> {
+/// A plan of any shape.
+fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let Ok(x) = view(u, &shape)? else {
         return Ok(Err(View::new(&[usize::MAX]).unwrap_err()));
@@ -53,19 +43,15 @@ fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<(Assembly, V
             if u.ratio(1, 8)? {
                 arrays.extend(view(u, &shape)?);
             }
-            let make = if kind == 0 {
-                Assembly::concat
-            } else {
-                Assembly::stack
-            };
-            make(&arrays, number(u)?, dtype).map(|assembly| (assembly, arrays))
+            let make = if kind == 0 { Plan::concat } else { Plan::stack };
+            make(&arrays, number(u)?, dtype)
         }
         2 => {
             let parts = sizes(u)?;
             let axis = number(u)?;
             let split = x.split(&parts, axis);
             // What was taken apart is put together again.
-            split.and_then(|parts| Ok((Assembly::concat(&parts, axis, dtype)?, parts)))
+            split.and_then(|parts| Plan::concat(&parts, axis, dtype))
         }
         3 => {
             let paddings = (0..rank).map(|_| Ok([size(u)?, size(u)?]));
@@ -78,23 +64,22 @@ fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<(Assembly, V
                 Pad::Wrap,
             ];
             let mode = *u.choose(&modes)?;
-            let padded = Assembly::pad(&x, &paddings, mode, dtype);
-            padded.and_then(|assembly| Ok((assembly, vec![x, View::new(&[])?])))
+            Plan::pad(&x, &paddings, mode, dtype)
         }
         4 => {
             let shifts = integers(u, rank)?;
             let axes = shifts.iter().map(|_| number(u));
             let axes: Vec<_> = axes.collect::<Result<_>>()?;
-            Assembly::roll(&x, &shifts, &axes, dtype).map(|assembly| (assembly, vec![x]))
+            Plan::roll(&x, &shifts, &axes, dtype)
         }
         5 => {
             let multiples = (0..rank).map(|_| size(u));
             let multiples: Vec<_> = multiples.collect::<Result<_>>()?;
-            Assembly::tile(&x, &multiples, dtype).map(|assembly| (assembly, vec![x]))
+            Plan::tile(&x, &multiples, dtype)
         }
         _ => {
             let (times, axis) = (size(u)?, number(u)?);
-            Assembly::repeat(&x, times, axis, dtype).map(|assembly| (assembly, vec![x]))
+            Plan::repeat(&x, times, axis, dtype)
         }
     })
 }

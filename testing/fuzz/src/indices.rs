@@ -2,18 +2,18 @@
 
 use crate::{
     draw::{self, integer, sizes, slice},
-    plans::{SMALL, check_plan, checked, dtype, view},
+    plans::{SMALL, check_plan, checked, dtype, run, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{
-    Indices, SliceSpec,
+    Plan, SliceSpec,
     spec::{IndexItem, IndexSpec},
 };
 
 /// The most elements of an array in an expression: three of them may be broadcast to their product.
 const OF_ARRAY: usize = 12;
 
-/// Makes the plans of an index expression, and runs them if their arrays are small. Positions were checked before, so none
+/// Makes the plan of an index expression, and runs it if its arrays are small. Positions were checked before, so none
 /// is out of range.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let shape = match u.ratio(3, 4)? {
@@ -24,27 +24,17 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let Some(x) = checked(view(u, &shape)?) else {
         return Ok(());
     };
-    let Some(steps) = checked(x.index(&spec, dtype(u)?)) else {
+    let Some(plan) = checked(Plan::index(x, &spec, dtype(u)?)) else {
         return Ok(());
     };
-    assert!(!steps.is_empty() || spec.is_outer());
-    let mut source: Option<Vec<u8>> = None;
-    for (plan, tuples) in steps {
-        check_plan(&plan);
-        if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL {
-            return Ok(());
-        }
-        let before = source
-            .take()
-            .unwrap_or_else(|| vec![7; plan.source_bytes()]);
-        let mut dest = vec![9; plan.result_bytes()];
-        let report = plan
-            .run_cpu_bytes(&before, Some(Indices::I64(&tuples)), &mut dest)
-            .expect("buffers that fit");
-        assert_eq!(report.out_of_range, 0, "{spec:?}");
-        assert!(dest.iter().all(|&byte| byte == 7), "{spec:?}");
-        source = Some(dest);
+    check_plan(&plan);
+    if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL {
+        return Ok(());
     }
+    let (source, mut dest) = (vec![7; plan.source_bytes()], vec![9; plan.result_bytes()]);
+    let report = run(&plan, &source, None, &mut dest).expect("buffers that fit");
+    assert_eq!(report.out_of_range, 0, "{spec:?}");
+    assert!(dest.iter().all(|&byte| byte == 7), "{spec:?}");
     Ok(())
 }
 

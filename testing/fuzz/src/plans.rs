@@ -3,7 +3,7 @@
 use crate::draw::{integer, integers, permutation, size, sizes, slice};
 use arbitrary::{Result, Unstructured};
 use wgslice::{
-    Backend, Conversion, DType, Error, Indices, Plan, SliceSpec, View,
+    Backend, Conversion, DType, Error, Plan, Report, SliceSpec, Values, ValuesMut, View,
     options::{
         Boxes, Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange,
         PasteOptions, ScatterDims, ScatterOptions,
@@ -36,26 +36,49 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL || count.is_none_or(|n| n > 256) {
         return Ok(());
     }
+    if let [mask, x, y] = &*plan.inputs() {
+        let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(SMALL)]);
+        let inputs = [mask, x, y].into_iter().zip(&bytes);
+        let inputs = inputs.map(|(input, bytes)| Values::from_bytes(input.dtype, bytes));
+        let inputs: Vec<_> = inputs.collect();
+        let mut dest = vec![9; plan.result_bytes()];
+        let outputs = &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)];
+        if let Ok(_) = plan.run_cpu(&inputs, outputs) {
+            assert!(dest.iter().all(|&byte| byte == 7), "{plan:?}");
+        }
+        return Ok(());
+    }
     let source = vec![7; plan.source_bytes()];
     let mut dest = vec![9; plan.result_bytes()];
     if indices.is_none() {
-        plan.run_cpu_bytes(&source, None, &mut dest)
-            .expect("buffers that fit");
+        run(&plan, &source, None, &mut dest).expect("buffers that fit");
         return Ok(());
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
     let mask: Vec<u8> = values.iter().map(|value| u8::from(*value > 0)).collect();
     let indices = match plan.clone().for_indices(DType::U8) {
-        Ok(_) => Indices::Mask(&mask),
-        Err(_) => Indices::I64(&values),
+        Ok(_) => Values::from(&mask),
+        Err(_) => Values::from(&values),
     };
     // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
-    match plan.run_cpu_bytes(&source, Some(indices), &mut dest) {
+    match run(&plan, &source, Some(indices), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())
+}
+
+/// Runs a plan on the CPU, on bytes.
+pub fn run(
+    plan: &Plan,
+    source: &[u8],
+    indices: Option<Values<'_>>,
+    dest: &mut [u8],
+) -> std::result::Result<Report, Error> {
+    let source = Values::from_bytes(plan.inputs()[0].dtype, source);
+    let inputs: Vec<_> = [Some(source), indices].into_iter().flatten().collect();
+    plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
 /// The value, unless there is an error, which must say something.
@@ -163,7 +186,7 @@ fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn>
                 slice_sizes: window,
             };
             let x = view(u, shape)?;
-            x.and_then(|x| x.xla_gather(&indices, &dims, out_of_range, dtype))
+            x.and_then(|x| Plan::xla_gather(x, &indices, &dims, out_of_range, dtype))
         }
         false => {
             let mut updates: Vec<_> = indices[..lead].to_vec();
@@ -277,7 +300,10 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 None,
             )
         }
-        3 => (view(u, &shape)?.map(|view| view.plan(dtype)), None),
+        3 => (
+            view(u, &shape)?.and_then(|view| Plan::contiguous(view, dtype)),
+            None,
+        ),
         4 => {
             let (axes, steps) = (integers(u, shape.len())?, integers(u, shape.len())?);
             let (starts, ends) = (integers(u, shape.len())?, integers(u, shape.len())?);
@@ -298,7 +324,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| view.gather_nd(&indices, options, dtype));
+            let plan = plan.and_then(|view| Plan::gather_nd(view, &indices, options, dtype));
             (plan, Some(indices))
         }
         6 => {
@@ -310,7 +336,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 negative,
             };
             let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| view.gather(&indices, options, dtype));
+            let plan = plan.and_then(|view| Plan::gather(view, &indices, options, dtype));
             (plan, Some(indices))
         }
         7 => {
@@ -322,7 +348,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| view.gather_elements(&indices, options, dtype));
+            let plan = plan.and_then(|view| Plan::gather_elements(view, &indices, options, dtype));
             (plan, Some(indices))
         }
         8 => {
@@ -342,20 +368,22 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             let columns = usize::from(boxes.box_indices) + options.sizes.len() + flips;
             let x = view(u, &shape)?;
             let plan = match u.arbitrary()? {
-                true => x.and_then(|x| x.crop(boxes, &options, dtype)),
+                true => x.and_then(|x| Plan::crop(x, boxes, &options, dtype)),
                 false => {
                     let options = PasteOptions {
                         crop: options,
                         circular: u.arbitrary()?,
                         unique: u.arbitrary()?,
                     };
-                    match u.arbitrary()? {
-                        true => Plan::paste(&shape, boxes, &options, dtype),
-                        false => {
-                            let patches = View::new(&beside(u, &shape)?);
-                            x.and_then(|x| x.paste(&patches?, boxes, &options, dtype))
+                    let patches = match u.arbitrary()? {
+                        true => {
+                            let sizes = &options.crop.sizes;
+                            let rest = shape.get(1 + sizes.len()..).unwrap_or_default();
+                            [&[boxes.count], &sizes[..], rest].concat()
                         }
-                    }
+                        false => beside(u, &shape)?,
+                    };
+                    x.and_then(|x| Plan::paste(x, &patches, boxes, &options, dtype))
                 }
             };
             (plan, Some(vec![boxes.count, columns]))
@@ -375,35 +403,30 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         10 => {
             let (mask, dest) = (beside(u, &shape)?, view(u, &shape)?);
-            let plan = View::new(&beside(u, &shape)?);
-            let plan = plan.and_then(|from| from.masked_update(&mask, &dest?, dtype));
+            let value = beside(u, &shape)?;
+            let plan = dest.and_then(|dest| Plan::masked_update(&value, &mask, dest, dtype));
             (plan, Some(mask))
         }
         11 => {
             let (mask, axis, capacity) = (beside(u, &shape)?, size(u)?, size(u)?);
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
-            match view(u, &shape)?.and_then(|x| x.boolean_mask(&mask, axis, capacity, dtype)) {
-                Ok((nonzero, gather)) => (Ok(gather), Some(nonzero.shape().to_vec())),
-                Err(error) => (Err(error), Some(mask)),
-            }
+            let x = view(u, &shape)?;
+            let plan = x.and_then(|x| Plan::boolean_mask(x, &mask, axis, capacity, dtype));
+            (plan, Some(mask))
         }
         12 => {
             let (condition, axis) = (beside(u, &shape)?, number(u)?);
             let axis = u.arbitrary::<bool>()?.then_some(axis);
             let capacity = size(u)?;
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
-            match view(u, &shape)?.and_then(|x| x.compress(&condition, axis, capacity, dtype)) {
-                Ok((nonzero, gather)) => (Ok(gather), Some(nonzero.shape().to_vec())),
-                Err(error) => (Err(error), Some(condition)),
-            }
+            let x = view(u, &shape)?;
+            let plan = x.and_then(|x| Plan::compress(x, &condition, axis, capacity, dtype));
+            (plan, Some(condition))
         }
         13 => {
             let (mask, y) = (beside(u, &shape)?, view(u, &shape)?);
-            let plans = view(u, &shape)?.and_then(|x| x.select(&mask, &y?, dtype));
-            match u.arbitrary()? {
-                true => (plans.map(|(copy, _)| copy), None),
-                false => (plans.map(|(_, update)| update), Some(mask)),
-            }
+            let plan = view(u, &shape)?.and_then(|x| Plan::select(&mask, x, y?, dtype));
+            (plan, Some(mask))
         }
         14 | 15 => xla(u, &shape, dtype)?,
         _ => {

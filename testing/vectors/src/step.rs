@@ -1,7 +1,7 @@
 //! The steps of a view, and how the library and the reference apply one.
 
 use crate::reference::{self, ReferenceError, Spec};
-use wgslice::{Error, SliceSpec, TensorView, View, spec::TfStridedSlice};
+use wgslice::{Error, SliceSpec, Tensor, View, spec::TfStridedSlice};
 
 /// One step of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +28,16 @@ impl Step {
         }
     }
 
-    /// Returns the view of a tensor after the step.
+    /// Returns a tensor after the step.
     ///
     /// # Errors
     ///
     /// Those of the view.
-    pub fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
+    pub fn of_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         match self {
-            Self::Slice(encoded) => view.slice(&SliceSpec::try_from(encoded)?),
-            Self::Transpose(permutation) => view.transpose(permutation),
-            Self::Broadcast(shape) => view.broadcast_to(shape),
+            Self::Slice(encoded) => tensor.slice(&SliceSpec::try_from(encoded)?),
+            Self::Transpose(permutation) => tensor.transpose(permutation),
+            Self::Broadcast(shape) => tensor.broadcast_to(shape),
         }
     }
 

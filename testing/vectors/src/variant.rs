@@ -9,7 +9,7 @@ use crate::{
 };
 use std::fmt;
 use wgslice::{
-    Backend, DType, Error, Pending, Report, TensorView,
+    Backend, DType, Error, Pending, Report,
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
@@ -167,8 +167,8 @@ impl Run<'_> {
         wgslice::Tensor::from_bytes(self.device, bytes, dtype, shape)
     }
 
-    pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
-        let whole = self.tensor(input)?.view();
+    pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<wgslice::Tensor, Error> {
+        let whole = self.tensor(input)?;
         steps
             .iter()
             .try_fold(whole, |view, step| step.of_tensor(&view))

@@ -5,7 +5,7 @@ use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use crate::zarr::product;
 use serde_json::json;
 use std::{any::Any, borrow::Cow, num::NonZero, sync::Arc};
-use wgslice::{Backend, View};
+use wgslice::{Backend, DType, Plan, View};
 use zarrs::{
     array::{
         ArrayBytes, ArrayCodecTraits, ArrayToArrayCodecTraits, ChunkShape, CodecMetadataOptions,
@@ -148,8 +148,9 @@ impl ArrayToArrayCodecTraits for Transpose {
         // The thread that decodes a chunk is one of as many as there are cores.
         let backend = Backend::cpu().with_threads(1);
         let view = View::new(&sizes).and_then(|view| view.transpose(&order));
-        let turned = view.and_then(|view| backend.run_view(&stored, &view));
-        let turned = turned.map_err(|error| other(error.to_string()))?;
+        let plan = view.and_then(|view| Plan::contiguous(view, DType::U8));
+        let turned = plan.and_then(|plan| backend.run::<u8>(&plan, &[(&*stored).into()]));
+        let (turned, _) = turned.map_err(|error| other(error.to_string()))?;
         Ok(ArrayBytes::from(turned.data))
     }
 }

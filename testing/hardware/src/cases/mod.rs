@@ -9,10 +9,7 @@ pub(crate) use peers::Peer;
 
 use peers::Launch;
 use wgpu::BufferUsages;
-use wgslice::{
-    Error, Gpu, Plan,
-    gpu::{Buffers, DeviceIndices},
-};
+use wgslice::{DType, Error, Gpu, Plan};
 
 /// An operation on a shape.
 #[derive(Clone, Debug)]
@@ -74,15 +71,15 @@ impl Case {
         let mut encode = |plan: &Plan, indices: Option<&Indices>| {
             let source = buffer(gpu, plan.source_bytes());
             let dest = buffer(gpu, plan.result_bytes());
-            let tuples = indices.map(|indices| (indices, indices.upload(gpu)));
-            let buffers = Buffers {
-                source: source.slice(..),
-                indices: tuples
-                    .as_ref()
-                    .map(|(indices, tuples)| indices.typed(tuples)),
-                dest: dest.slice(..),
+            let plan = match indices.map(|indices| indices.is_64_bit) {
+                Some(true) => plan.clone().for_indices(DType::I64)?,
+                _ => plan.clone(),
             };
-            gpu.encode(encoder, plan, buffers).map(drop)
+            let tuples = indices.map(|indices| indices.upload(gpu));
+            let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
+            let inputs: Vec<_> = inputs.map(|buffer| buffer.slice(..)).collect();
+            let outputs = [dest.slice(..)];
+            gpu.encode(encoder, &plan, &inputs, &outputs).map(drop)
         };
         match &self.work {
             Work::Move(plan) => encode(plan, None)?,
@@ -127,13 +124,6 @@ impl Indices {
         let buffer = buffer(gpu, bytes.len());
         gpu.queue().write_buffer(&buffer, 0, &bytes);
         buffer
-    }
-
-    fn typed<'a>(&self, buffer: &'a wgpu::Buffer) -> DeviceIndices<'a> {
-        match self.is_64_bit {
-            true => DeviceIndices::I64(buffer.slice(..)),
-            false => DeviceIndices::I32(buffer.slice(..)),
-        }
     }
 }
 

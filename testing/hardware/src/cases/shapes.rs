@@ -91,7 +91,7 @@ fn slices() -> Vec<Case> {
 fn transposes() -> Vec<Case> {
     let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));
-        let plan = view.expect("a transpose").plan(dtype);
+        let plan = Plan::contiguous(view.expect("a transpose"), dtype).unwrap();
         Case::new(name, what, Work::Move(plan))
     };
     let transpose = |name, what, dtype, shape| permuted(name, what, dtype, shape, &[1, 0]);
@@ -423,7 +423,7 @@ fn normalised() -> Case {
         flips: true,
     };
     let view = View::new(&[64, 256, 256, 3]).and_then(|view| view.transpose(&[0, 3, 1, 2]));
-    let crop = view.and_then(|view| view.crop(boxes, &options, U8));
+    let crop = view.and_then(|view| Plan::crop(view, boxes, &options, U8));
     let table = Conversion::table(U8, F32, -1, 3, |c, x| (x / 255.0 - 0.45) / (c + 1) as f32);
     let plan = crop.and_then(|crop| crop.converted(&table?));
     let indices = Indices {

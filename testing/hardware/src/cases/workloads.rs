@@ -141,7 +141,7 @@ impl Workload {
             }
             Operation::Transpose { axes } => {
                 let view = View::new(&self.shape).and_then(|view| view.transpose(axes));
-                view.map(|view| view.plan(dtype))
+                view.and_then(|view| Plan::contiguous(view, dtype))
             }
         };
         Work::Move(plan.expect("a plan"))

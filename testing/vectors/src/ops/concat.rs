@@ -42,7 +42,7 @@ impl<'a> Op<'a> for Concat<'a> {
             0 => run.view(tensor, &self.view),
             _ => run.view(tensor, &[]),
         };
-        let views: Vec<TensorView> = self
+        let views: Vec<wgslice::Tensor> = self
             .arrays
             .iter()
             .enumerate()
@@ -51,8 +51,8 @@ impl<'a> Op<'a> for Concat<'a> {
         let views: Vec<_> = views.iter().collect();
         let axis = isize::try_from(self.axis).unwrap_or(isize::MAX);
         let joined = match self.stacks {
-            true => TensorView::stack(&views, axis),
-            false => TensorView::concat(&views, axis),
+            true => wgslice::Tensor::stack(&views, axis),
+            false => wgslice::Tensor::concat(&views, axis),
         };
         Ok(joined?.into())
     }

@@ -124,7 +124,7 @@ impl<'a> Of<'a> {
             .iter()
             .try_fold(whole, |view, step| step.of_view(&view))?;
         let Some(from) = self.gathering() else {
-            return Ok(x.plan(dtype));
+            return Plan::contiguous(x, dtype);
         };
         let narrow = |number| isize::try_from(number).unwrap_or(isize::MAX);
         let (axis, batch_dims) = match self {
@@ -141,10 +141,10 @@ impl<'a> Of<'a> {
         };
         let indices = &from.indices.shape;
         match self {
-            Self::Crop(of) => x.crop(of.boxes, &of.options(run.policy()), dtype),
-            Self::GatherNd(_) => x.gather_nd(indices, options, dtype),
-            Self::GatherElements(_) => x.gather_elements(indices, options, dtype),
-            _ => x.gather(indices, options, dtype),
+            Self::Crop(of) => Plan::crop(x, of.boxes, &of.options(run.policy()), dtype),
+            Self::GatherNd(_) => Plan::gather_nd(x, indices, options, dtype),
+            Self::GatherElements(_) => Plan::gather_elements(x, indices, options, dtype),
+            _ => Plan::gather(x, indices, options, dtype),
         }
     }
 }
@@ -220,7 +220,12 @@ impl<'a> Op<'a> for Convert<'a> {
         let indices = self.of.gathering().map(|from| run.indices(from.indices));
         let indices = indices.transpose()?;
         let source = run.tensor(self.of.source().0)?;
-        let (tensor, report) = source.convert(&plan, indices.as_ref())?;
+        let inputs: Vec<_> = [Some(&source), indices.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let (mut made, report) = wgslice::Tensor::run(&plan, &inputs)?;
+        let tensor = made.swap_remove(0);
         Ok(match indices {
             None => tensor.into(),
             Some(_) => Started::new(tensor, report),

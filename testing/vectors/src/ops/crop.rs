@@ -1,7 +1,7 @@
 use super::*;
 use std::{collections::HashSet, ops::Range};
 use wgslice::{
-    View,
+    Plan, View,
     options::{Boxes, CropOptions, PasteOptions},
 };
 
@@ -339,10 +339,10 @@ impl<'a> Op<'a> for Paste<'a> {
             let dest = view
                 .iter()
                 .try_fold(whole, |view, step| step.of_view(&view))?;
-            let source = View::new(patches.shape())?;
-            let plan = dest.paste(&source, self.crop.boxes, &options, tensor.dtype())?;
+            let (boxes, shape) = (self.crop.boxes, patches.shape());
+            let plan = Plan::paste(dest, shape, boxes, &options, tensor.dtype())?;
             let tuples = run.indices(self.crop.from.indices)?;
-            tensor.run_in_place(&plan, &patches, Some(&tuples))?
+            wgslice::Tensor::run_into(&plan, &[&patches, &tuples], &mut [&mut tensor])?
         };
         Ok(Started::new(tensor, report))
     }

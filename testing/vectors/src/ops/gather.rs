@@ -13,7 +13,7 @@ pub struct Gathering<'a> {
     pub indexing: Indexing,
 }
 
-type Start = fn(&TensorView, &wgslice::Tensor, GatherOptions) -> Reported;
+type Start = fn(&wgslice::Tensor, &wgslice::Tensor, GatherOptions) -> Reported;
 type Reported = Result<(wgslice::Tensor, Pending<Report>), Error>;
 
 impl<'a> Gathering<'a> {
@@ -103,8 +103,12 @@ impl<'a> Op<'a> for Gather<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from
-            .run(run, Some(self.axis), self.batch_dims, TensorView::gather)
+        self.from.run(
+            run,
+            Some(self.axis),
+            self.batch_dims,
+            wgslice::Tensor::gather,
+        )
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -167,8 +171,12 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from
-            .run(run, None, self.batch_dims as i64, TensorView::gather_nd)
+        self.from.run(
+            run,
+            None,
+            self.batch_dims as i64,
+            wgslice::Tensor::gather_nd,
+        )
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -224,7 +232,7 @@ impl<'a> Op<'a> for BatchGather<'a> {
             run,
             None,
             self.from.indices.shape.len() as i64 - 1,
-            TensorView::gather,
+            wgslice::Tensor::gather,
         )
     }
 
@@ -279,7 +287,7 @@ impl<'a> Op<'a> for GatherElements<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         self.from
-            .run(run, Some(self.axis), 0, TensorView::gather_elements)
+            .run(run, Some(self.axis), 0, wgslice::Tensor::gather_elements)
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -106,14 +106,14 @@ impl<'a> Op<'a> for Masked<'a> {
                 let axis = axis.and_then(|axis| usize::try_from(axis).ok());
                 params.boolean_mask(&mask, axis.unwrap_or(0), capacity)?.0
             }
-            (Operation::Select, Some(other)) => TensorView::select(&mask, &params, &other.view())?,
+            (Operation::Select, Some(other)) => wgslice::Tensor::select(&mask, &params, other)?,
             (Operation::MaskedScatter, Some(other)) => {
-                let mut changed = params.to_tensor()?;
+                let mut changed = params;
                 changed.masked_scatter(&mask, other)?;
                 changed
             }
             (Operation::MaskedUpdate, Some(other)) => {
-                let mut changed = params.to_tensor()?;
+                let mut changed = params;
                 changed.masked_update(&mask, other)?;
                 changed
             }

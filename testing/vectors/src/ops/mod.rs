@@ -74,7 +74,7 @@ use params::random_view;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use wgslice::{
-    DType, Error, Pending, Report, SliceSpec, TensorView,
+    DType, Error, Pending, Report, SliceSpec,
     options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
 };
 

@@ -23,7 +23,7 @@ impl<'a> Params<'a> {
         viewed(self.tensor, &self.view)
     }
 
-    pub(super) fn on(&self, run: &Run<'_>) -> Result<TensorView, Error> {
+    pub(super) fn on(&self, run: &Run<'_>) -> Result<wgslice::Tensor, Error> {
         run.view(self.tensor, &self.view)
     }
 }

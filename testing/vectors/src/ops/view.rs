@@ -22,7 +22,7 @@ impl<'a> Op<'a> for View<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        Ok(run.view(self.input, &self.steps)?.to_tensor()?.into())
+        Ok(run.view(self.input, &self.steps)?.contiguous()?.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

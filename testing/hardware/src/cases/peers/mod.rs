@@ -244,7 +244,7 @@ mod tests {
             .gpu
             .device()
             .create_command_encoder(&Default::default());
-        let buffers = [&input.buffers()[0], &output.buffers()[0]];
+        let buffers = [&input.buffers().unwrap()[0], &output.buffers().unwrap()[0]];
         launch.record_on(LABEL, &device.gpu, &mut encoder, buffers);
         device.gpu.queue().submit([encoder.finish()]);
         output.bytes().unwrap().into_owned()

@@ -1,0 +1,394 @@
+//! Decides on the commands of a move for its arguments, and records them.
+
+use super::{
+    Engine,
+    argument::Argument,
+    caps::Parts,
+    copy::{clear, copy, copyable},
+    dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
+    group::{bind_group, group_layout},
+    program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
+    report::Counts,
+    route::{Route, route},
+    rule::Rule,
+    scoped,
+    slots::{Slot, hold},
+    work::{Ready, Work},
+};
+use crate::{
+    Error,
+    moves::{Effect, Move},
+    walk::Walk,
+};
+use std::sync::Arc;
+use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor};
+
+const RECORDING: &str = "recording";
+
+/// Where commands are recorded.
+#[derive(Debug)]
+pub enum Target<'a, 'p> {
+    /// An encoder, of which no pass is open.
+    Encoder(&'a mut CommandEncoder),
+    /// An open pass, which takes only dispatches.
+    Pass(&'a mut ComputePass<'p>),
+}
+
+impl Target<'_, '_> {
+    /// Holds a slot until the commands finish or are dropped.
+    pub(super) fn hold(&mut self, slot: Slot) {
+        let hold = move || drop(slot);
+        match self {
+            Self::Encoder(encoder) => encoder.on_submitted_work_done(hold),
+            Self::Pass(pass) => pass.on_submitted_work_done(hold),
+        }
+    }
+
+    /// Calls `record` with the open pass, or with a new one that is labelled with `operation`.
+    pub(super) fn in_pass(&mut self, operation: &str, record: impl FnOnce(&mut ComputePass<'_>)) {
+        match self {
+            Self::Encoder(encoder) => {
+                #[cfg(test)]
+                crate::gpu::pass_tests::count_pass();
+                record(&mut encoder.begin_compute_pass(&ComputePassDescriptor {
+                    label: Some(&format!("wgslice {operation}")),
+                    timestamp_writes: None,
+                }));
+            }
+            Self::Pass(pass) => record(pass),
+        }
+    }
+}
+
+/// The commands of a move for its arguments. To record them fails no more.
+#[derive(Debug)]
+pub(in crate::gpu) struct Commands<'a> {
+    pub(super) operation: &'static str,
+    how: How,
+    source: Argument<'a>,
+    dest: Argument<'a>,
+}
+
+/// How a move is recorded: see `route`.
+#[derive(Debug)]
+enum How {
+    Nothing,
+    Copies(Walk),
+    Clear,
+    Dispatches(Grouped),
+}
+
+/// The passes of a work with the bind groups of its dispatches.
+#[derive(Debug)]
+struct Grouped {
+    work: Arc<Work>,
+    groups: Arc<[wgpu::BindGroup]>,
+    /// What the steps of a scatter or of a search leave for later steps.
+    scratch: Option<wgpu::Buffer>,
+    /// What clears this memory before each pass that wants it cleared, if only dispatches may be recorded.
+    zeros: Vec<Self>,
+}
+
+impl Commands<'_> {
+    /// The move as its work holds it, if commands of its own dispatches are recorded.
+    pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
+        match &self.how {
+            How::Dispatches(grouped) => Some(Arc::clone(&grouped.work.plan)),
+            _ => None,
+        }
+    }
+
+    /// Whether they are only dispatches, which may share a pass with others.
+    pub(super) fn are_dispatches(&self) -> bool {
+        match &self.how {
+            How::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
+            _ => false,
+        }
+    }
+}
+
+impl Engine {
+    /// The commands of a search for the true elements of a mask.
+    pub(super) fn search<'a>(
+        &self,
+        plan: &Move,
+        mask: Argument<'a>,
+        rows: Argument<'a>,
+        count: Argument<'a>,
+    ) -> Result<Commands<'a>, Error> {
+        rows.check_tuples(&mask, &count)?;
+        mask.check(&rows)?;
+        count.check_word_aligned()?;
+        for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
+            one.check_apart(other)?;
+        }
+        Ok(Commands {
+            operation: plan.name(),
+            how: How::Dispatches(self.grouped(plan, &[mask, rows, count], false)?),
+            source: mask,
+            dest: rows,
+        })
+    }
+
+    /// Whether the commands of a move without tuples need no dispatch.
+    pub(super) fn is_copied(
+        &self,
+        what: &Move,
+        source: &Argument<'_>,
+        dest: &Argument<'_>,
+    ) -> bool {
+        let route = route(what, &self.reach.tuning, copyable(source, dest));
+        what.tuples().is_none() && !matches!(route, Route::Dispatches)
+    }
+
+    /// Decides on the commands of a plan for the source, the result and, if the plan has index tuples, these: buffer
+    /// copies and clears if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder as
+    /// it was.
+    pub(in crate::gpu) fn commands<'a>(
+        &self,
+        plan: &Move,
+        arguments: &[Argument<'a>],
+        copies: bool,
+    ) -> Result<Commands<'a>, Error> {
+        let (source, dest) = (arguments[SOURCE], arguments[DEST]);
+        let how = match (plan.tuples(), arguments.get(INDICES)) {
+            (Some(_), Some(tuples)) => {
+                let (moves, bytes) = (plan.walk().is_some(), plan.result_bytes());
+                let is_nothing = match plan.effect() {
+                    Effect::Scatter(scatter) => {
+                        tuples.check_tuples(&source, &dest)?;
+                        if scatter.fresh && !moves && bytes > 0 {
+                            return self.commands(&Move::zeros(bytes), &[source, dest], copies);
+                        }
+                        !moves
+                    }
+                    _ => bytes == 0 || plan.is_in_place() && !moves,
+                };
+                if is_nothing {
+                    How::Nothing
+                } else {
+                    tuples.check_tuples(&source, &dest)?;
+                    if let Some(rule) = Rule::of(plan)? {
+                        source.check_multiple(rule.number, "combined")?;
+                        dest.check_multiple(rule.number, "combined")?;
+                    }
+                    How::Dispatches(self.grouped(plan, arguments, !copies)?)
+                }
+            }
+            _ => {
+                let copies = copies && copyable(&source, &dest);
+                let route = route(plan, &self.reach.tuning, copies);
+                if !matches!(route, Route::Nothing) {
+                    source.check(&dest)?;
+                }
+                match route {
+                    Route::Nothing => How::Nothing,
+                    Route::Copies(walk) => How::Copies(walk.clone()),
+                    Route::Clear => How::Clear,
+                    Route::Dispatches => {
+                        source.check_storage()?;
+                        dest.check_storage()?;
+                        How::Dispatches(self.grouped(plan, arguments, false)?)
+                    }
+                }
+            }
+        };
+        Ok(Commands {
+            operation: plan.name(),
+            how,
+            source,
+            dest,
+        })
+    }
+
+    /// Records commands. The slots of their reports are added to `counts`.
+    pub(in crate::gpu) fn put(
+        &self,
+        target: &mut Target<'_, '_>,
+        commands: &Commands<'_>,
+        counts: &mut Counts,
+    ) {
+        let Commands { source, dest, .. } = commands;
+        match (&commands.how, &mut *target) {
+            (How::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
+            (How::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
+            (How::Dispatches(grouped), _) => {
+                self.launch(target, commands.operation, grouped, counts);
+            }
+            _ => {}
+        }
+    }
+
+    /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments and of the memory between
+    /// the steps of a scatter or a search. That belongs to the engine and serves every recording, since wgpu runs
+    /// submissions in order. It is cleared by dispatches if they are all that an open pass takes, `in_pass`.
+    fn grouped(
+        &self,
+        plan: &Move,
+        arguments: &[Argument<'_>],
+        in_pass: bool,
+    ) -> Result<Grouped, Error> {
+        let work = self.work_of(plan, arguments)?;
+        if work.scratch == 0 {
+            return Ok(Grouped {
+                groups: self.groups(&work, arguments)?,
+                work,
+                scratch: None,
+                zeros: Vec::new(),
+            });
+        }
+        debug_assert_eq!(arguments.len(), SCRATCH);
+        let scratch = self.scratch(work.scratch)?;
+        let memory = Argument::own("scratch", scratch.slice(..), 0);
+        let groups = self.groups(&work, &[arguments, &[memory]].concat())?;
+        let cleared = work.passes.iter().map(|pass| pass.cleared);
+        let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
+        let zeros = cleared.map(|bytes| {
+            let part = Argument::own("scratch", scratch.slice(..bytes as u64), bytes);
+            self.grouped(&Move::zeros(bytes), &[arguments[SOURCE], part], in_pass)
+        });
+        Ok(Grouped {
+            zeros: zeros.collect::<Result<_, _>>()?,
+            groups,
+            work,
+            scratch: Some(scratch),
+        })
+    }
+
+    /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
+    /// or a scatter, the index tuples.
+    pub(super) fn work_of(
+        &self,
+        plan: &Move,
+        arguments: &[Argument<'_>],
+    ) -> Result<Arc<Work>, Error> {
+        let parts = |number: usize| {
+            let mut parts = arguments.get(number).map_or(Parts::ONE, |of| of.parts);
+            parts.offset -= self.reach.aligned(parts.offset);
+            parts
+        };
+        let places = Places {
+            parts: [SOURCE, DEST, INDICES].map(parts),
+            whole: arguments.iter().take(2).all(Argument::is_whole),
+        };
+        self.work(plan, places, false)
+    }
+
+    /// Records all passes of a work. The slots of reports are added to `counts`.
+    ///
+    /// In the last step of a scatter, no two invocations write the same bytes, unless by atomics whose order makes no
+    /// difference. So results depend on scheduling only if the options let rows be combined in any order.
+    fn launch(
+        &self,
+        target: &mut Target<'_, '_>,
+        operation: &str,
+        grouped: &Grouped,
+        counts: &mut Counts,
+    ) {
+        let (mut groups, mut zeros) = (grouped.groups.iter(), grouped.zeros.iter());
+        for pass in &grouped.work.passes {
+            let clears = grouped.scratch.as_ref().filter(|_| pass.cleared > 0);
+            if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, clears) {
+                encoder.clear_buffer(scratch, 0, Some(pass.cleared as u64));
+            }
+            target.in_pass(operation, |open| {
+                if let Some(zeros) = clears.and_then(|_| zeros.next()) {
+                    self.launch(&mut Target::Pass(open), operation, zeros, counts);
+                }
+                for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
+                    self.dispatch(open, ready, group, counts);
+                }
+            });
+        }
+    }
+
+    /// The bind groups of a work's dispatches, in their order, for these arguments. wgpu refuses buffers that are
+    /// destroyed or of another device.
+    fn groups(
+        &self,
+        work: &Arc<Work>,
+        arguments: &[Argument<'_>],
+    ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
+        let group = |ready: &Ready| {
+            let bind = |&Bound { argument, span }: &Bound| match &work.tables {
+                Some(tables) if argument == TABLES => (tables, 0, span.bytes),
+                _ => {
+                    let Argument { buffers, parts, .. } = arguments[argument];
+                    let begin = self.reach.aligned(parts.offset);
+                    (&buffers[span.part], begin + span.offset, span.bytes)
+                }
+            };
+            let label = format!("wgslice {}", ready.dispatch.program.kernel.name());
+            let layout = ready.pipeline.get_bind_group_layout(BUFFERS_GROUP);
+            let ranges = ready.dispatch.bound.iter().map(bind);
+            bind_group(&self.device.wgpu, Some(&label), &layout, ranges)
+        };
+        let make = || {
+            let made = self
+                .device
+                .guarded(RECORDING, || work.dispatches().map(group).collect());
+            made.map_err(|error| self.refused(arguments, error))
+        };
+        self.cache.groups(work, arguments, make)
+    }
+
+    /// The error for arguments for which no bind groups could be made: names the buffer that is to blame, if one is.
+    fn refused(&self, arguments: &[Argument<'_>], error: Error) -> Error {
+        let Error::Device { .. } = error else {
+            return error;
+        };
+        let device = &self.device.wgpu;
+        let makes = |buffer: &wgpu::Buffer| {
+            let storage = BufferBindingType::Storage { read_only: true };
+            let layout = group_layout(device, None, &[(storage, false)]);
+            bind_group(device, None, &layout, [(buffer, 0, 4)]);
+        };
+        let is_refused = |buffer: &wgpu::Buffer| scoped(device, || makes(buffer)).1.is_some();
+        let to_blame = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
+        match arguments.iter().find(to_blame) {
+            None => error,
+            Some(argument) => argument.problem(
+                "is destroyed, or belongs to another device: pass a live one of the device of this Gpu"
+                    .into(),
+            ),
+        }
+    }
+
+    /// Records a dispatch. If the dispatch writes a report, the report's slot is added to `counts`.
+    fn dispatch(
+        &self,
+        pass: &mut ComputePass<'_>,
+        Ready {
+            dispatch,
+            pipeline,
+            uniforms,
+        }: &Ready,
+        group: &wgpu::BindGroup,
+        counts: &mut Counts,
+    ) {
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(BUFFERS_GROUP, group, &[]);
+        uniforms.bind(pass, UNIFORMS_GROUP);
+        let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
+        let report = match dispatch.reports() || dispatch.is_strict() {
+            true => counts.slot(dispatch, || self.pipelines.reports.lend(layout)),
+            false => self.pipelines.unread(layout),
+        };
+        report.bind(pass, REPORT_GROUP);
+        hold(pass, [uniforms.clone(), report]);
+        pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
+    }
+}
+
+/// Fails if a plan converts and its arguments do not begin at an element of the source and at a word of the result.
+pub(in crate::gpu) fn check_conversion(
+    plan: &Move,
+    source: &Argument<'_>,
+    dest: &Argument<'_>,
+) -> Result<(), Error> {
+    if plan.conversion.is_none() {
+        return Ok(());
+    }
+    source.check_multiple(plan.source_dtype().size(), "converted")?;
+    dest.check_multiple(4, "converted")
+}

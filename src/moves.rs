@@ -1,0 +1,381 @@
+//! A move: what one step of a plan does, independent of any device and of where its arrays are.
+//!
+//! The CPU and the GPU run the same move. Its [`Walk`] says which unit of the source goes to which unit of the
+//! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
+//! moves, and everything that runs, cuts or describes them reads these two. A device keeps what it computed for a move, so
+//! that equal moves are cut once, whichever plans they are in.
+
+use crate::{
+    DType, Error,
+    ops::{
+        convert::Converted,
+        index::{IndexType, Policy},
+        mask::check_mask,
+        scatter_nd::Combine,
+    },
+    text::{Shape, counted},
+    walk::{Dim, Walk},
+};
+#[cfg(feature = "gpu")]
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a move does to the elements of its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Effect {
+    /// The walk writes every element of the result: slices, gathers and crops.
+    Make,
+    /// The elements that the walk does not write keep their values: updates.
+    Update,
+    /// The elements that the walk does not write become zeros: gradients.
+    Fill,
+    /// Each row of the walk replaces a slice of the destination, or is combined with it.
+    Scatter(Scatter),
+    /// The positions of the true elements of a mask are found. There is no walk.
+    Find(Find),
+}
+
+/// How the true elements of a mask are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Find {
+    /// The number of positions that the result has room for.
+    pub(crate) capacity: usize,
+    /// The type of the numbers of a position.
+    pub(crate) index: IndexType,
+}
+
+/// How a scatter changes its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scatter {
+    /// The number of slices of the destination.
+    pub(crate) slices: usize,
+    /// Whether rows are combined with zeros rather than with the destination's old content.
+    pub(crate) fresh: bool,
+    pub(crate) dtype: DType,
+    pub(crate) options: Combining,
+}
+
+/// The options of a scatter, with its operation's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Combining {
+    pub(crate) combine: Combine,
+    pub(crate) policy: Policy,
+    pub(crate) any_order: bool,
+    pub(crate) unique: bool,
+}
+
+/// The operation that a plan or a move was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operation {
+    StridedSlice,
+    StridedSliceUpdate,
+    StridedSliceGrad,
+    GatherNd,
+    Gather,
+    GatherElements,
+    Crop,
+    Paste,
+    ScatterNd,
+    TensorScatterNd,
+    ScatterElements,
+    XlaGather,
+    XlaScatter,
+    /// An operation of several steps, or that is a view: its name is all that it needs.
+    Named(&'static str),
+    Nonzero,
+    MaskedUpdate,
+}
+
+impl Operation {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::StridedSlice => "strided_slice",
+            Self::StridedSliceUpdate => "strided_slice_update",
+            Self::StridedSliceGrad => "strided_slice_grad",
+            Self::GatherNd => "gather_nd",
+            Self::Gather => "gather",
+            Self::GatherElements => "gather_elements",
+            Self::Crop => "crop",
+            Self::Paste => "paste",
+            Self::ScatterNd => "scatter_nd",
+            Self::TensorScatterNd => "tensor_scatter_nd",
+            Self::ScatterElements => "scatter_elements",
+            Self::XlaGather => "xla_gather",
+            Self::XlaScatter => "xla_scatter",
+            Self::Named(name) => name,
+            Self::Nonzero => "nonzero",
+            Self::MaskedUpdate => "masked_update",
+        }
+    }
+}
+
+/// What one step does: a walk, and what becomes of the elements that it leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Move {
+    pub(crate) operation: Operation,
+    /// The shape of the result, or of the array that is changed in place.
+    pub(crate) shape: Vec<usize>,
+    /// The element type of the result, and of the source unless the move converts.
+    pub(crate) dtype: DType,
+    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
+    pub(crate) source: Vec<usize>,
+    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
+    /// that become zeros.
+    pub(crate) walk: Option<Walk>,
+    pub(crate) effect: Effect,
+    /// `None` for moves without indices.
+    pub(crate) indices: Option<IndexTensor>,
+    /// How elements are converted. The walk is then in elements, on each side in that side's. `None` if they are not.
+    pub(crate) conversion: Option<Converted>,
+}
+
+/// The index tensor of a move.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct IndexTensor {
+    pub(crate) shape: Vec<usize>,
+    /// The number of leading dimensions that number the tuples.
+    pub(crate) tuple_dims: usize,
+    /// The shape of the array that the tuples point into. `None` if they point into the move's destination.
+    pub(crate) target: Option<Vec<usize>>,
+    pub(crate) policy: Policy,
+    pub(crate) index: IndexType,
+}
+
+impl Move {
+    #[cfg(feature = "gpu")]
+    pub(crate) fn copy(bytes: usize) -> Self {
+        Self::of_view(crate::View::flat(bytes), DType::U8)
+    }
+
+    #[cfg(feature = "gpu")]
+    pub(crate) fn zeros(bytes: usize) -> Self {
+        Self::of_grad(&[bytes], DType::U8, &[0], None)
+    }
+
+    /// The shape of the result, or of the array that a move changes in place.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The element type of the result, and of the source unless the move converts.
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The size of the result, or of the array that a move changes in place, in bytes.
+    pub(crate) fn result_bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+
+    /// Whether the move changes its destination in place and keeps the bytes that it does not write.
+    pub(crate) fn is_in_place(&self) -> bool {
+        match self.effect {
+            Effect::Update => true,
+            Effect::Scatter(scatter) => !scatter.fresh,
+            Effect::Make | Effect::Fill | Effect::Find(_) => false,
+        }
+    }
+
+    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params` of a
+    /// gather, `x` of a crop, `updates` of a scatter.
+    pub(crate) fn source_bytes(&self) -> usize {
+        self.source.iter().product::<usize>() * self.source_dtype().size()
+    }
+
+    /// The number of bytes that the move reads and the number that it writes, without the bytes of indices.
+    pub(crate) fn moved_bytes(&self) -> (usize, usize) {
+        let moved = self.walk.as_ref().map_or(0, Walk::bytes);
+        match self.effect {
+            Effect::Fill | Effect::Find(_) => (self.source_bytes(), self.result_bytes()),
+            Effect::Scatter(Scatter { fresh: true, .. }) => (moved, self.result_bytes()),
+            _ if self.conversion.is_some() => (moved, self.result_bytes()),
+            _ => (moved, moved),
+        }
+    }
+
+    /// The number of rows that the move has. The whole result of a gradient is one row.
+    pub(crate) fn rows(&self) -> usize {
+        match (self.effect(), &self.walk) {
+            (Effect::Fill, _) => usize::from(self.result_bytes() > 0),
+            (_, walk) => walk.as_ref().map_or(0, Walk::rows),
+        }
+    }
+
+    /// The name of the operation.
+    pub(crate) fn name(&self) -> &'static str {
+        self.operation.name()
+    }
+
+    /// Whether the move is a slice or a view that moves bytes as they are.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.operation == Operation::StridedSlice && self.conversion.is_none()
+    }
+
+    /// Whether the move is a slice or a view whose result is the source, byte for byte. Always false for other
+    /// operations.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
+    }
+
+    /// If the result of a slice is one contiguous part of the source, the byte of the source where this part begins.
+    /// Otherwise, and for all other operations, `None`.
+    pub(crate) fn contiguous(&self) -> Option<usize> {
+        match &self.walk {
+            _ if !self.is_slice() => None,
+            // The part may be empty.
+            None => Some(0),
+            Some(walk) => match walk.dims[..] {
+                [Dim { from: 1, .. }] => Some(walk.from.cast_unsigned() * walk.unit),
+                _ => None,
+            },
+        }
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
+    /// that become zeros.
+    pub(crate) fn walk(&self) -> Option<&Walk> {
+        self.walk.as_ref()
+    }
+
+    /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for moves without
+    /// indices.
+    pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
+        self.indices.as_ref().map(|indices| {
+            let (shape, tuple) = indices.shape.split_at(indices.tuple_dims);
+            Tuples {
+                indices: &indices.shape,
+                shape,
+                depth: tuple.iter().product(),
+                target: indices.target.as_ref().unwrap_or(&self.shape),
+                policy: indices.policy,
+                #[cfg(feature = "gpu")]
+                index: indices.index,
+            }
+        })
+    }
+
+    /// This move for indices of this element type on a GPU.
+    pub(crate) fn for_indices(mut self, index: DType) -> Result<Self, Error> {
+        self.set_index_type(self.index_type_of(index, "indices")?);
+        Ok(self)
+    }
+
+    pub(crate) fn set_index_type(&mut self, index: IndexType) {
+        if let Some(indices) = &mut self.indices {
+            indices.index = index;
+        }
+    }
+
+    /// The type of index tensors of this element type, or of a mask in a masked update. The error calls them `argument`.
+    pub(crate) fn index_type_of(
+        &self,
+        found: DType,
+        argument: &'static str,
+    ) -> Result<IndexType, Error> {
+        match self.indices.as_ref().map(|indices| indices.index) {
+            Some(IndexType::Mask) => check_mask(found).map(|()| IndexType::Mask),
+            _ => IndexType::of(found, argument),
+        }
+    }
+
+    /// The element type of the indices on a GPU.
+    pub(crate) fn index_dtype(&self) -> DType {
+        match self.indices.as_ref().map(|indices| indices.index) {
+            Some(IndexType::U32) => DType::U32,
+            Some(IndexType::I64) => DType::I64,
+            Some(IndexType::Mask) => DType::U8,
+            _ => DType::I32,
+        }
+    }
+
+    /// The same move, or a copy if its indices are of another type.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
+        match &self.indices {
+            Some(indices) if indices.index != index => {
+                let mut copy = self.clone();
+                copy.set_index_type(index);
+                Cow::Owned(copy)
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// The type of the indices on a GPU. I32 for moves without indices.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn index_type(&self) -> IndexType {
+        let indices = self.indices.as_ref();
+        indices.map_or(IndexType::I32, |indices| indices.index)
+    }
+
+    /// The size in bytes of all indices on a GPU. 0 for moves without indices.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn index_bytes(&self) -> usize {
+        self.tuples()
+            .map_or(0, |tuples| tuples.integers() * tuples.index.bytes())
+    }
+
+    /// How the move treats negative and out-of-range indices. [`Policy::default`] for moves without indices.
+    pub(crate) fn policy(&self) -> Policy {
+        let indices = self.indices.as_ref();
+        indices.map(|indices| indices.policy).unwrap_or_default()
+    }
+
+    /// The number of integers in an index tuple. 0 for moves without indices.
+    pub(crate) fn depth(&self) -> usize {
+        self.tuples().map_or(0, |tuples| tuples.depth)
+    }
+}
+
+pub(crate) struct Tuples<'a> {
+    /// The shape of the index tensor.
+    pub(crate) indices: &'a [usize],
+    /// The leading dimensions of `indices`, which number the tuples.
+    pub(crate) shape: &'a [usize],
+    /// The number of integers in a tuple.
+    pub(crate) depth: usize,
+    /// The shape of the array that the tuples point into.
+    pub(crate) target: &'a [usize],
+    pub(crate) policy: Policy,
+    #[cfg(feature = "gpu")]
+    pub(crate) index: IndexType,
+}
+
+impl Tuples<'_> {
+    pub(crate) fn integers(&self) -> usize {
+        self.indices.iter().product()
+    }
+}
+
+/// Prints one line: the operation, its shapes, and its rows and units.
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, bytes) = (self.name(), self.result_bytes());
+        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        write!(f, "{name} {source} -> {shape}: ")?;
+        let Some(walk) = &self.walk else {
+            return match bytes {
+                _ if matches!(self.effect, Effect::Find(_)) => f.write_str("a search in a mask"),
+                zeros if zeros > 0 && !self.is_in_place() => {
+                    write!(f, "no rows, {} of zeros", counted(zeros, "byte", "bytes"))
+                }
+                _ => f.write_str("empty"),
+            };
+        };
+        let unit = counted(walk.unit, "byte", "bytes");
+        if self.effect == Effect::Fill {
+            let zeros = bytes / walk.unit - walk.units();
+            let kept = counted(walk.units(), "unit", "units");
+            return write!(f, "{kept} of {unit} and {zeros} of zeros");
+        }
+        let run = walk.run();
+        let rows = counted(walk.rows(), "row", "rows");
+        let units = counted(run.size, "unit", "units");
+        write!(f, "{rows} of {units} of {unit}, step {}", run.from)
+    }
+}

@@ -1,0 +1,164 @@
+//! Values of any element type in the caller's memory, which plans take and make.
+
+use crate::{DType, Element, Error, cpu::Indices, element::Writable, ops::index::IndexType};
+use std::borrow::Cow;
+
+/// Values in host memory, of any element type, for calls that take several: `(&values).into()`.
+///
+/// ```
+/// use wgslice::{DType, Values};
+///
+/// let values: Values = (&[1.0f32, 2.0]).into();
+/// let same = Values::from_bytes(DType::F32, &[0, 0, 128, 63, 0, 0, 0, 64]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    pub(super) const NONE: Self = Self {
+        dtype: DType::U8,
+        bytes: &[],
+    };
+
+    /// Elements of this type as bytes in the machine's byte order, such as those of a memory map. They may begin at any
+    /// address.
+    pub fn from_bytes(dtype: DType, bytes: &'a [u8]) -> Self {
+        Self { dtype, bytes }
+    }
+
+    /// The element type.
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The number of elements. A part of an element counts as one.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len().div_ceil(self.dtype.size())
+    }
+
+    /// Calls `run` with the values as index tuples of a type. Misaligned ones are copied.
+    pub(crate) fn with_indices<R>(
+        &self,
+        index: IndexType,
+        run: impl FnOnce(Indices<'_>) -> R,
+    ) -> R {
+        fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
+            match bytemuck::try_cast_slice(bytes) {
+                Ok(integers) => Cow::Borrowed(integers),
+                Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+            }
+        }
+        match index {
+            IndexType::I32 => run(Indices::I32(&integers(self.bytes))),
+            IndexType::U32 => run(Indices::U32(&integers(self.bytes))),
+            IndexType::I64 => run(Indices::I64(&integers(self.bytes))),
+            IndexType::Mask => run(Indices::Mask(self.bytes)),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a [T]> for Values<'a> {
+    fn from(values: &'a [T]) -> Self {
+        Self {
+            dtype: T::DTYPE,
+            bytes: T::as_bytes(values),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a Vec<T>> for Values<'a> {
+    fn from(values: &'a Vec<T>) -> Self {
+        values.as_slice().into()
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Values<'a> {
+    fn from(values: &'a [T; N]) -> Self {
+        values.as_slice().into()
+    }
+}
+
+/// Memory for values, of any element type: `(&mut values).into()`.
+#[derive(Debug)]
+pub struct ValuesMut<'a> {
+    pub(crate) dtype: DType,
+    memory: Writable<'a>,
+}
+
+impl<'a> ValuesMut<'a> {
+    /// Elements of this type as bytes in the machine's byte order. They may begin at any address.
+    pub fn from_bytes(dtype: DType, bytes: &'a mut [u8]) -> Self {
+        let memory = Writable::Bytes(bytes);
+        Self { dtype, memory }
+    }
+
+    /// The number of elements. A part of an element counts as one.
+    pub(super) fn len(&self) -> usize {
+        match &self.memory {
+            Writable::Bytes(bytes) => bytes.len().div_ceil(self.dtype.size()),
+            Writable::Bools(values) => values.len(),
+        }
+    }
+
+    /// Calls `run` with the bytes of the elements.
+    pub(super) fn with_bytes<R>(
+        &mut self,
+        run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        match &mut self.memory {
+            Writable::Bytes(bytes) => run(bytes),
+            Writable::Bools(values) => {
+                let mut bytes = bool::as_bytes(values).to_vec();
+                let outcome = run(&mut bytes);
+                self.memory.set_bools(&bytes);
+                outcome
+            }
+        }
+    }
+}
+
+/// Calls `run` with the bytes of the elements of all.
+pub(super) fn with_all_bytes<R>(
+    all: &mut [ValuesMut<'_>],
+    run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let copy = |values: &ValuesMut<'_>| match &values.memory {
+        Writable::Bytes(_) => Vec::new(),
+        Writable::Bools(values) => bool::as_bytes(values).to_vec(),
+    };
+    let mut copies: Vec<Vec<u8>> = all.iter().map(copy).collect();
+    let memory = all.iter_mut().zip(&mut copies);
+    let memory = memory.map(|(values, copy)| match &mut values.memory {
+        Writable::Bytes(bytes) => &mut **bytes,
+        Writable::Bools(_) => &mut copy[..],
+    });
+    let outcome = run(memory.collect());
+    for (values, copy) in all.iter_mut().zip(copies) {
+        values.memory.set_bools(&copy);
+    }
+    outcome
+}
+
+impl<'a, T: Element> From<&'a mut [T]> for ValuesMut<'a> {
+    fn from(values: &'a mut [T]) -> Self {
+        Self {
+            dtype: T::DTYPE,
+            memory: T::writable(values),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Vec<T>> for ValuesMut<'a> {
+    fn from(values: &'a mut Vec<T>) -> Self {
+        values.as_mut_slice().into()
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a mut [T; N]> for ValuesMut<'a> {
+    fn from(values: &'a mut [T; N]) -> Self {
+        values.as_mut_slice().into()
+    }
+}

@@ -1,0 +1,683 @@
+//! Plans of one step and of several, run in every way: on host values, on tensors, and in a program's own encoder.
+
+use crate::harness::{devices, kind};
+#[cfg(feature = "gpu")]
+use crate::harness::{gpu_devices, read_buffer::read_buffer};
+use wgslice::{
+    Backend, Conversion, DType, Plan, Tensor, Values, ValuesMut, View,
+    options::{
+        Boxes, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions, ScatterDims,
+        ScatterOptions,
+    },
+    slice,
+    spec::IndexSpec,
+};
+
+/// The element type of the first output of each plan of [`operations`].
+const U8: DType = DType::U8;
+
+/// A plan of each operation, the values of its inputs but for index tuples, which are 0, and whether its result can be
+/// converted, and put into a view: what one step makes can.
+fn operations() -> Vec<(&'static str, Plan, bool)> {
+    let (x, ids) = (View::new(&[4, 3]).unwrap(), &[2][..]);
+    let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+    let crop = CropOptions {
+        sizes: vec![2],
+        ..CropOptions::default()
+    };
+    let paste = PasteOptions {
+        crop: crop.clone(),
+        ..PasteOptions::default()
+    };
+    let boxes = Boxes {
+        count: 4,
+        ..Boxes::default()
+    };
+    let windows = GatherDims {
+        offset_dims: vec![1],
+        collapsed_slice_dims: vec![0],
+        start_index_map: vec![0],
+        index_vector_dim: 1,
+        slice_sizes: vec![1, 3],
+        ..GatherDims::default()
+    };
+    let dims = ScatterDims {
+        update_window_dims: vec![1],
+        inserted_window_dims: vec![0],
+        scatter_dims_to_operand_dims: vec![0],
+        index_vector_dim: 1,
+        ..ScatterDims::default()
+    };
+    let spec = |text: &str| -> IndexSpec { text.parse().unwrap() };
+    let (one, row) = (View::new(&[]).unwrap(), View::new(&[3]).unwrap());
+    let all = [
+        ("slice", Plan::slice(&x, &slice![1..], U8), true),
+        (
+            "contiguous",
+            Plan::contiguous(x.transpose(&[1, 0]).unwrap(), U8),
+            true,
+        ),
+        ("gather", Plan::gather(&x, ids, gather, U8), true),
+        ("gather_nd", Plan::gather_nd(&x, &[2, 1], gather, U8), true),
+        (
+            "gather_elements",
+            Plan::gather_elements(&x, &[2, 3], gather, U8),
+            true,
+        ),
+        ("crop", Plan::crop(&x, boxes, &crop, U8), true),
+        (
+            "xla_gather",
+            Plan::xla_gather(&x, ids, &windows, OutOfRange::Zero, U8),
+            true,
+        ),
+        ("index", Plan::index(&x, &spec("[0, 2], [1, 1]"), U8), true),
+        (
+            "index, outer",
+            Plan::index(&x, &spec("[0, 2], [1, 1, 0]").outer(), U8),
+            true,
+        ),
+        (
+            "boolean_mask",
+            Plan::boolean_mask(&x, &[4], 0, Some(3), U8),
+            true,
+        ),
+        (
+            "compress",
+            Plan::compress(&x, &[3], Some(1), None, U8),
+            true,
+        ),
+        (
+            "slice_grad",
+            Plan::slice_grad(&[4, 3], &slice![1..3], &[2, 3], U8),
+            false,
+        ),
+        (
+            "scatter_nd",
+            Plan::scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter, U8),
+            false,
+        ),
+        (
+            "concat",
+            Plan::concat(&[x.clone(), x.clone()], 0, U8),
+            false,
+        ),
+        ("stack", Plan::stack(&[x.clone(), x.clone()], 0, U8), false),
+        (
+            "pad",
+            Plan::pad(&x, &[[1, 1], [2, 0]], Pad::Constant(()), U8),
+            false,
+        ),
+        ("roll", Plan::roll(&x, &[1], &[0], U8), false),
+        ("tile", Plan::tile(&x, &[2, 1], U8), false),
+        ("repeat", Plan::repeat(&x, 2, 0, U8), false),
+        ("select", Plan::select(&[4, 1], &x, &one, U8), false),
+        (
+            "slice_update",
+            Plan::slice_update(&[4, 3], &slice![1], &row, U8),
+            false,
+        ),
+        ("paste", Plan::paste(&x, &[4, 2], boxes, &paste, U8), false),
+        (
+            "tensor_scatter_nd",
+            Plan::tensor_scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter, U8),
+            false,
+        ),
+        (
+            "scatter_elements",
+            Plan::scatter_elements(&[4, 3], &[2, 3], scatter, U8),
+            false,
+        ),
+        (
+            "xla_scatter",
+            Plan::xla_scatter(&[4, 3], ids, &[2, 3], &dims, scatter, U8),
+            false,
+        ),
+        (
+            "masked_update",
+            Plan::masked_update(&one, &[4, 1], &x, U8),
+            false,
+        ),
+        (
+            "masked_scatter",
+            Plan::masked_scatter(&[4, 3], &[4], &[2, 3], U8),
+            false,
+        ),
+    ];
+    let plans = all.into_iter();
+    plans
+        .map(|(name, plan, changes)| {
+            (
+                name,
+                plan.unwrap_or_else(|e| panic!("{name}: {e}")),
+                changes,
+            )
+        })
+        .collect()
+}
+
+/// The bytes of the inputs of a plan, and of the array that it changes.
+fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
+    let bytes = |bytes: usize| (1..=250).cycle().take(bytes).collect();
+    let inputs = plan.inputs();
+    let inputs = inputs.iter().map(|input| match input.dtype {
+        DType::I32 => vec![0; input.bytes()],
+        _ if input.name.contains("mask") => {
+            (0..input.bytes()).map(|n| u8::from(n % 2 == 1)).collect()
+        }
+        _ => bytes(input.bytes()),
+    });
+    let changed = plan.is_in_place().then(|| bytes(plan.result_bytes()));
+    inputs.chain(changed).collect()
+}
+
+/// Values of the arrays of a plan.
+fn values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
+    let inputs = plan.inputs();
+    let types = inputs.iter().map(|input| input.dtype).chain([U8]);
+    let all = types.zip(arrays);
+    all.map(|(dtype, bytes)| Values::from_bytes(dtype, bytes))
+        .collect()
+}
+
+/// The result on the CPU.
+fn expected(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
+    let inputs = plan.inputs().len();
+    let mut dest = match arrays.get(inputs) {
+        Some(changed) => changed.clone(),
+        None => vec![0xa5; plan.result_bytes()],
+    };
+    let all = values(plan, arrays);
+    plan.run_cpu(
+        &all[..inputs],
+        &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)],
+    )
+    .unwrap();
+    dest
+}
+
+/// Every operation runs in every way, and gives the same bytes.
+#[test]
+fn every_operation_runs_in_every_way() {
+    for (name, plan, _) in operations() {
+        let arrays = arrays(&plan);
+        let all = values(&plan, &arrays);
+        let wanted = expected(&plan, &arrays);
+        for device in devices() {
+            let (backend, what) = (&device.backend, format!("{name} on {}", device.name));
+            let (made, _) = backend.run::<u8>(&plan, &all).unwrap();
+            assert_eq!(
+                (made.shape, made.data),
+                (plan.shape().to_vec(), wanted.clone()),
+                "{what}"
+            );
+            #[cfg(feature = "gpu")]
+            {
+                let running = backend.run_async::<u8>(&plan, &all);
+                assert_eq!(
+                    pollster::block_on(running).unwrap().0.data,
+                    wanted,
+                    "{what}"
+                );
+            }
+            let inputs = plan.inputs();
+            let tensors: Vec<Tensor> = inputs
+                .iter()
+                .zip(&arrays)
+                .map(|(input, bytes)| {
+                    let shape = &input.shape;
+                    Tensor::from_bytes(backend, bytes.clone(), input.dtype, shape).unwrap()
+                })
+                .collect();
+            let tensors: Vec<&Tensor> = tensors.iter().collect();
+            let before = arrays.get(inputs.len()).cloned();
+            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
+            let mut dest = Tensor::from_bytes(backend, before, U8, plan.shape()).unwrap();
+            Tensor::run_into(&plan, &tensors, &mut [&mut dest]).unwrap();
+            assert_eq!(dest.bytes().unwrap(), wanted, "{what}, into a tensor");
+            match Tensor::run(&plan, &tensors) {
+                Ok((made, _)) => assert_eq!(made[0].bytes().unwrap(), wanted, "{what}, tensors"),
+                Err(error) => {
+                    assert!(plan.is_in_place(), "{what}: {error}");
+                    assert_eq!(kind(&error), "in_place");
+                }
+            }
+        }
+    }
+}
+
+/// Every operation is recorded by one call, in an encoder and in a pass.
+#[cfg(feature = "gpu")]
+#[test]
+fn every_operation_is_recorded() {
+    for gpu in gpu_devices() {
+        for (name, plan, _) in operations() {
+            let arrays = arrays(&plan);
+            let wanted = expected(&plan, &arrays);
+            let (device, queue) = (gpu.device(), gpu.queue());
+            let buffer = |bytes: &[u8]| {
+                let size = bytes.len().next_multiple_of(16).max(16);
+                let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size: size as u64,
+                    usage: wgpu::BufferUsages::STORAGE
+                        | wgpu::BufferUsages::COPY_SRC
+                        | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                });
+                let padded: Vec<u8> = bytes.iter().copied().chain([0; 16]).take(size).collect();
+                queue.write_buffer(&buffer, 0, &padded);
+                buffer
+            };
+            let count = plan.inputs().len();
+            let inputs: Vec<_> = arrays[..count].iter().map(|bytes| buffer(bytes)).collect();
+            let inputs: Vec<_> = inputs.iter().map(|buffer| buffer.slice(..)).collect();
+            let prepared = gpu.prepare(&plan).unwrap();
+            for in_pass in [false, true] {
+                let nines = vec![9; wanted.len()];
+                let dest = buffer(arrays.get(count).unwrap_or(&nines));
+                let outputs = [dest.slice(..)];
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let report = match in_pass {
+                    false => gpu.encode(&mut encoder, &prepared, &inputs, &outputs),
+                    true => {
+                        let mut pass = encoder.begin_compute_pass(&Default::default());
+                        gpu.encode(&mut pass, &prepared, &inputs, &outputs)
+                    }
+                };
+                let report = report.unwrap_or_else(|error| panic!("{name}: {error}"));
+                queue.submit([encoder.finish()]);
+                report.wait().unwrap();
+                let found = read_buffer(gpu, &dest);
+                assert_eq!(
+                    found[..wanted.len()],
+                    wanted,
+                    "{name} on {gpu}, in a pass: {in_pass}"
+                );
+            }
+        }
+    }
+}
+
+/// What one step makes is converted, and put into a view, by the same step. What several steps write is refused by name.
+#[test]
+fn results_of_one_step_convert_and_go_into_views() {
+    for (name, plan, changes) in operations() {
+        let halved = Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]);
+        let place = [&[2], plan.shape()].concat();
+        let place = View::new(&place).unwrap().slice(&slice![1]).unwrap();
+        let (converted, placed) = (plan.converted(&halved), plan.into_view(&place));
+        if !changes {
+            for error in [converted.unwrap_err(), placed.unwrap_err()] {
+                let refused = ["steps", "convert_operation", "into_view"];
+                assert!(refused.contains(&kind(&error)), "{name}: {error}");
+                assert!(
+                    error
+                        .to_string()
+                        .contains(plan.to_string().split(' ').next().unwrap())
+                );
+            }
+            continue;
+        }
+        let (converted, placed) = (converted.unwrap(), placed.unwrap());
+        let arrays = arrays(&plan);
+        let wanted = expected(&plan, &arrays);
+        let floats: Vec<f32> = wanted.iter().map(|&byte| f32::from(byte) / 2.0).collect();
+        let mut larger = vec![9; 2 * wanted.len()];
+        let all = [&values(&plan, &arrays)[..], &[(&larger).into()]].concat();
+        let mut expected = larger.clone();
+        expected[wanted.len()..].copy_from_slice(&wanted);
+        // The tables of conversions do not fit the smallest bindings.
+        let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
+        for device in devices() {
+            let what = format!("{name} on {}", device.name);
+            if !is_tiny(&device.name) {
+                let (made, _) = device
+                    .backend
+                    .run::<f32>(&converted, &all[..all.len() - 1])
+                    .unwrap();
+                assert_eq!(made.data, floats, "{what}");
+            }
+            let (made, _) = device.backend.run::<u8>(&placed, &all).unwrap();
+            assert_eq!(made.data, expected, "{what}");
+        }
+        larger.clear();
+    }
+}
+
+fn ints(tensor: &Tensor) -> Vec<i32> {
+    tensor.to_vec().unwrap()
+}
+
+/// Tensors are values, never aliases: nobody sees a change through another tensor.
+#[test]
+fn slices_share_and_changes_do_not_show() {
+    for device in devices() {
+        let (backend, what) = (&device.backend, &device.name);
+        // A slice that is written gets memory of its own.
+        let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
+        let mut row = x.slice(&slice![1]).unwrap();
+        x.slice_into(&slice![2, ..; -1], &mut row).unwrap();
+        assert_eq!(ints(&row), [6, 5], "{what}");
+        assert_eq!(ints(&x), [1, 2, 3, 4, 5, 6], "{what}");
+        assert!(row.is_contiguous());
+        // An update of memory that a slice shares leaves the slice its old values, and is said to copy.
+        let mut y = x.clone();
+        let head = y.slice(&slice![..2]).unwrap();
+        let nine = backend.upload((&[9], &[])).unwrap();
+        let report = y.slice_update(&slice![.., 0], &nine).unwrap();
+        assert_eq!(report.wait().unwrap().copied, 24, "{what}");
+        assert_eq!(ints(&y), [9, 2, 9, 4, 9, 6], "{what}");
+        assert_eq!(ints(&head), [1, 2, 3, 4], "{what}");
+        // A tensor is written with a slice of itself, and an update of a slice changes only the slice.
+        let shifted = y.slice(&slice![1..]).unwrap();
+        y.slice_update(&slice![..2], &shifted).unwrap();
+        assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        let mut column = y.slice(&slice![.., 1]).unwrap();
+        let report = column.slice_update(&slice![0], &nine).unwrap();
+        assert_eq!(report.wait().unwrap().copied, 12, "{what}");
+        assert_eq!(ints(&column), [9, 6, 6], "{what}");
+        assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        // An error of the arguments leaves an output that is a slice as it was.
+        let mut row = x.slice(&slice![1]).unwrap();
+        assert!(x.slice_into(&slice![.., 0], &mut row).is_err());
+        assert_eq!(ints(&row), [3, 4], "{what}");
+    }
+}
+
+/// Appends to a cache copy nothing, even if copies of windows are kept; a window that shares the memory makes the next append
+/// copy the whole cache, once.
+#[test]
+fn appends_to_a_cache_copy_nothing() {
+    for device in devices() {
+        let (backend, what) = (&device.backend, &device.name);
+        let mut cache = backend.upload((&[0.0f32; 32], &[16, 2])).unwrap();
+        let new = backend.upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
+        let mut windows = Vec::new();
+        for at in 0..8 {
+            let report = cache.slice_update(&slice![at..at + 1], &new).unwrap();
+            assert_eq!(report.wait().unwrap().copied, 0, "{what}");
+            windows.push(
+                cache
+                    .slice(&slice![..at + 1])
+                    .unwrap()
+                    .contiguous()
+                    .unwrap(),
+            );
+        }
+        let window = cache.slice(&slice![..4]).unwrap();
+        assert!(
+            format!("{window:?}").contains("view of [16,2]"),
+            "{window:?}"
+        );
+        let mut copied = || {
+            let report = cache.slice_update(&slice![8..9], &new).unwrap();
+            report.wait().unwrap().copied
+        };
+        assert_eq!([copied(), copied()], [128, 0], "{what}");
+        assert_eq!(
+            window.to_vec::<f32>().unwrap(),
+            [1.0, 2.0].repeat(4),
+            "{what}"
+        );
+        assert_eq!(
+            windows[7].to_vec::<f32>().unwrap(),
+            [1.0, 2.0].repeat(8),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn layouts_compose_without_copies() {
+    for device in devices() {
+        let (backend, what) = (&device.backend, &device.name);
+        let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
+        let turned = x
+            .transpose(&[1, 0])
+            .unwrap()
+            .slice(&slice![..; -1])
+            .unwrap();
+        assert!(!turned.is_contiguous());
+        assert_eq!(
+            (turned.shape(), ints(&turned)),
+            (&[3, 2][..], vec![3, 6, 2, 5, 1, 4]),
+            "{what}"
+        );
+        #[cfg(feature = "gpu")]
+        assert!(
+            turned
+                .buffers()
+                .unwrap_err()
+                .to_string()
+                .contains("contiguous"),
+            "{what}"
+        );
+        let ids = backend
+            .upload((&[7, 2, 0, 7], &[4]))
+            .unwrap()
+            .slice(&slice![1..3])
+            .unwrap();
+        let (rows, _) = turned.gather(&ids, GatherOptions::default()).unwrap();
+        assert_eq!(ints(&rows), [1, 4, 3, 6], "{what}");
+        // A plan of a shape runs on any tensor of that shape. A view is copied first.
+        let flip = Plan::slice(&[3, 2], &slice![.., ..; -1], DType::I32).unwrap();
+        let (made, _) = Tensor::run(&flip, &[&turned]).unwrap();
+        assert_eq!(ints(&made[0]), [6, 3, 5, 2, 4, 1], "{what}");
+        let wrong = Tensor::run(&flip, &[&x]).unwrap_err();
+        assert_eq!(kind(&wrong), "plan_argument", "{wrong}");
+        assert_eq!(ints(&turned.reshape(&[6]).unwrap()), [3, 6, 2, 5, 1, 4]);
+        let wide = turned
+            .slice(&slice![0])
+            .unwrap()
+            .broadcast_to(&[2, 2])
+            .unwrap();
+        assert_eq!(
+            ints(&Tensor::concat(&[&wide, &turned], 0).unwrap())[..6],
+            [3, 6, 3, 6, 3, 6]
+        );
+        // An empty slice of memory that is not empty.
+        let none = x.slice(&slice![2..]).unwrap();
+        assert_eq!(ints(&none), [0; 0], "{what}");
+        assert_eq!(
+            none.contiguous().unwrap().bytes().unwrap().len(),
+            0,
+            "{what}"
+        );
+        assert_eq!(ints(&none.reshape(&[3, 0]).unwrap()), [0; 0], "{what}");
+    }
+}
+
+/// Programs of users, each by one plan.
+#[test]
+fn programs() {
+    // The tables of conversions do not fit the smallest bindings.
+    let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
+    for device in devices().iter().filter(|device| !is_tiny(&device.name)) {
+        let (backend, what) = (&device.backend, &device.name);
+        // Rows of a table, reversed, on tensors, and rows on host values.
+        let table = [0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1];
+        let ids = backend.upload((&[2u32, 0], &[2])).unwrap();
+        let rows = backend.upload((&table, &[3, 2])).unwrap();
+        let rows = rows.slice(&slice![.., ..; -1]).unwrap();
+        let (rows, _) = rows.gather(&ids, GatherOptions::default()).unwrap();
+        assert_eq!(
+            rows.to_vec::<f32>().unwrap(),
+            [2.1, 2.0, 0.1, 0.0],
+            "{what}"
+        );
+        let plan = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::F32).unwrap();
+        let (rows, _) = backend
+            .run::<f32>(&plan, &[(&table).into(), (&[2i64, 0]).into()])
+            .unwrap();
+        assert_eq!(rows.data, [2.0, 2.1, 0.0, 0.1], "{what}");
+
+        // Two tokens go to the end of a cache of keys, in place, and a concat into memory that exists.
+        let mut cache = backend.upload((&[0.0f32; 8], &[4, 2])).unwrap();
+        let new = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
+        let append = Plan::slice_update(&[4, 2], &slice![1..3], &[2, 2], DType::F32).unwrap();
+        Tensor::run_into(&append, &[&new], &mut [&mut cache]).unwrap();
+        assert_eq!(
+            cache.to_vec::<f32>().unwrap()[2..6],
+            [1.0, 2.0, 3.0, 4.0],
+            "{what}"
+        );
+        let mut joined = backend.upload((&[0.0f32; 12], &[6, 2])).unwrap();
+        let views = [cache.layout(), new.layout()].map(View::clone);
+        let concat = Plan::concat(&views, 0, DType::F32).unwrap();
+        Tensor::run_into(&concat, &[&cache, &new], &mut [&mut joined]).unwrap();
+        assert_eq!(
+            joined.to_vec::<f32>().unwrap()[8..],
+            [1.0, 2.0, 3.0, 4.0],
+            "{what}"
+        );
+
+        // A random crop, as floats.
+        let frame = backend
+            .upload((&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 3, 3]))
+            .unwrap();
+        let begins = backend.upload((&[0i32, 1], &[1, 2])).unwrap();
+        let options = CropOptions {
+            sizes: vec![2, 2],
+            ..CropOptions::default()
+        };
+        let boxes = Boxes {
+            count: 1,
+            ..Boxes::default()
+        };
+        let crop = Plan::crop(frame.layout(), boxes, &options, DType::U8).unwrap();
+        let crop = crop.converted(&Conversion::to(DType::F32)).unwrap();
+        let (made, report) = Tensor::run(&crop, &[&frame, &begins]).unwrap();
+        assert_eq!(
+            made[0].to_vec::<f32>().unwrap(),
+            [2.0, 3.0, 5.0, 6.0],
+            "{what}"
+        );
+        assert_eq!(report.wait().unwrap().out_of_range, 0, "{what}");
+
+        // x[mask], converted: the last step converts.
+        let keep = backend.upload((&[false, true, true], &[3])).unwrap();
+        let x = backend.upload((&[1u8, 2, 3], &[3])).unwrap();
+        let plan = Plan::boolean_mask(x.layout(), &[3], 0, None, DType::U8).unwrap();
+        let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
+        let (made, report) = Tensor::run(&plan, &[&x, &keep]).unwrap();
+        assert_eq!(made[0].to_vec::<f32>().unwrap(), [2.0, 3.0, 0.0], "{what}");
+        let report = report.wait().unwrap();
+        assert_eq!(
+            (report.found.unwrap().count, report.out_of_range),
+            (2, 0),
+            "{what}"
+        );
+    }
+}
+
+/// x[mask] in a program's own encoder: one call, with a buffer for each array, and one report.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_mask_in_a_programs_own_encoder() {
+    for gpu in gpu_devices() {
+        let x: Vec<u32> = (0..64).collect();
+        let mask: Vec<u8> = (0..64).map(|n| u8::from(n % 3 == 0)).collect();
+        let buffer = |size| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let [source, of_mask, kept, count] = [256, 64, 40, 32].map(buffer);
+        gpu.queue()
+            .write_buffer(&source, 0, bytemuck::cast_slice(&x));
+        gpu.queue().write_buffer(&of_mask, 0, &mask);
+        let plan = Plan::boolean_mask(&[64], &[64], 0, Some(10), DType::U32).unwrap();
+        let counted = gpu.prepare(&plan.clone().with_count().unwrap()).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let inputs = [source.slice(..), of_mask.slice(..)];
+        let outputs = [kept.slice(..), count.slice(..)];
+        let reports = [
+            gpu.encode(&mut encoder, &plan, &inputs, &outputs[..1])
+                .unwrap(),
+            gpu.encode(&mut encoder, &counted, &inputs, &outputs)
+                .unwrap(),
+        ];
+        let error = gpu
+            .encode(&mut encoder, &plan, &inputs, &outputs)
+            .unwrap_err();
+        assert_eq!(kind(&error), "arguments", "{error}");
+        gpu.queue().submit([encoder.finish()]);
+        for report in reports {
+            assert_eq!(report.wait().unwrap().found.unwrap().count, 22, "{gpu}");
+        }
+        let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
+        assert!(words(&kept).into_iter().eq((0..30).step_by(3)), "{gpu}");
+        assert_eq!(words(&count)[..6], [1, 1, 1, 10, 22, 0], "{gpu}");
+    }
+}
+
+/// Boxes with items and flips from tensors of their own: the report names a tuple that earlier steps joined, even after other
+/// work has used the memory between steps.
+#[test]
+fn boxes_are_joined_by_steps() {
+    for device in devices() {
+        let (backend, what) = (&device.backend, &device.name);
+        let lines = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
+        let options = CropOptions {
+            sizes: vec![2],
+            ..CropOptions::default()
+        };
+        for wide in [false, true] {
+            let numbers = |numbers: &[i32], shape: &[usize]| match wide {
+                false => backend.upload((numbers, shape)).unwrap(),
+                true => {
+                    let wide: Vec<i64> = numbers.iter().map(|&number| number.into()).collect();
+                    backend.upload((&wide, shape)).unwrap()
+                }
+            };
+            let begins = numbers(&[0, 2, 1], &[3, 1]);
+            let items = numbers(&[1, 0, 7], &[3]);
+            let flips = backend.upload((&[true, false, true], &[3, 1])).unwrap();
+            let crop = || {
+                lines
+                    .crop(&begins, Some(&items), Some(&flips), &options)
+                    .unwrap()
+            };
+            let (crops, report) = crop();
+            let others: Vec<_> = (0..3).map(|_| crop()).collect();
+            assert_eq!(crops.to_vec::<u8>().unwrap(), [5, 4, 3, 0, 0, 0], "{what}");
+            let report = report.wait().unwrap();
+            let first = report.first.unwrap();
+            assert_eq!(
+                (report.out_of_range, first.index),
+                (2, vec![0, 2]),
+                "{what}"
+            );
+            drop(others);
+            let (crops, _) = lines.crop(&begins, Some(&items), None, &options).unwrap();
+            assert_eq!(crops.to_vec::<u8>().unwrap(), [4, 5, 3, 0, 0, 0], "{what}");
+            let mut x = lines.clone();
+            let patches = backend.upload((&[7u8, 8, 9, 10, 11, 12], &[3, 2])).unwrap();
+            let paste = PasteOptions {
+                crop: options.clone(),
+                ..PasteOptions::default()
+            };
+            let report = x
+                .paste(&patches, &begins, Some(&items), Some(&flips), &paste)
+                .unwrap();
+            assert_eq!(report.wait().unwrap().out_of_range, 2, "{what}");
+            assert_eq!(x.to_vec::<u8>().unwrap(), [1, 2, 9, 8, 7, 6], "{what}");
+            assert_eq!(lines.to_vec::<u8>().unwrap(), [1, 2, 3, 4, 5, 6], "{what}");
+        }
+    }
+    let cpu = Backend::cpu();
+    let x = cpu.upload((&[1u8; 3], &[1, 3])).unwrap();
+    let begins = cpu.upload((&[0i32], &[1, 1])).unwrap();
+    let flips = cpu.upload((&[0.5f32], &[1, 1])).unwrap();
+    let options = CropOptions {
+        sizes: vec![1],
+        ..CropOptions::default()
+    };
+    let error = x.crop(&begins, None, Some(&flips), &options).unwrap_err();
+    assert_eq!(kind(&error), "dtype_mismatch", "{error}");
+}
