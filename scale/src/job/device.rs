@@ -68,7 +68,7 @@ impl<'a> Device<'a> {
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
         match conversion {
             Some(conversion) => made(&plan.converted(conversion)?, &chunk),
-            None => chunk.slice(spec)?.transpose(order)?.contiguous(),
+            None => Ok(chunk.slice(spec)?.transpose(order)?.contiguous()?),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Device<'a> {
                     &selected,
                 )
             }
-            None => selected.transpose(order)?.contiguous(),
+            None => Ok(selected.transpose(order)?.contiguous()?),
         }
     }
 
