@@ -356,11 +356,11 @@ impl Steps {
     pub(crate) fn put(&mut self, input: usize, from: &View, to: &View) {
         if !from.is_empty() {
             let Output { shape, dtype, .. } = &self.outputs[0];
-            let what = Move {
-                operation: self.operation,
-                shape: shape.clone(),
-                ..Move::of_update(from, to, *dtype)
-            };
+            let mut what = Move::of_update(from, to, *dtype);
+            what.operation = self.operation;
+            if what.shape != *shape {
+                what.shape.clone_from(shape);
+            }
             self.push(what, Operand::Input(input), None, Operand::Output(0));
         }
     }
@@ -731,8 +731,8 @@ impl Plan {
         }
         self.check_outputs(outputs.iter().map(|output| (output.dtype, output.len())))?;
         values::with_all_bytes(outputs, |bytes| {
-            let dests = bytes.into_iter().map(Dest::Old).collect();
-            self.run_steps(inputs, dests, Threads::default())
+            let mut dests: Vec<Dest<'_>> = bytes.into_iter().map(Dest::Old).collect();
+            self.run_steps(inputs, &mut dests, Threads::default())
         })
     }
 
@@ -774,27 +774,22 @@ impl Plan {
     pub(crate) fn run_steps(
         &self,
         inputs: &[Values<'_>],
-        mut outputs: Vec<Dest<'_>>,
+        outputs: &mut [Dest<'_>],
         threads: Threads,
     ) -> Result<Report, Error> {
         let steps = match &self.form {
             Form::One { what, .. } => {
-                return run_one(what, inputs, outputs.swap_remove(0), threads);
+                return run_one(what, inputs, mem::take(&mut outputs[0]), threads);
             }
             Form::Many(steps) => steps,
         };
         self.check_inputs(inputs)?;
         if let Some(outer) = &steps.shortcut {
-            outer.run(
-                self.dtype(),
-                inputs[0].bytes,
-                outputs.swap_remove(0),
-                threads,
-            );
+            let dest = mem::take(&mut outputs[0]);
+            outer.run(self.dtype(), inputs[0].bytes, dest, threads);
             return Ok(self.report(None, None));
         }
         // A single step that writes an output may give new memory its first values.
-        let mut outputs: Vec<Option<Dest<'_>>> = outputs.into_iter().map(Some).collect();
         let mut temps = Vec::with_capacity(steps.temps.len());
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
@@ -810,13 +805,13 @@ impl Plan {
                     Dest::Old(&mut temp)
                 }
                 Operand::Output(n) => {
-                    let dest = outputs[n].take();
+                    let dest = mem::take(&mut outputs[n]);
                     let later = &steps.steps[number + 1..];
                     let is_last = !later.iter().any(|(_, later)| later.to == operands.to);
-                    match dest {
-                        Some(dest) if is_last => dest,
-                        dest => {
-                            old = dest.map(Dest::all).unwrap_or_default();
+                    match is_last {
+                        true => dest,
+                        false => {
+                            old = dest.all();
                             Dest::Old(&mut *old)
                         }
                     }
@@ -854,13 +849,13 @@ impl Plan {
             }
             match operands.to {
                 Operand::Temp(n) => temps[n] = temp,
-                Operand::Output(n) => outputs[n] = Some(Dest::Old(old)),
+                Operand::Output(n) => outputs[n] = Dest::Old(old),
                 _ => {}
             }
             if let (Some(Operand::Output(n)), Some(found), Some(_)) =
                 (&operands.by, found, what.find())
-                && let Some(count) = outputs[*n].take()
             {
+                let count = mem::take(&mut outputs[*n]);
                 count.copy_from(bytemuck::cast_slice(&found.words()));
             }
         }

@@ -103,15 +103,24 @@ impl Backend {
             bytes.copy_from_slice(changed.bytes);
             result = bytes.into();
         }
-        if plan.only().is_some() {
-            return plan.run_steps(arguments.inputs, vec![result], self.threads);
+        let mut others = match plan.only() {
+            Some(_) => Vec::new(),
+            None => plan.outputs()[1..]
+                .iter()
+                .map(|output| vec![0; output.bytes()])
+                .collect(),
+        };
+        let run =
+            |outputs: &mut [Dest<'_>]| plan.run_steps(arguments.inputs, outputs, self.threads);
+        match &mut others[..] {
+            [] => run(&mut [result]),
+            others => {
+                let others = others
+                    .iter_mut()
+                    .map(|bytes: &mut Vec<u8>| Dest::Old(bytes));
+                run(&mut std::iter::once(result).chain(others).collect::<Vec<_>>())
+            }
         }
-        let others = plan.outputs();
-        let others = others[1..].iter().map(|output| vec![0; output.bytes()]);
-        let mut others: Vec<Vec<u8>> = others.collect();
-        let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
-        let outputs = std::iter::once(result).chain(others).collect();
-        plan.run_steps(arguments.inputs, outputs, self.threads)
     }
 
     /// Runs a move without indices on the CPU.

@@ -66,7 +66,7 @@ impl Move {
         rows as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// The same as [`Plan::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
+    /// The same as [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
     /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last = self.walk().and_then(|walk| walk.coordinates.last());

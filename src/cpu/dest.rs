@@ -49,6 +49,12 @@ impl<'a> From<&'a mut [u8]> for Dest<'a> {
     }
 }
 
+impl Default for Dest<'_> {
+    fn default() -> Self {
+        Self::Old(&mut [])
+    }
+}
+
 impl<'a> Dest<'a> {
     pub(crate) fn len(&self) -> usize {
         match self {

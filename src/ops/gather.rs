@@ -117,14 +117,14 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`].
+    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
     fn gather<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
         -> reported = |dtype| Plan::gather(params, indices.shape(), options, dtype), [params, indices];
 }
 
 tensor_methods! {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that `indices` select along a dimension. The errors
-    /// are those of [`Tensor::gather_nd`].
+    /// are those of [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, Backend};

@@ -87,7 +87,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`].
+    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
     fn gather_elements<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
         -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
 }
@@ -108,7 +108,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::gather_nd`].
+    /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     fn gather_elements(self params, rows indices; options: GatherOptions)
         -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
 }

@@ -104,8 +104,8 @@ tensor_methods! {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
     /// slices, in the order of the tuples, and the report of tuples that were out of range.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`](crate::options::OutOfRange::Error) and the backend has
-    /// no late errors.
+    /// On a GPU the work is submitted, not waited for, unless the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) and the backend has no late errors.
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::scatter_nd`].
+    /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
         -> reported = |dtype| check_updates(indices.shape(), updates.shape())
             .and_then(|()| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)),
@@ -118,7 +118,7 @@ host_methods! {
 
 tensor_methods! {
     /// Scatters single elements of `updates` into this tensor, in place: see [`Plan::scatter_elements`] and
-    /// [`Tensor::tensor_scatter_nd`].
+    /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
@@ -135,7 +135,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::tensor_scatter_nd`].
+    /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     fn scatter_elements(self tensor, rows indices, like updates; options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)
             .and_then(|plan| check_updates(indices.shape(), updates.shape()).map(|()| plan)),

@@ -246,7 +246,7 @@ host_methods! {
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
     /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are those of
-    /// [`Backend::scatter_nd`].
+    /// [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, Backend};

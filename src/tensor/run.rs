@@ -80,7 +80,8 @@ impl Tensor {
         others.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
         let run = |dest: Dest<'_>| {
             let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
-            Self::run_on_host(plan, &inputs, std::iter::once(dest).chain(others).collect())
+            let mut outputs: Vec<_> = std::iter::once(dest).chain(others).collect();
+            Self::run_on_host(plan, &inputs, &mut outputs)
         };
         let (storage, report) = backend.host_storage(plan.result_bytes(), run)?;
         let mut made = vec![Self::new(backend, plan.dtype(), plan.shape(), storage)];
@@ -167,7 +168,7 @@ impl Tensor {
         let to = outputs
             .iter_mut()
             .map(|output| output.storage.host_mut().unwrap_or_default().into());
-        let mut report = Self::run_on_host(plan, &inputs, to.collect())?;
+        let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
         report.copied = copied;
         Ok(Pending::done(report))
     }
@@ -230,7 +231,7 @@ impl Tensor {
     fn run_on_host(
         plan: &Plan,
         inputs: &[Cow<'_, Self>],
-        outputs: Vec<Dest<'_>>,
+        outputs: &mut [Dest<'_>],
     ) -> Result<Report, Error> {
         let threads = inputs.first().map(|input| input.backend.threads);
         let values = inputs.iter().map(|input| Values {
