@@ -145,6 +145,13 @@ impl Device {
             .any(|kind| self.name.ends_with(kind))
     }
 
+    /// Returns whether a tuple of `depth` indices can be in two buffers, which the library refuses. On devices with buffers
+    /// of 1 KiB, the parts of a tensor are multiples of 256 bytes, which no depth with an odd factor above 4 divides.
+    fn splits_tuples(&self, depth: usize, integers: usize) -> bool {
+        let odd = depth.max(1) >> depth.max(1).trailing_zeros();
+        self.by_tensors && odd > 4 && integers * 8 > 1024
+    }
+
     /// Returns whether a case with this many bytes of source and of result runs here. Devices with low limits run only
     /// small data, because their number of windows grows with the product of the two. Devices that interpret shaders
     /// run only small data too.

@@ -158,6 +158,12 @@ pub(crate) fn scatter_everywhere(
             refuses(done.and_then(|(_, report)| report), combine, dtype, &what);
             continue;
         }
+        let depth = case.indices_shape.last().copied().unwrap_or(1);
+        if let Err(Error::DeviceLimit { .. }) = &done
+            && device.splits_tuples(depth, case.indices.len())
+        {
+            continue;
+        }
         let (got, report) = done.unwrap_or_else(|error| panic!("{}: {error}", what()));
         match report {
             Ok(report) => {
