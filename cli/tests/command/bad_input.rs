@@ -183,13 +183,11 @@ fn params_and_indices_that_do_not_fit() {
         folder.npy(name, "<i4", shape, &bytes(&vec![0; count]))
     };
     let floats = folder.npy("floats.npy", "<f4", &[1, 1], &[0; 4]);
-    let beyond = folder.npy("beyond.npy", "<u8", &[1, 1], &[0xff; 8]);
     let deep = zeros("deep.npy", &[1, 3]);
     let three = zeros("three.npy", &[3, 1]);
     let one = zeros("one.npy", &[1]);
-    let rows: [(&[&str], &[&str]); 8] = [
+    let rows: [(&[&str], &[&str]); 7] = [
         (&[&params, &floats], &["floats.npy", "float32"]),
-        (&[&params, &beyond], &["beyond.npy", "18446744073709551615"]),
         (
             &[&params, &deep],
             &["deep.npy [1,3]", "tuples of 3", "2 dimensions"],

@@ -440,7 +440,7 @@ fn members_are_found_as_by_numpy() {
     let none = wgslice(&["slice", &format!("{path}#format"), ":"]);
     assert!(
         none.stderr
-            .contains("it holds \"deep/er\", \"bare\", \"arr_0\""),
+            .contains("it holds \"arr_0\", \"bare\", \"deep/er\""),
         "{none:?}"
     );
 }

@@ -79,7 +79,7 @@ fn exit_codes_are_documented() {
     let help = wgslice(&["--help"]).ok().stdout;
     for code in [
         "0  done",
-        "1  verify",
+        "1  compare found a difference; verify",
         "2  bad usage or bad input",
         "3  no such device",
         "129, 130, 131, 143  ended by",

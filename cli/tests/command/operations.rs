@@ -485,7 +485,7 @@ fn arrays_are_put_together() {
     for (args, message) in [
         (
             &["concat", &a, &b][..],
-            "b.npy has shape [3], but a.npy has",
+            "b.npy has shape [2,1], but a.npy has [2,2]",
         ),
         (
             &["pad", &a, "1"],
