@@ -60,7 +60,7 @@ watch_memory() {
                     VmHWM:)
                         value=${value% kB}
                         case $name in
-                            rustc | clippy-driver | rustdoc | ld* | cc* | collect2)
+                            rustc | clippy-driver | rustdoc | ld* | *lld | cc* | collect2)
                                 [[ $value -le $compiler ]] || compiler=$value
                                 ;;
                             *) [[ $value -le $other ]] || other=$value largest=$name ;;

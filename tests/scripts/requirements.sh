@@ -1,10 +1,6 @@
 # Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and gets them on
 # Debian and Ubuntu.
 
-has_egl() {
-    [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libEGL.so.1* ]]
-}
-
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
 }
