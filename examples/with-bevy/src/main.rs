@@ -26,11 +26,7 @@ use bevy::{
     },
     window::ExitCondition,
 };
-use wgslice::{
-    DType, Gpu, Plan,
-    gpu::Texels,
-    slice,
-};
+use wgslice::{DType, Gpu, Plan, gpu::Texels, slice};
 
 /// The width of the atlas in pixels, which is also its height.
 const ATLAS: usize = 96;
