@@ -38,7 +38,7 @@ thread_local! {
     static DRAWS: Cell<u64> = const { Cell::new(0) };
     /// The devices of the last draw.
     static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
-    /// The number of devices that cases of this thread ran on, since `print_cases` printed it.
+    /// The number of devices on which cases of this thread ran, since `print_cases` printed it.
     static CASES: Cell<usize> = const { Cell::new(0) };
     /// Strict devices take part in one of this many draws.
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
@@ -118,8 +118,13 @@ pub(crate) fn with_strict_one_in(many: u64, check: impl FnOnce()) {
     STRICT_ONE_IN.set(1);
 }
 
-/// Calls `check` so that it makes the same draws as the last call of `again` with the same `draws`, the return value of
-/// [`draws`].
+/// Notes that a drawn device does not run the case, because the case is too large for it.
+pub(crate) fn not_run() {
+    CASES.set(CASES.get().saturating_sub(1));
+}
+
+/// Calls `check` with the draws that followed when [`draws`] returned `draws`, so that a smaller case runs on the same
+/// devices.
 pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
     DRAWS.set(draws);
     check()

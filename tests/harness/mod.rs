@@ -158,7 +158,11 @@ impl Device {
     pub(crate) fn takes(&self, source: usize, result: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
         let fits = !is_strict || source + result <= STRICT_BYTES;
-        fits && (!self.is_tiny() || (source / 512 + 1) * (result / 512 + 1) <= 100)
+        let takes = fits && (!self.is_tiny() || (source / 512 + 1) * (result / 512 + 1) <= 100);
+        if !takes {
+            draw::not_run();
+        }
+        takes
     }
 
     /// Runs a slice of an array with these bytes, and returns the bytes of the result.
