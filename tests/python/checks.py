@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     sys.exit(
         f"{error}. Install with: pip install -r tests/python/requirements.txt, "
-        "or start everything with: bash tests/run --all"
+        "or start it with: bash tests/run photo"
     )
 
 ROOT = Path(__file__).resolve().parent.parent.parent
