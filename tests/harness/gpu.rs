@@ -148,7 +148,10 @@ pub(super) fn gpus() -> Vec<Opened> {
         }
     }
     for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
-        let mut options = strict_options();
+        let mut options = strict_gpu::Options {
+            shuffle: Some(*SEED),
+            ..strict_gpu::Options::default()
+        };
         // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
@@ -163,10 +166,10 @@ pub(super) fn gpus() -> Vec<Opened> {
 }
 
 /// Returns strict-gpu's default options, with invocations in random order. Each dispatch has an order of its own, but
-/// always the same one.
+/// always the same one, whatever the seed of the tests: some mistakes show only in some orders.
 pub(crate) fn strict_options() -> strict_gpu::Options {
     strict_gpu::Options {
-        shuffle: Some(*SEED),
+        shuffle: Some(1),
         ..strict_gpu::Options::default()
     }
 }
