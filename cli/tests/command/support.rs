@@ -55,8 +55,11 @@ pub(crate) fn wgslice(args: &[&str]) -> Ran {
 }
 
 /// Returns the devices to test: the CPU, and a GPU if there is an adapter. Panics if there is no adapter but
-/// `WGSLICE_REQUIRE_GPU` is 1.
+/// `WGSLICE_REQUIRE_GPU` is 1. A command without the feature `gpu` needs no adapter.
 pub(crate) fn devices() -> &'static [&'static str] {
+    if !cfg!(feature = "gpu") {
+        return &["cpu"];
+    }
     static GPU: LazyLock<bool> = LazyLock::new(|| {
         let info = wgslice(&["info", "--device", "gpu"]);
         if info.code == Some(0) {
