@@ -449,7 +449,7 @@ fn an_unexpected_result_is_noticed() {
 /// The reference checks the rest of the crate, so it must not use any of the rest.
 #[test]
 fn the_reference_uses_nothing_else_of_the_crate() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/vectors/src/reference");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/vectors/src/reference");
     let files: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -163,7 +163,7 @@ check_fuzz_targets() {
         lacks 'compiler of C++' 'install g++'
         return
     fi
-    cargo check --manifest-path testing/fuzz/Cargo.toml --target-dir "$target/fuzz"
+    cargo check --manifest-path crates/fuzz/Cargo.toml --target-dir "$target/fuzz"
 }
 
 # Packs what crates.io would get, and checks that it has every file that the compiler read for the library. Cargo's own

@@ -1,4 +1,4 @@
-//! Test cases for wgslice's operations. The library's tests, the command's `verify` and the counts of `testing/hardware/` use
+//! Test cases for wgslice's operations. The library's tests, the command's `verify` and the counts of `crates/hardware/` use
 //! them. Cases are read from golden vectors, or drawn at random and answered by the naive reference. They are run on a
 //! device and judged, and failing cases can be reduced.
 //!
