@@ -3,13 +3,13 @@
 //! Every case runs on the CPU and on one device of each adapter, which a seed and the number of the draw choose. So the
 //! pipelines of an adapter are compiled about once, and over many cases each device has its share. `WGSLICE_TEST_ALL=1`
 //! runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default; `WGSLICE_TEST_CASE` runs the drawn
-//! devices of a single draw, and only the CPU in all others.
+//! devices of a single draw, and only the CPU in all others. `WGSLICE_TEST_FIRST=1` ends the process at the first failure.
 
 use super::{DEVICES, Device, SIZES};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
-    env, panic,
+    env, panic, process,
     str::FromStr,
     sync::{LazyLock, Mutex},
     thread,
@@ -32,6 +32,10 @@ static ONLY: LazyLock<Option<u64>> = LazyLock::new(|| number("WGSLICE_TEST_CASE"
 /// Whether every case runs on every device.
 pub(crate) static ALL: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_ALL").is_ok_and(|all| all == "1"));
+
+/// Whether the first failure ends the process, for programs that only ask whether there is one.
+static FIRST: LazyLock<bool> =
+    LazyLock::new(|| env::var("WGSLICE_TEST_FIRST").is_ok_and(|first| first == "1"));
 
 thread_local! {
     /// The number of draws of this thread so far.
@@ -197,5 +201,8 @@ static HOOK: LazyLock<()> = LazyLock::new(|| {
              WGSLICE_TEST_CASE={draw} cargo test -p wgslice --all-features --test root -- --exact {test}",
             *SEED, *SEED
         );
+        if *FIRST {
+            process::exit(101);
+        }
     }));
 });
