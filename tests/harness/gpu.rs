@@ -140,7 +140,7 @@ pub(super) fn gpus() -> Vec<Opened> {
             match kind.open(&candidate.adapter) {
                 Ok(gpu) => gpus.push(Opened {
                     name,
-                    gpu: gpu.with_few_pipelines(),
+                    gpu,
                     by_tensors,
                 }),
                 Err(error) => eprintln!("not tested: {name}: {error}"),
@@ -158,7 +158,7 @@ pub(super) fn gpus() -> Vec<Opened> {
         let opened = kind.open(&adapter).expect("whatever is asked for");
         gpus.push(Opened {
             name: format!("strict in order {}, {kind:?}", *SEED),
-            gpu: opened.with_few_pipelines(),
+            gpu: opened,
             by_tensors: matches!(kind, Kind::Parts),
         });
     }
