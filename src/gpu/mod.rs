@@ -178,7 +178,7 @@ impl Gpu {
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
-    /// pipelines, and a device keeps at most 256.
+    /// pipelines, and a device keeps at most 128.
     pub fn trim(&self) {
         self.opened().shared.pool.clear();
         self.engine.trim();

@@ -28,7 +28,7 @@ use wgpu::BufferBindingType;
 
 /// The number of pipelines of a generation. There are two, so a device keeps at most twice as many, beside those of
 /// prepared plans.
-const GENERATION: usize = 128;
+const GENERATION: usize = 64;
 
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
