@@ -21,7 +21,7 @@ use crate::{
     element::zeroed,
     error,
     moves::{IndexTensor, Move, Operation},
-    plan::{Input, Operand, Output, Steps},
+    plan::{ArraySpec, Operand, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
@@ -227,8 +227,8 @@ impl Selection {
             indices,
             dtype,
         )?;
-        let input = Input::new("x", x, dtype);
-        let output = Output::new(&gather.shape, dtype);
+        let input = ArraySpec::new("x", x, dtype);
+        let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         plan.gather_at(gather, &tuples, Operand::Input(0), Operand::Output(0))?;
         Ok(plan.plan())
@@ -259,8 +259,8 @@ impl Selection {
 impl Outer {
     /// A gather for each list, along its dimension, through memory between them. The CPU does all at once.
     fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
-        let input = Input::new("x", x, dtype);
-        let output = Output::new(&self.shape()?, dtype);
+        let input = ArraySpec::new("x", x, dtype);
+        let output = ArraySpec::result(&self.shape()?, dtype);
         let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         let (mut view, mut from) = (self.view.clone(), Operand::Input(0));
         for (number, (at, positions)) in self.lists.iter().enumerate() {
@@ -362,7 +362,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; [`Error::Length`]; or an error of the device.
-    fn index(view x: T; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
+    fn index(view x: T, by spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }
 
 tensor_methods! {
@@ -371,5 +371,5 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; or an error of the device.
-    fn index(self x; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
+    fn index(self x, by spec: &IndexSpec) -> made = |dtype| Plan::index(x.layout(), spec, dtype), [x];
 }

@@ -40,8 +40,8 @@ impl Steps {
             };
             pieces = pieces.iter().flat_map(cut).collect();
         }
-        for (from, to) in &pieces {
-            self.put(0, from, to);
+        for (from, to) in pieces {
+            self.put(0, &from, to);
         }
         Ok(())
     }

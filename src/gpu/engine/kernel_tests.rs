@@ -2,9 +2,10 @@
 
 use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
-    Conversion, DType, Error, Found, Gpu, Plan, SliceSpec, View,
+    Conversion, DType, Error, Gpu, Plan, SliceSpec, View,
     cpu::{self, Indices},
     moves::{Effect, Find, Move, Operation},
+    ops::mask::Found,
     options::{
         Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
     },
@@ -238,8 +239,9 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         let mut number = [0; COUNT_BYTES];
         gpu.opened().download(&outputs[0], &mut dest).unwrap();
         gpu.opened().download(&outputs[1], &mut number).unwrap();
-        let found = report.wait().unwrap().found.unwrap();
-        assert_eq!(bytemuck::cast_slice::<u32, u8>(&found.words()), number);
+        let count = report.wait().unwrap().found.unwrap();
+        let words = Found { count, capacity }.words();
+        assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), number);
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());

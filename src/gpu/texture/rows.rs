@@ -131,7 +131,8 @@ impl Rows {
                 (vec![self.gather(axis)?], Some(&self.channels[..]))
             }
             _ => {
-                let plan = |(rows, part): &_| Move::of_update(rows, part, self.dtype);
+                let plan =
+                    |(rows, part): &(View, View)| Move::of_update(rows, part.clone(), self.dtype);
                 (pieces.iter().map(plan).collect(), None)
             }
         };
@@ -174,7 +175,7 @@ impl Rows {
 
     /// The plans that copy a view of a tensor to the selected elements of the rows.
     pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Move> {
-        let plan = |(rows, part): (View, View)| Move::of_update(&part, &rows, self.dtype);
+        let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
         self.pieces(tensor).into_iter().map(plan).collect()
     }
 
