@@ -62,7 +62,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a box would cost an allocation for each plan of one step"
+    reason = "a box would cost an allocation for each plan"
 )]
 enum Form {
     /// One step: from the first input, by the second if there are index tuples, to the only output. It owns no lists, so
@@ -72,7 +72,7 @@ enum Form {
         /// The first input, if it is not all of its memory in row-major order.
         layout: Option<Box<View>>,
     },
-    Many(Box<Steps>),
+    Many(Steps),
 }
 
 /// The lists of a plan of any number of steps.
@@ -309,9 +309,15 @@ impl Steps {
             outputs: vec![output],
             in_place: false,
             temps: Vec::new(),
-            steps: Vec::new(),
+            // More than two are so large that the C library's cache of freed blocks does not hold them.
+            steps: Vec::with_capacity(2),
             shortcut: None,
         }
+    }
+
+    /// Makes room for so many steps.
+    pub(crate) fn reserve(&mut self, steps: usize) {
+        self.steps.reserve_exact(steps);
     }
 
     /// Adds a step that reports nothing.
@@ -370,7 +376,7 @@ impl Steps {
 
     pub(crate) fn plan(self) -> Plan {
         Plan {
-            form: Form::Many(Box::new(self)),
+            form: Form::Many(self),
         }
     }
 

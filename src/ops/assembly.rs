@@ -40,6 +40,7 @@ impl Steps {
             };
             pieces = pieces.iter().flat_map(cut).collect();
         }
+        self.reserve(pieces.len());
         for (from, to) in pieces {
             self.put(0, &from, to);
         }

@@ -38,6 +38,7 @@ impl Plan {
             inputs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
+        plan.reserve(arrays.len());
         let mut begin = 0;
         for (number, array) in arrays.iter().enumerate() {
             let count = array.shape[axis];
@@ -77,6 +78,7 @@ impl Plan {
             inputs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
+        plan.reserve(arrays.len());
         for (number, array) in arrays.iter().enumerate() {
             let mut place = result.along(axis, number, 1, 1);
             place.shape.remove(axis);

@@ -14,10 +14,12 @@
 use super::{
     index::Policy,
     indexed::{added, indexed, kept},
-    methods::{host_methods, tensor_methods},
+    methods::{HostMask, host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, View, cpu, error,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
+    element::zeroed,
+    error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
     plan::{ArraySpec, Operand, Steps},
@@ -485,9 +487,7 @@ impl Backend {
         // The host finds them, wherever other work runs.
         Ok(Self::cpu().run(&plan, &[mask.into()])?.0)
     }
-}
 
-host_methods! {
     /// The slices of `x` that a mask selects, in row-major order: TensorFlow's `boolean_mask`, and NumPy's `x[mask]` if
     /// `axis` is 0. The dimensions of the mask are those of `x` from `axis` on.
     ///
@@ -503,9 +503,30 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::Length`]; or an error of the device.
-    fn boolean_mask<M: MaskElement>(view x: T, mask mask: M, by axis: usize)
-        -> made = |dtype| Plan::boolean_mask(x, &mask.shape, axis, Some(mask.count), dtype), [x, mask];
+    pub fn boolean_mask<'a, T: Element, M: MaskElement>(
+        &self,
+        x: impl Into<ArrayRef<'a, T>>,
+        mask: impl Into<ArrayRef<'a, M>>,
+        axis: usize,
+    ) -> Result<Array<T>, Error> {
+        let (x, view) = x.into().memory("x")?;
+        let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
+        let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
+        // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
+        let mut rows = zeroed::<u8>(find.result_bytes())?;
+        cpu::mask::find(
+            M::as_bytes(&mask),
+            &find.source,
+            &mut rows,
+            find.dtype.size(),
+        );
+        let gather = Plan::from_view(gather, &view);
+        let rows = Values::from_bytes(find.dtype, &rows);
+        Ok(self.run(&gather, &[(&x[..]).into(), rows])?.0)
+    }
+}
 
+host_methods! {
     /// The positions of `x` along `axis` at which a condition is true: NumPy's `compress`, and ONNX's `Compress`. The
     /// condition has one dimension, and may be shorter than the axis. A negative axis counts from the end; without one,
     /// `x` counts as one dimension, in row-major order.
