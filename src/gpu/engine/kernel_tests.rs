@@ -209,7 +209,7 @@ pub(super) fn plans() -> Vec<Move> {
     .concat()
 }
 
-/// The bytes that a plan makes on a device, or on the CPU.
+/// The bytes that a move makes on a device, or on the CPU.
 fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
     // Of these bytes all floats are numbers, and not too small.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
@@ -279,7 +279,7 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small plans share pipelines, so both devices also run them with pipelines of their own.
+    // Small moves share pipelines, so both devices also run them with pipelines of their own.
     let both = |kind| {
         let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
         gpus.map(|gpu| (kind, gpu))
@@ -309,7 +309,7 @@ fn a_single_row_keeps_all_lanes_busy() {
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
-/// The kernels of a plan's dispatches.
+/// The kernels of a move's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
     let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
