@@ -39,7 +39,7 @@ use std::{borrow::Cow, fmt, mem, sync::Arc};
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`], [`Plan::scatter_elements`] |
 /// | by XLA's dimension numbers | [`Plan::xla_gather`], [`Plan::xla_scatter`] |
 /// | arrays assembled from other arrays | [`Plan::concat`], [`Plan::stack`], [`Plan::pad`], [`Plan::roll`], [`Plan::tile`], [`Plan::repeat`] |
-/// | by index arrays | [`Plan::index`] |
+/// | by index arrays | [`Plan::index`], [`Plan::index_update`] |
 /// | by masks | [`Plan::nonzero`], [`Plan::boolean_mask`], [`Plan::compress`], [`Plan::select`], [`Plan::masked_update`], [`Plan::masked_scatter`] |
 ///
 /// [`Backend::run`](crate::Backend::run) runs a plan on host values, [`Tensor::run`](crate::Tensor::run) on tensors,

@@ -115,7 +115,7 @@ tensor_methods! {
 
 /// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1 that
 /// the slice does not have are dropped first.
-fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
+pub(super) fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
     let mut view = value.clone();
     while view.shape.len() > slice.len() && view.shape[0] == 1 {
         view.shape.remove(0);
