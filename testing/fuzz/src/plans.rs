@@ -33,7 +33,10 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
-    if plan.inputs()[0].bytes() > SMALL || plan.outputs()[0].bytes() > SMALL || count.is_none_or(|n| n > 256) {
+    if plan.inputs()[0].bytes() > SMALL
+        || plan.outputs()[0].bytes() > SMALL
+        || count.is_none_or(|n| n > 256)
+    {
         return Ok(());
     }
     if let [mask, x, y] = &*plan.inputs() {
