@@ -72,14 +72,10 @@ pub use element::Element;
 pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
-pub use ops::{
-    convert::Conversion,
-    mask::{Found, MaskElement},
-    options,
-};
+pub use ops::{convert::Conversion, mask::MaskElement, options};
 pub use part::Part;
 pub use pending::Pending;
-pub use plan::{Input, IntoView, Output, Plan, Values, ValuesMut};
+pub use plan::{ArraySpec, IntoView, Plan, Values, ValuesMut};
 pub use report::Report;
 pub use spec::items::SliceSpec;
 pub use tensor::Tensor;

@@ -63,6 +63,12 @@ fn random_updates() {
 }
 
 #[test]
+fn random_index_expressions() {
+    check(Operation::ArrayIndex, 100, all);
+    check(Operation::IndexUpdate, 200, all);
+}
+
+#[test]
 fn random_gradients() {
     check(Operation::StridedSliceGrad, 300, all);
 }

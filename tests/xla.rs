@@ -79,8 +79,8 @@ fn numbers_that_contradict_each_other_are_errors() {
         ),
         (
             |dims| dims.index_vector_dim = 2,
-            "index_vector_dim is [2], but a plan for indices of rank 1 needs tuples along the last dimension or, with 1, \
-             of one integer each: transpose the indices, or call the method of a tensor or a backend, which does",
+            "index_vector_dim is [2], but the indices have rank 1: it must be a dimension of theirs, or 1 if each index is a \
+             tuple",
         ),
     ] {
         assert_eq!(of(change), text);

@@ -644,12 +644,12 @@ fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     // A copy of so many bytes writes past the caches. It runs before the plan and before the loop, so that neither must first
     // write back what the other left in a cache.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
-        let bytes = plan.result_bytes();
+        let bytes = plan.outputs()[0].bytes();
         let indices = name.starts_with("gather").then_some(Values::from(&ids));
         let [mut time, mut copied, mut by_loop] = [Duration::MAX; 3];
         let mut expected = Vec::new();
         for _ in 0..40 {
-            let from: &[u8] = &bytemuck::cast_slice(&src)[..plan.source_bytes()];
+            let from: &[u8] = &bytemuck::cast_slice(&src)[..plan.inputs()[0].bytes()];
             let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
             copied = copied.min(best(1, || copy(to, &from[..bytes])));
             time = time.min(best(1, || {

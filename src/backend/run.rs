@@ -216,7 +216,7 @@ impl Backend {
         let inputs: Vec<&Tensor> = uploaded.iter().collect();
         let mut outputs = Vec::new();
         for output in &*plan.outputs() {
-            outputs.push(match changed.filter(|_| output.in_place) {
+            outputs.push(match changed.filter(|_| outputs.is_empty()) {
                 Some(values) => backend.upload_bytes(values.bytes, values.dtype, &output.shape)?,
                 None => Tensor::of_output(output, &backend)?,
             });

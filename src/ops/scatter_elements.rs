@@ -110,9 +110,9 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
-    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
-        -> reported = |dtype| check_updates(indices.shape(), updates.shape())
-            .and_then(|()| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)),
+    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
+        -> reported = |dtype| check_updates(indices, updates)
+            .and_then(|()| Plan::scatter_elements(tensor, indices, options, dtype)),
         [updates, indices, tensor];
 }
 
@@ -136,7 +136,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
-    fn scatter_elements(self tensor, rows indices, like updates; options: ScatterOptions)
+    fn scatter_elements(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)
             .and_then(|plan| check_updates(indices.shape(), updates.shape()).map(|()| plan)),
         [updates, indices];

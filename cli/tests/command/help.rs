@@ -20,6 +20,7 @@ fn every_command_has_examples() {
         "grad",
         "transpose",
         "index",
+        "index-update",
         "nonzero",
         "boolean-mask",
         "compress",
