@@ -3,7 +3,7 @@
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
     rows::{Axis, PieceRows},
-    shuffle::Shuffle,
+    shuffle::{Shuffle, with_wide_vectors},
 };
 use crate::text::counted;
 use std::fmt;
@@ -13,14 +13,25 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
+    /// Every second of many pieces of `bytes` bytes, 4 or 8, by a loop that the compiler makes of shuffles of two vectors. A
+    /// byte shuffle is of one vector, so that they take three operations where these take one.
+    Every { bytes: usize },
     /// Small pieces that lie a few bytes apart or in a few planes, which byte shuffles move.
     Shuffle(Shuffle),
 }
+
+/// The smallest number of pieces of a row that such a loop moves. On an Intel Xeon (model 167) rows of 8 to 14 take 0.9 of the
+/// time by byte shuffles, and rows of 16 take 1.6 times as long.
+const MANY: usize = 16;
 
 impl Kernel {
     /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
     #[inline]
     pub(super) fn of(bytes: usize, row: Axis) -> Self {
+        let every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
+        if every_second && row.size >= MANY {
+            return Self::Every { bytes };
+        }
         match Shuffle::of_row(bytes, row) {
             Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::Copy { bytes },
@@ -53,18 +64,46 @@ impl Kernel {
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Shuffle(shuffle) => shuffle.run(rows),
+            Self::Every { bytes } => with_wide_vectors(
+                #[inline(always)]
+                || match bytes {
+                    4 => every_second::<4, 8>(rows),
+                    _ => every_second::<8, 16>(rows),
+                },
+            ),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
 }
 
+/// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
+#[inline(always)]
+fn every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
+    let (source, bytes) = (rows.source, rows.row.size * N);
+    rows.each(bytes, |at, dest| {
+        let (pairs, rest) = source[at..].as_chunks::<TWO>();
+        let (dest, _) = dest.as_chunks_mut::<N>();
+        let whole = dest.len() - usize::from(pairs.len() < dest.len());
+        let (dest, last) = dest.split_at_mut(whole);
+        for (to, from) in dest.iter_mut().zip(&pairs[..whole]) {
+            *to = *from.first_chunk().expect("half a pair");
+        }
+        if let [to] = last {
+            *to = *rest.first_chunk().expect("the last piece");
+        }
+    });
+}
+
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Copy { bytes } | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
+        let (Self::Copy { bytes }
+        | Self::Every { bytes }
+        | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
         write!(f, "pieces of {}", counted(*bytes, "byte", "bytes"))?;
         match self {
             Self::Copy { bytes } if *bytes > FIXED_MAX => write!(f, " by memcpy"),
             Self::Copy { .. } => write!(f, " by fixed moves"),
+            Self::Every { .. } => write!(f, ", every second"),
             Self::Shuffle(Shuffle {
                 planes: 1, stride, ..
             }) => {

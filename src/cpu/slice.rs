@@ -195,7 +195,7 @@ impl<'a> LoopNest<'a> {
     /// move them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Shuffle(_) => 0,
+            Kernel::Shuffle(_) | Kernel::Every { .. } => 0,
             Kernel::Copy { .. } => bytes / self.piece,
         }
     }

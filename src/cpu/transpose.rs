@@ -64,7 +64,7 @@ impl Tile<'_, '_> {
     fn move_rows(self, kernel: Kernel) {
         let Tile { tiles, source, .. } = self;
         let some = match kernel {
-            Kernel::Copy { .. } => tiles.width() / tiles.piece,
+            Kernel::Copy { .. } | Kernel::Every { .. } => tiles.width() / tiles.piece,
             Kernel::Shuffle(_) => NEAR_PART / tiles.row.stride.unsigned_abs(),
         };
         let some = some.max(1);
@@ -330,7 +330,7 @@ impl<'a> Tiles<'a> {
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
         let (inner, _) = split(self.unit, self.between);
         let most = match Kernel::of(self.piece, self.row) {
-            Kernel::Copy { .. } => 1,
+            Kernel::Copy { .. } | Kernel::Every { .. } => 1,
             Kernel::Shuffle(_) => NEAR_PART / (self.row.size * self.row.stride.unsigned_abs()),
         };
         memory::streaming(self.bytes() >= STREAMED, |lines| {
