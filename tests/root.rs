@@ -23,6 +23,7 @@ mod golden;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod harness;
+mod imports;
 mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;

@@ -54,12 +54,12 @@ mod strided_store;
 mod threads;
 mod transpose;
 
-pub(crate) use dest::Dest;
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
+pub(crate) use dest::{Dest, filled};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
-pub(crate) use memory::{filled, map_in_large_pages};
+pub(crate) use memory::map_in_large_pages;
 pub(crate) use threads::Threads;
 
 use crate::{

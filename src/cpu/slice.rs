@@ -16,7 +16,7 @@ use super::{
     kernel::Kernel,
     memory::NewMemory,
     odometer::Odometer,
-    rows::{Axis, PieceRows, along, split_pieces},
+    rows::{Axis, PieceRows, along, split, split_pieces},
     threads::{self, Threads},
     transpose::Tiles,
 };
@@ -103,7 +103,7 @@ impl<'a> LoopNest<'a> {
             // A part of a tile takes as long as the tile.
             let all = dest.all();
             if threads > 1 && tiles.bytes() == all.len() {
-                return tiles.run(source, self.offset, all, threads);
+                return tiles.run(source, self.offset, all, threads, self.lanes());
             }
             dest = all.into();
         }
@@ -178,7 +178,7 @@ impl<'a> LoopNest<'a> {
     /// the source.
     pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
-            return tiles.part(source, at, first, dest);
+            return tiles.part(source, at, first, dest, self.lanes());
         }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.blocks(source, at, self.group, dest);
@@ -226,6 +226,17 @@ impl<'a> LoopNest<'a> {
         }
     }
 
+    /// The loop for a part of a lane of tiles: from a byte of the source, and from a byte of the lane on.
+    fn lanes(&self) -> impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy + use<'a> {
+        let Self {
+            unit, piece, row, ..
+        } = *self;
+        let between = self.tiles.map_or(self.rows, |tiles| tiles.between);
+        move |source, at, skip, dest| {
+            Self::along(unit, piece, row, between).part(source, at, skip, dest);
+        }
+    }
+
     fn group_bytes(&self) -> usize {
         self.piece * self.row.size * self.block.size * self.group.size
     }
@@ -269,14 +280,5 @@ impl<'a> LoopNest<'a> {
         if !tail.is_empty() {
             self.some(inner, source, at, 0, tail);
         }
-    }
-}
-
-/// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
-/// [`Axis::ONE`] and no others.
-pub(super) fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
-    match dims.split_last() {
-        Some((last, outer)) => (Axis::of(unit, last), outer),
-        None => (Axis::ONE, dims),
     }
 }
