@@ -3,7 +3,7 @@
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
     rows::{Axis, PieceRows},
-    shuffle::{Shuffle, with_wide_vectors},
+    shuffle::Shuffle,
 };
 use crate::text::counted;
 use std::fmt;
@@ -20,9 +20,8 @@ pub(super) enum Kernel {
     Shuffle(Shuffle),
 }
 
-/// The smallest number of pieces of a row that such a loop moves. On an Intel Xeon (model 167) rows of 8 to 14 take 0.9 of the
-/// time by byte shuffles, and rows of 16 take 1.6 times as long.
-const MANY: usize = 16;
+/// The smallest number of pieces of a row that such a loop moves.
+const MANY: usize = 8;
 
 impl Kernel {
     /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
@@ -56,20 +55,14 @@ impl Kernel {
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Shuffle(shuffle) => shuffle.run(rows),
-            Self::Every { bytes } => with_wide_vectors(
-                #[inline(always)]
-                || match bytes {
-                    4 => every_second::<4, 8>(rows),
-                    _ => every_second::<8, 16>(rows),
-                },
-            ),
+            Self::Every { bytes: 4 } => every_second::<4, 8>(rows),
+            Self::Every { .. } => every_second::<8, 16>(rows),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
 }
 
 /// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
-#[inline(always)]
 fn every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
     let (source, bytes) = (rows.source, rows.row.size * N);
     rows.each(bytes, |at, dest| {

@@ -70,20 +70,6 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
     (instructions::FIND)(Level::new())
 });
 
-/// Runs a loop that is also compiled for vectors of 32 bytes, on a processor that has them.
-#[inline(always)]
-pub(super) fn with_wide_vectors(run: impl FnOnce()) {
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    {
-        static WIDE: LazyLock<Option<fearless_simd::Avx2>> =
-            LazyLock::new(|| SHUFFLES.and_then(|_| Level::new().as_avx2()));
-        if let Some(wide) = *WIDE {
-            return wide.vectorize(run);
-        }
-    }
-    run();
-}
-
 /// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
 /// [`NOWHERE`] if none does.
 type Indices = [u8; VECTOR];
