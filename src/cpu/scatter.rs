@@ -9,8 +9,8 @@
 use super::{
     combine::{self, Share},
     fixed_copy::with_copy_kernel,
+    locate::{Locator, NOWHERE},
     odometer::Odometer,
-    places::{NOWHERE, Places},
     threads::{self, Threads},
 };
 use crate::{
@@ -41,15 +41,15 @@ pub(super) fn run<I: Index>(
         threads,
     } = Split::of(walk, threads);
     let policy = effect.options.policy;
-    let rows = Places::new(walk, policy, indices, numbering);
+    let rows = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        rows.find(number * part, places);
+        rows.points(number * part, places);
     });
     let mut missing = Missing::default();
-    rows.count(0, &places, &mut missing);
+    rows.count(0, 0, &places, &mut missing);
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
     }
