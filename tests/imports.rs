@@ -18,8 +18,8 @@ fn module(path: &str) -> Module {
 fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let inner = [at.as_slice(), &[name.clone()]].concat();
+        let name = path.file_stem().unwrap().to_string_lossy();
+        let inner = [at.as_slice(), &[name.to_string()]].concat();
         if path.is_dir() {
             modules(&path, &inner, found);
         } else if path.extension().is_none_or(|ending| ending != "rs") {

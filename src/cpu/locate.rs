@@ -46,12 +46,10 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The number of the last clip, if each is one for so many dimensions.
+    /// The number of the last of the different clips, of so many dimensions each.
     fn last_clip(&self, dims: usize) -> usize {
-        self.clips
-            .len()
-            .checked_div(dims)
-            .map_or(0, |count| count - 1)
+        let clips = self.clips.len().checked_div(dims);
+        clips.map_or(0, |count| count - 1)
     }
 }
 
@@ -292,11 +290,9 @@ impl<'a, I: Index> Locator<'a, I> {
         missing: &mut Missing,
     ) {
         let unit = self.walk.unit.cast_signed();
-        (
-            found.places.clear(),
-            found.boxes.clear(),
-            found.clips.clear(),
-        );
+        found.places.clear();
+        found.boxes.clear();
+        found.clips.clear();
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
         let (mut now, mut last) = (Boxed::default(), usize::MAX);
@@ -317,7 +313,8 @@ impl<'a, I: Index> Locator<'a, I> {
             }
             whole_is_last = false;
             if tuple != last {
-                (now.places.clear(), now.clips.clear());
+                now.places.clear();
+                now.clips.clear();
                 now.whole = self.extend(numbers, &mut now);
                 last = tuple;
             }
@@ -352,10 +349,14 @@ impl<'a, I: Index> Locator<'a, I> {
         for coordinate in self.cropped {
             let (axis, extends) = (self.indexed(coordinate), coordinate.along?);
             let at = number(numbers, coordinate).within(axis.size, false, false)?;
-            if extends.flip.is_some_and(|flip| numbers[flip].into() != 0) {
+            let room = match extends.step < 0 {
+                true => at,
+                false => axis.size - 1 - at,
+            };
+            let reach = (extends.extent - 1).saturating_mul(extends.step.unsigned_abs());
+            if reach > room || extends.flip.is_some_and(|flip| numbers[flip].into() != 0) {
                 return None;
             }
-            fits(extends, at, axis.size)?;
             place = along(place, axis.stride, at);
         }
         Some(place)
@@ -519,36 +520,9 @@ fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     }
 }
 
-/// The distance between the first and the last position of a box that begins at position `at` of `size` positions, if the box
-/// lies inside.
-#[inline(always)]
-fn fits(along: Along, at: usize, size: usize) -> Option<usize> {
-    let room = match along.step < 0 {
-        true => at,
-        false => size.checked_sub(at + 1)?,
-    };
-    let reach = (along.extent - 1).saturating_mul(along.step.unsigned_abs());
-    (at < size && reach <= room).then_some(reach)
-}
-
 /// The part of a box that lies inside, along a dimension of `size` positions, if it begins at `begin`, and the position of its
 /// first element.
 fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (Clip, usize) {
-    let whole = Clip {
-        from: 0,
-        to: along.extent,
-        flipped,
-    };
-    if let Ok(at) = usize::try_from(begin)
-        && let Some(reach) = fits(along, at, size)
-    {
-        let first = match (flipped, along.step < 0) {
-            (false, _) => at,
-            (true, false) => at + reach,
-            (true, true) => at - reach,
-        };
-        return (whole, first);
-    }
     // An i128 holds the position of every element of every box.
     let (step, extent) = (along.step as i128, along.extent as i128);
     let reach = (extent - 1) * step.abs();
@@ -565,9 +539,14 @@ fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (
         true => (begin - (end - 1), begin + 1),
         false => (-begin, end - begin),
     };
-    let elements = |distance: i128| (distance.max(0) + step.abs() - 1) / step.abs();
-    let from = elements(before).min(extent);
-    let to = elements(after).clamp(from, extent);
+    // Most boxes lie inside, and need no division.
+    let elements = |distance: i128| match distance {
+        ..=0 => 0,
+        _ if distance > reach => extent,
+        _ => (distance + step.abs() - 1) / step.abs(),
+    };
+    let from = elements(before);
+    let to = elements(after).max(from);
     let (first, from, to) = match flipped {
         false => (from, from, to),
         true => (to - 1, extent - to, extent - from),

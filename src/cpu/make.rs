@@ -61,6 +61,10 @@ pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
 }
 
 /// How groups are moved.
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::large_enum_variant, reason = "a value serves a whole walk")
+)]
 enum Mover<'a> {
     /// Each is contiguous in the source.
     Copy,
