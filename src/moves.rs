@@ -47,7 +47,7 @@ pub(crate) struct Find {
 /// How a scatter changes its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices of the destination.
+    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may lie anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,

@@ -4,7 +4,7 @@ use crate::harness::{devices, kind};
 #[cfg(feature = "gpu")]
 use crate::harness::{gpu_devices, read_buffer::read_buffer};
 use wgslice::{
-    Backend, Conversion, DType, Plan, Tensor, Values, ValuesMut, View,
+    Backend, Conversion, DType, Error, Plan, Tensor, Values, ValuesMut, View,
     options::{
         Boxes, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions, ScatterDims,
         ScatterOptions,
@@ -210,6 +210,13 @@ fn every_operation_runs_in_every_way() {
                 (plan.shape().to_vec(), wanted.clone()),
                 "{what}"
             );
+            let inputs = plan.inputs();
+            let before = arrays.get(inputs.len()).cloned();
+            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
+            let mut kept = before.clone();
+            let given = &all[..inputs.len()];
+            backend.run_into(&plan, given, &mut kept).unwrap();
+            assert_eq!(kept, wanted, "{what}, into memory that is kept");
             #[cfg(feature = "gpu")]
             {
                 let running = backend.run_async::<u8>(&plan, &all);
@@ -219,7 +226,6 @@ fn every_operation_runs_in_every_way() {
                     "{what}"
                 );
             }
-            let inputs = plan.inputs();
             let tensors: Vec<Tensor> = inputs
                 .iter()
                 .zip(&arrays)
@@ -229,8 +235,6 @@ fn every_operation_runs_in_every_way() {
                 })
                 .collect();
             let tensors: Vec<&Tensor> = tensors.iter().collect();
-            let before = arrays.get(inputs.len()).cloned();
-            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
             let mut dest = Tensor::from_bytes(backend, before, U8, plan.shape()).unwrap();
             Tensor::run_into(&plan, &tensors, &mut [&mut dest]).unwrap();
             assert_eq!(dest.bytes().unwrap(), wanted, "{what}, into a tensor");
@@ -242,6 +246,43 @@ fn every_operation_runs_in_every_way() {
                 }
             }
         }
+    }
+}
+
+/// Memory that the caller keeps is checked before it is written, and may be of booleans.
+#[test]
+fn kept_memory_is_checked() {
+    let flip = Plan::slice(&[4], &slice![..; -1], DType::I32).unwrap();
+    let update = Plan::slice_update(&[4], &slice![1..3], &[2], DType::Bool).unwrap();
+    for device in devices() {
+        let backend = &device.backend;
+        let x = [1, 2, 3, 4];
+        let mut kept = vec![9; 3];
+        let error = backend
+            .run_into(&flip, &[(&x).into()], &mut kept)
+            .unwrap_err();
+        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(error.to_string().contains("result"), "{error}");
+        let error = backend
+            .slice_into((&x, &[4]), &slice![..2], &mut kept)
+            .unwrap_err();
+        assert!(matches!(error, Error::Length { .. }), "{error}");
+        let error = backend
+            .run_into(&flip, &[(&x).into()], &mut [0f32; 4])
+            .unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{error}");
+        let error = backend.run_into(&update, &[], &mut [false; 4]).unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{error}");
+        assert_eq!(kept, [9; 3]);
+        let mut flags = [true, true, true, false];
+        backend
+            .run_into(&update, &[(&[false, true]).into()], &mut flags)
+            .unwrap();
+        assert_eq!(flags, [true, false, true, false]);
+        backend
+            .slice_into((&[true, false], &[2]), &slice![..; -1], &mut flags[..2])
+            .unwrap();
+        assert_eq!(flags, [false, true, true, false]);
     }
 }
 

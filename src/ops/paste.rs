@@ -135,7 +135,7 @@ impl Plan {
             source: patches.source.clone(),
             walk,
             effect: Effect::Scatter(Scatter {
-                slices: x.len(),
+                slices: 0,
                 fresh: false,
                 dtype,
                 options: Combining {
