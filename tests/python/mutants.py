@@ -25,7 +25,8 @@ EXPLAINED = ROOT / "tests/python/mutants.txt"
 RESULTS = ROOT / "benches/results/mutants.md"
 VECTORS = [
     f"tests/vectors/{name}.jsonl"
-    for name in ("seed1", "scatter_floats", "assembly", "array_index", "index_update", "mask", "paste", "convert", "xla")
+    for name in ("seed1", "scatter_floats", "assembly", "array_index", "index_update", "mask", "paste", "convert", "numbers",
+                 "xla")
 ]
 
 # Kinds of faults: a pattern in a line of code, and what replaces it. A replacement that the compiler rejects does no
