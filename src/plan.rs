@@ -561,7 +561,7 @@ impl Plan {
     }
 
     /// Whether the plan is a slice or a view that moves bytes as they are.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)
     }
