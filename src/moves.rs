@@ -10,7 +10,6 @@ use crate::{
     ops::{
         convert::Converted,
         index::{IndexType, Policy},
-        mask::check_mask,
         scatter_nd::Combine,
     },
     text::{Shape, counted},
@@ -278,7 +277,7 @@ impl Move {
         argument: &'static str,
     ) -> Result<IndexType, Error> {
         match self.indices.as_ref().map(|indices| indices.index) {
-            Some(IndexType::Mask) => check_mask(found).map(|()| IndexType::Mask),
+            Some(IndexType::Mask) => error::mask::check(found).map(|()| IndexType::Mask),
             _ => IndexType::of(found, argument),
         }
     }

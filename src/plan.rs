@@ -17,7 +17,7 @@ use crate::{
     ops::{
         array_index::Outer,
         index::IndexType,
-        mask::{COUNT_WORDS, Found, check_mask},
+        mask::{COUNT_WORDS, Found},
     },
     report::Missing,
     shape::check_elements,
@@ -122,7 +122,7 @@ impl Kind {
             Self::Elements if found == needed => Ok(()),
             Self::Elements => Err(error::value::dtype_mismatch(name, found, needed)),
             Self::Indices => IndexType::of(found, name).map(drop),
-            Self::Mask => check_mask(found),
+            Self::Mask => error::mask::check(found),
         }
     }
 }
@@ -561,7 +561,7 @@ impl Plan {
     }
 
     /// Whether the plan is a slice or a view that moves bytes as they are.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)
     }

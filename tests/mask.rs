@@ -6,7 +6,7 @@
     reason = "the numbers are small, or any bits will do"
 )]
 
-use crate::harness::{devices, kind};
+use crate::harness::{devices, kind, steps};
 use wgslice::{
     Array, Backend, DType, Element, Error, Plan, Tensor, Values, View,
     options::{GatherOptions, NegativeIndex},
@@ -321,6 +321,35 @@ fn too_few_and_too_many_values() {
             let report = count.wait().unwrap();
             assert_eq!(report.found, Some(3));
             assert_eq!(report.into_result().is_ok(), values.shape()[0] >= 3);
+        }
+    }
+}
+
+/// Without an axis, `compress` reads a view in row-major order: where it is if one stride walks it, and otherwise from a copy
+/// that a step makes.
+#[test]
+fn compress_flattens_views() {
+    let mask = [false, true, true, false, true];
+    for device in devices() {
+        let x: Vec<u16> = (0..12).collect();
+        let x = device.backend.upload((&x, &[3, 4])).unwrap();
+        let condition = device.backend.upload((&mask, &[5])).unwrap();
+        for (view, count, expected) in [
+            (x.clone(), 2, [1, 2, 4]),
+            (x.slice(&slice![.., 1]).unwrap(), 2, [5, 9, 0]),
+            (x.slice(&slice![.., ..; 2]).unwrap(), 2, [2, 4, 8]),
+            (x.slice(&slice![..; -1, ..; -1]).unwrap(), 2, [10, 9, 7]),
+            (x.transpose(&[1, 0]).unwrap(), 3, [4, 8, 5]),
+            (x.slice(&slice![.., ..2]).unwrap(), 3, [1, 4, 8]),
+        ] {
+            let elements = view.layout().len();
+            let short = condition.slice(&slice![..elements as i64]).unwrap();
+            let length = short.shape().to_vec();
+            let plan = Plan::compress(view.layout(), &length, None, Some(3), DType::U16);
+            assert_eq!(steps(&plan.unwrap()), count, "{view:?}");
+            let (kept, _) = view.compress(&short, None, Some(3)).unwrap();
+            let kept = kept.to_vec::<u16>().unwrap();
+            assert_eq!(kept, expected, "{view:?} on {}", device.name);
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     number::{bits_of, f32_of},
     ops::{
         convert::{Converted, ENTRIES, Scale, Table},
-        index::{Index, Policy},
+        index::Index,
     },
     report::Missing,
     walk::{Dim, Walk},

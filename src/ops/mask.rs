@@ -39,14 +39,6 @@ mod sealed {
     impl Mask for u8 {}
 }
 
-/// Fails if arrays of this type are no masks.
-pub(crate) fn check_mask(found: DType) -> Result<(), Error> {
-    match found {
-        DType::Bool | DType::U8 => Ok(()),
-        _ => Err(error::mask::dtype(found)),
-    }
-}
-
 /// How many elements of a mask are true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {

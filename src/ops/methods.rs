@@ -178,7 +178,7 @@ macro_rules! tensor_methods {
     (@check rows $this:ident $given:ident) => { $this.check_same_device(stringify!($given), $given)? };
     (@check mask $this:ident $given:ident) => {
         $this.check_same_device(stringify!($given), $given)?;
-        $crate::ops::mask::check_mask($given.dtype())?
+        $crate::error::mask::check($given.dtype())?
     };
     (@check $how:ident $this:ident $given:ident) => {};
     (@run [$($run:tt)*] $plan:ident [$($order:ident)*] [] [$($changed:tt)*]) => {
