@@ -277,7 +277,7 @@ impl Move {
         argument: &'static str,
     ) -> Result<IndexType, Error> {
         match self.indices.as_ref().map(|indices| indices.index) {
-            Some(IndexType::Mask) => error::mask::check(found).map(|()| IndexType::Mask),
+            Some(IndexType::Mask) => crate::error::mask::check(found).map(|()| IndexType::Mask),
             _ => IndexType::of(found, argument),
         }
     }
