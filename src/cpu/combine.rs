@@ -68,6 +68,9 @@ impl Share<'_> {
 
     /// Replaces the elements of the slice of each row, or the components of complex numbers that are combined component by
     /// component, by what `combine` makes of their bytes and those of the update.
+    ///
+    /// Not inlined: a scatter that adds rows of 16 bytes took 1.08 times as long (Intel Xeon of model 167).
+    #[inline(never)]
     fn combine<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == N {
