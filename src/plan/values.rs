@@ -104,7 +104,7 @@ impl<'a> ValuesMut<'a> {
     }
 
     /// Calls `run` with the bytes of the elements.
-    pub(super) fn with_bytes<R>(
+    pub(crate) fn with_bytes<R>(
         &mut self,
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
     ) -> Result<R, Error> {
