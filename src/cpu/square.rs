@@ -100,7 +100,9 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let together = near.stride == N.cast_signed();
         let below = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
-        let low = if near.stride < 0 { reach - N } else { 0 };
+        // Pieces may overlap, so that they are nearer to each other than they are long.
+        let apart = near.stride.unsigned_abs();
+        let low = if near.stride < 0 { reach - apart } else { 0 };
         for row in rows {
             // The row of the next square.
             let next = at.wrapping_add(below).wrapping_sub(low);
