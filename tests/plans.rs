@@ -124,7 +124,7 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "scatter_elements",
-            Plan::scatter_elements(&[4, 3], &[2, 3], scatter, U8),
+            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], scatter, U8),
             false,
         ),
         (

@@ -707,13 +707,7 @@ impl Operation {
             } => {
                 let options = arrays.options(Some(along.axis));
                 let job = Job::new([data, &arrays.updates], move |s| {
-                    Plan::scatter_elements(&s[0], &s.indices, options, s.dtype)
-                });
-                // The method compares the shapes of updates and indices.
-                let job = job.working(move |t, _| {
-                    let mut x = t[0].clone();
-                    let report = x.scatter_elements(t.indices(), &t[1], options)?;
-                    Ok((x, report))
+                    Plan::scatter_elements(&s[0], &s.indices, &s[1], options, s.dtype)
                 });
                 let job = job.combining(arrays.combines(false));
                 of_one_axis(job.by(

@@ -401,7 +401,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 any_order: false,
                 ..ScatterOptions::default()
             };
-            let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
+            let plan = Plan::scatter_elements(&shape, &indices, &indices, options, dtype);
             (plan, Some(indices))
         }
         10 => {
