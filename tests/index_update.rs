@@ -3,7 +3,7 @@
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{
-    Backend, DType, Error, Plan, View,
+    Backend, DType, Plan, View,
     options::Combine,
     slice,
     spec::{IndexItem, IndexSpec},
@@ -220,7 +220,10 @@ fn elements_that_a_device_does_not_combine() {
         let error = x
             .index_update(&parse("[0, 0]"), &one, Combine::Add)
             .unwrap_err();
-        assert!(matches!(error, Error::DTypeOnDevice { .. }), "{error}");
+        assert!(
+            matches!(error, wgslice::Error::DTypeOnDevice { .. }),
+            "{error}"
+        );
         assert!(error.to_string().contains("CPU"), "{error}");
         assert_eq!(x.to_vec::<f64>().unwrap(), [1.0, 2.0], "{}", device.name);
     }
@@ -270,6 +273,9 @@ fn in_a_programs_own_encoder() {
             &[memory.slice(192..256)],
             &[memory.slice(..256)],
         );
-        assert!(matches!(error.unwrap_err(), Error::Buffer { .. }), "{gpu}");
+        assert!(
+            matches!(error.unwrap_err(), wgslice::Error::Buffer { .. }),
+            "{gpu}"
+        );
     }
 }

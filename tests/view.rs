@@ -428,7 +428,7 @@ fn operations_take_views_from_strides() {
                 plans(&view).into_iter().zip(plans(&whole)).enumerate()
             {
                 let run = |plan: &Plan, x: &[f32]| {
-                    let other = |input: &wgslice::Input| match number {
+                    let other = |input: &wgslice::ArraySpec| match number {
                         0 | 1 => device.backend.upload((&indices, &[4])).unwrap(),
                         2 => device.backend.upload((&begins, &input.shape)).unwrap(),
                         5 => device.backend.upload((&mask, &input.shape)).unwrap(),
@@ -439,7 +439,8 @@ fn operations_take_views_from_strides() {
                     tensors.extend(inputs[1..].iter().map(other));
                     let tensors: Vec<_> = tensors.iter().collect();
                     let (made, report) = wgslice::Tensor::run(plan, &tensors)?;
-                    Ok::<_, wgslice::Error>((made[0].bytes()?, report.wait()?.out_of_range))
+                    let bytes = made[0].bytes()?.into_owned();
+                    Ok::<_, wgslice::Error>((bytes, report.wait()?.out_of_range))
                 };
                 match (run(&strided, &memory), run(&plain, &copy)) {
                     (Err(wgslice::Error::DeviceLimit { .. }), _) if !device.backend.is_cpu() => {}
