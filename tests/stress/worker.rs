@@ -126,7 +126,14 @@ impl<'a> Worker<'a> {
                 assert!(same && cpu.bad == device.bad, "{}", case.to_line());
             }
             // The device has limits that the CPU does not have, such as the limit on the length of tuples.
-            (_, Err(Error::DeviceLimit { .. } | Error::DTypeOnDevice { .. })) => {}
+            (
+                _,
+                Err(
+                    Error::DeviceLimit { .. }
+                    | Error::DTypeOnDevice { .. }
+                    | Error::ConversionOnDevice { .. },
+                ),
+            ) => {}
             (_, Err(error)) if error.is_device_error() => return Err(error),
             (Err(cpu), Err(device)) => {
                 assert_eq!(kind(&cpu), kind(&device), "{}", case.to_line());
