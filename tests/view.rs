@@ -504,6 +504,63 @@ fn windows_and_shapes_keep_their_elements() {
     }
 }
 
+/// One call copies what a plan copies, typed and as bytes, and refuses what does not fit.
+#[test]
+fn one_call_makes_a_view_contiguous() {
+    for view in random_views() {
+        let source: Vec<u16> = (0..).take(view.source_shape()[0]).collect();
+        let places = places(&view);
+        let expected: Vec<u16> = places.iter().map(|&n| source[n]).collect();
+        let mut found = vec![0u16; places.len()];
+        wgslice::copy(&source, &view, &mut found).unwrap();
+        assert_eq!(found, expected, "{view:?}");
+        let mut found = vec![0; places.len() * 2];
+        let from = wgslice::Values::from_bytes(DType::BF16, bytemuck::cast_slice(&source));
+        let to = wgslice::ValuesMut::from_bytes(DType::BF16, &mut found);
+        wgslice::copy(from, &view, to).unwrap();
+        assert_eq!(
+            found,
+            bytemuck::cast_slice::<u16, u8>(&expected),
+            "{view:?}"
+        );
+        let truths: Vec<bool> = source.iter().map(|n| n % 3 == 0).collect();
+        let mut found = vec![false; places.len()];
+        wgslice::copy(&truths, &view, &mut found).unwrap();
+        assert!(
+            found
+                .iter()
+                .zip(&places)
+                .all(|(&found, &n)| found == truths[n])
+        );
+    }
+    let view = View::new(&[2, 3]).unwrap();
+    let long = wgslice::copy(&[0u8; 7], &view, &mut [0u8; 6]);
+    assert!(matches!(
+        long,
+        Err(wgslice::Error::Length {
+            argument: "source",
+            ..
+        })
+    ));
+    let short = wgslice::copy(&[0u8; 6], &view, &mut [0u8; 5]);
+    assert!(matches!(
+        short,
+        Err(wgslice::Error::Length {
+            argument: "dest",
+            ..
+        })
+    ));
+    let other = wgslice::copy(&[0u8; 6], &view, &mut [0i8; 6]);
+    assert_eq!(kind(&other.unwrap_err()), "dtype_mismatch");
+    let bytes = [0u8; 23];
+    let part = wgslice::copy(
+        wgslice::Values::from_bytes(DType::F32, &bytes),
+        &view,
+        &mut [0f32; 6],
+    );
+    assert!(matches!(part, Err(wgslice::Error::Length { .. })));
+}
+
 #[test]
 fn wrong_strides_are_named() {
     let of = |shape: &[usize], strides: &[isize], offset, elements| {

@@ -6,7 +6,7 @@ use crate::{Error, error, shape};
 use std::cmp::Reverse;
 
 /// The most combinations of distances that are tried to find out whether a view selects an element twice.
-const TRIES: usize = 1 << 20;
+const TRIES: usize = 1 << 18;
 
 /// Whether a view selects an element twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
