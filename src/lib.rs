@@ -21,7 +21,7 @@
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
-// | `dtype`, `element`, `combine`, `number`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, shapes |
+// | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, and of all types as all others, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `lock` | locks mutexes after panics too |
 // | `guide` | documentation for users of other APIs |
@@ -63,6 +63,7 @@ pub mod stream;
 mod text;
 mod view;
 mod walk;
+mod wide;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;

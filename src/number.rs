@@ -1,6 +1,6 @@
 //! Numbers of other types as `f32`, and back: what scatters of 16-bit floats and conversions compute with.
 //!
-//! Each type here has only values that an `f32` represents exactly, so a conversion rounds once: to the nearest value, in a
+//! Elements of 8 and 16 bits are values that an `f32` represents exactly, so a conversion rounds once: to the nearest value, in a
 //! tie to the one whose last bit is 0. Integers saturate. A NaN becomes the quiet NaN of its sign without a payload, and
 //! 0 as an integer. `shaders/number.wgsl` has the same conversions in WGSL.
 
@@ -12,8 +12,10 @@
 
 use crate::DType;
 
-/// The types that are converted, in the order of their numbers in `shaders/convert.wgsl`.
-pub(crate) const CONVERTED: [DType; 7] = [
+/// The types that shaders convert one by one, in the order of their numbers in `shaders/convert.wgsl`. Elements of the
+/// first two are looked up in tables.
+#[cfg(feature = "gpu")]
+pub(crate) const ON_GPU: [DType; 7] = [
     DType::U8,
     DType::I8,
     DType::U16,
@@ -23,10 +25,11 @@ pub(crate) const CONVERTED: [DType; 7] = [
     DType::F32,
 ];
 
-/// The value of an element of one of the [`CONVERTED`] types. Bits above those of the type are ignored.
+/// The value of an element of 8 or 16 bits, or of `f32`. Bits above those of the type are ignored.
 #[inline(always)]
 pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
     match dtype {
+        DType::Bool => f32::from(u8::from(bits as u8 != 0)),
         DType::U8 => (bits as u8).into(),
         DType::I8 => (bits as u8).cast_signed().into(),
         DType::U16 => (bits as u16).into(),
@@ -37,18 +40,33 @@ pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
     }
 }
 
-/// The bits of the element of one of the [`CONVERTED`] types that is nearest to `value`.
+/// The bits of the element of at most 32 bits that is nearest to `value`.
 #[inline(always)]
 pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     match dtype {
-        DType::U8 => (value.round_ties_even() as u8).into(),
-        DType::I8 => (value.round_ties_even() as i8).cast_unsigned().into(),
-        DType::U16 => (value.round_ties_even() as u16).into(),
-        DType::I16 => (value.round_ties_even() as i16).cast_unsigned().into(),
+        DType::Bool => u32::from(value > 0.5),
+        DType::U8 => (nearest(value) as u8).into(),
+        DType::I8 => (nearest(value) as i8).cast_unsigned().into(),
+        DType::U16 => (nearest(value) as u16).into(),
+        DType::I16 => (nearest(value) as i16).cast_unsigned().into(),
+        DType::U32 => nearest(value) as u32,
+        DType::I32 => (nearest(value) as i32).cast_unsigned(),
         DType::F16 => f16_of_f32(value).into(),
         DType::BF16 => bf16_of_f32(value).into(),
         _ if value.is_nan() => value.to_bits() & 0x8000_0000 | 0x7fc0_0000,
         _ => value.to_bits(),
+    }
+}
+
+/// The nearest integer, in a tie the even one: what `f32::round_ties_even` is where there is a standard library. The sum
+/// with 2^23 has no bits for a fraction.
+#[inline(always)]
+fn nearest(value: f32) -> f32 {
+    const WHOLE: f32 = 8_388_608.0;
+    let size = value.abs();
+    match size < WHOLE {
+        true => (size + WHOLE - WHOLE).copysign(value),
+        false => value,
     }
 }
 

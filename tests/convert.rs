@@ -7,7 +7,7 @@ use wgslice::{
     options::{Boxes, Combine, CropOptions, GatherOptions, ScatterOptions},
     slice,
 };
-use wgslice_vectors::{Call, Operation, random};
+use wgslice_vectors::{Call, Operation, judge, parse, random, run, variants};
 
 /// Random conversions on every device: those of low limits cut them into many dispatches.
 #[test]
@@ -217,16 +217,23 @@ fn wrong_conversions_are_refused() {
     let scaled = |axis, scale: &[f32]| Conversion::scaled(DType::F32, axis, scale, &[0.0]);
     let of = |plan: &Plan, conversion: &Conversion| kind(&plan.converted(conversion).unwrap_err());
     let plain = Conversion::to(DType::F32);
-    assert_eq!(of(&plan, &Conversion::to(DType::I32)), "convert_dtype");
+    for complex in [DType::Complex64, DType::Complex128] {
+        assert_eq!(of(&plan, &Conversion::to(complex)), "convert_dtype");
+        assert_eq!(of(&plan, &Conversion::astype(complex)), "convert_dtype");
+        let source = Plan::slice(&[4], &slice![..], complex).unwrap();
+        let error = source.converted(&plain).unwrap_err();
+        assert!(error.to_string().contains("pass their parts"), "{error}");
+    }
     assert_eq!(of(&plan, &scaled(2, &[1.0])), "axis");
     assert_eq!(of(&plan, &scaled(-1, &[1.0; 4])), "convert_positions");
     assert_eq!(of(&plan, &scaled(-1, &[])), "convert_positions");
     let floats = Plan::slice(&[4], &slice![..], DType::F32).unwrap();
-    assert_eq!(of(&floats, &scaled(0, &[1.0])), "convert_scale");
+    assert_eq!(of(&floats, &scaled(1, &[1.0])), "axis");
+    assert_eq!(of(&floats, &scaled(0, &[1.0; 3])), "convert_positions");
     let table = Conversion::table(DType::I8, DType::F32, 0, 1, |_, x| x).unwrap();
     assert_eq!(of(&plan, &table), "convert_source");
     let table = Conversion::table(DType::U16, DType::F32, 0, 1, |_, x| x);
-    assert_eq!(kind(&table.unwrap_err()), "convert_scale");
+    assert_eq!(kind(&table.unwrap_err()), "convert_table");
     let converted = plan.converted(&plain).unwrap();
     assert_eq!(of(&converted, &plain), "convert_operation");
     let add = ScatterOptions {
@@ -266,6 +273,100 @@ fn wrong_conversions_are_refused() {
             .run_cpu(&[(&[0u8; 12]).into()], &mut [(&mut [0; 12]).into()])
             .is_err()
     );
+}
+
+/// Every pair of types by both rules, and scale and bias, as NumPy and exact fractions have them: on the CPU, and on GPUs those
+/// that shaders convert. These refuse the others by name, and a backend with a fallback runs them.
+#[test]
+fn numbers_of_any_width() {
+    const SHADERS: [&str; 7] = [
+        "uint8", "int8", "uint16", "int16", "float16", "bfloat16", "float32",
+    ];
+    let mut refused = 0;
+    for case in parse(include_str!("vectors/numbers.jsonl")) {
+        let case = case.unwrap();
+        let call = Call::of(&case).unwrap();
+        let text = |name: &str| case.args[name].as_str().unwrap();
+        let (from, to) = (text("from"), text("to"));
+        let is_byte = ["bool", "uint8", "int8"].contains(&from);
+        let is_rounded = !case.args.contains_key("axis_of_scale")
+            && (!case.args.contains_key("astype") || to.contains("float"));
+        let is_wide = ["int64", "uint64", "float64"].contains(&to);
+        let on_gpu = (from == to && !case.args.contains_key("axis_of_scale"))
+            || is_byte && !is_wide
+            || is_rounded && SHADERS.contains(&from) && SHADERS.contains(&to);
+        for device in devices() {
+            for variant in variants(&case, &call) {
+                let found = run(&call, &device.backend, &variant);
+                match &found {
+                    Err(Error::ConversionOnDevice { .. }) => {
+                        let error = found.as_ref().unwrap_err().to_string();
+                        assert!(
+                            !on_gpu && !device.backend.is_cpu(),
+                            "{from} to {to}: {error}"
+                        );
+                        assert!(error.contains("run it on the CPU"), "{error}");
+                        refused += 1;
+                    }
+                    _ => assert!(
+                        on_gpu || device.backend.is_cpu(),
+                        "{from} to {to} on {}",
+                        device.name
+                    ),
+                }
+                if let Err(difference) = judge(&case, &call, &device.backend, &variant, found) {
+                    panic!(
+                        "{}: {from} to {to}: {difference}\n{}",
+                        device.name,
+                        case.to_line()
+                    );
+                }
+            }
+        }
+    }
+    assert!(refused > 0 || devices().iter().all(|device| device.backend.is_cpu()));
+}
+
+/// Numbers that the shaders do not convert go to the CPU on a backend with a fallback.
+#[test]
+fn conversions_that_shaders_lack_fall_back() {
+    let plan = Plan::slice(&[3], &slice![..; -1], DType::F64).unwrap();
+    let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
+    for device in devices() {
+        let backend = device.backend.clone().with_fallback();
+        let (found, _) = backend
+            .run::<f32>(&plan, &[(&[0.1f64, -2.0, 1e300]).into()])
+            .unwrap();
+        assert_eq!(found.data, [f32::INFINITY, -2.0, 0.1], "{}", device.name);
+    }
+}
+
+/// Scales of more positions than a line has in turn, along every axis of a transposed view, and of one position.
+#[test]
+fn floats_scale_along_the_axis_of_the_source() {
+    let shape = [3, 40, 300];
+    let source: Vec<f32> = (0..36_000u16).map(|n| f32::from(n) / 7.0).collect();
+    let view = View::new(&shape).unwrap().transpose(&[2, 0, 1]).unwrap();
+    let view = view.slice(&slice![..; -1, .., 1..; 3]).unwrap();
+    for (axis, size) in shape.into_iter().enumerate() {
+        let scale: Vec<f32> = (0..size).map(|n| n as f32 - 1.5).collect();
+        let scaled = Conversion::scaled(DType::F32, axis.cast_signed(), &scale, &[0.25]);
+        let plan = Plan::contiguous(&view, DType::F32).unwrap();
+        let plan = plan.converted(&scaled).unwrap();
+        let (found, _) = Backend::cpu()
+            .run::<f32>(&plan, &[(&source).into()])
+            .unwrap();
+        let mut found = found.data.into_iter();
+        for column in (0..300).rev() {
+            for item in 0..3 {
+                for row in (1..40).step_by(3) {
+                    let position = [item, row, column][axis];
+                    let x = source[(item * 40 + row) * 300 + column];
+                    assert_eq!(found.next(), Some(x * scale[position] + 0.25));
+                }
+            }
+        }
+    }
 }
 
 /// Boxes of a source without elements are zeros, whatever the tables.

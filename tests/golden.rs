@@ -12,6 +12,7 @@ const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
 const CONVERT: &str = include_str!("vectors/convert.jsonl");
+const NUMBERS: &str = include_str!("vectors/numbers.jsonl");
 const PASTE: &str = include_str!("vectors/paste.jsonl");
 const XLA: &str = include_str!("vectors/xla.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
@@ -284,6 +285,9 @@ fn the_reference_converts_as_numpy_and_ml_dtypes_do() {
     let counts = check("convert.jsonl", CONVERT);
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(counts, [(("convert", "success".to_owned()), 449)]);
+    let counts = check("numbers.jsonl", NUMBERS);
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(counts, [(("convert", "success".to_owned()), 338)]);
 }
 
 #[test]

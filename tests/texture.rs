@@ -571,7 +571,9 @@ fn conversions_of_texels_that_are_not_possible_are_named() {
                 "convert_positions",
             ),
             (
-                texels.converted(&Conversion::to(DType::I64)).map(drop),
+                texels
+                    .converted(&Conversion::to(DType::Complex64))
+                    .map(drop),
                 "convert_dtype",
             ),
             (

@@ -2,7 +2,7 @@
 
 use crate::files::Array;
 use half::{bf16, f16};
-use wgslice::{Conversion, DType, Error, Plan, slice};
+use wgslice::DType;
 
 /// The smallest and the largest number of an integer type, if pictures have this type or others convert to it.
 fn limits(dtype: DType) -> Option<[f64; 2]> {
@@ -89,12 +89,8 @@ pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
         false => most / size,
     };
     let scale = shown(scale);
-    let way_out = match takes_scale(dtype, result) {
-        Ok(()) => format!("pass --scale {scale}"),
-        Err(_) => format!("multiply them by {scale} before"),
-    };
     Some(format!(
-        "numbers from {} to {}, {became}: {way_out}",
+        "numbers from {} to {}, {became}: pass --scale {scale}",
         shown(min),
         shown(max)
     ))
@@ -104,11 +100,4 @@ pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
 #[expect(clippy::cast_possible_truncation, reason = "for people")]
 fn shown(number: f64) -> f32 {
     number as f32
-}
-
-/// Whether a scale converts numbers of this type.
-fn takes_scale(dtype: DType, result: DType) -> Result<(), Error> {
-    let scaled = Conversion::scaled(result, -1, &[1.0], &[0.0]);
-    let plan = Plan::slice(&[1], &slice![..], dtype)?;
-    plan.converted(&scaled).map(drop)
 }

@@ -251,10 +251,10 @@ fn what_is_not_converted_is_an_error() {
         n.to_le_bytes().to_vec()
     });
     for (conversion, part) in [
-        (Conversion::new(DType::F64, None, None), "f64"),
+        (Conversion::new(DType::Complex64, None, None), "complex64"),
         (
-            Conversion::new(DType::F32, Some(2.0), None),
-            "scale and bias are for u8 and i8",
+            Conversion::new(DType::Complex128, Some(2.0), None),
+            "complex numbers are not converted",
         ),
     ] {
         let operation = Operation::Slice {

@@ -20,11 +20,12 @@ use crate::{
     moves::Move,
     number::{bits_of, f32_of},
     ops::{
-        convert::{Converted, ENTRIES, Table},
+        convert::{Converted, ENTRIES, Scale, Table},
         index::{Index, Policy},
     },
     report::Missing,
     walk::{Dim, Walk},
+    wide::{Number as _, Reader, Rule, Wide, reader, writer},
 };
 
 /// The largest block, in elements.
@@ -37,6 +38,9 @@ const SHORT: usize = 16;
 /// made of such lines at once, while they stay in the cache.
 const TURNS: usize = 16;
 const AT_ONCE: usize = 4096;
+
+/// The numbers that are between two types at once.
+const STAGE: usize = 256;
 
 /// Writes the result of a plan that converts. Returns how many tuples are out of range, and the first of them.
 pub(super) fn run<I: Index>(
@@ -81,17 +85,51 @@ struct Line {
 type Convert<'a> = Box<dyn Fn(&[u8], Line, &mut [u8]) + Sync + 'a>;
 
 fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
+    let Converted {
+        from,
+        table,
+        scale,
+        rule,
+    } = conversion;
+    match (table, scale) {
+        (Some(table), _) => match (to, to.size()) {
+            (DType::I64, _) => by_table(table, |entry| {
+                i64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
+            }),
+            (DType::U64, _) => by_table(table, |entry| {
+                u64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
+            }),
+            (DType::F64, _) => by_table(table, |entry| {
+                let sign = u64::from(entry >> 31) << 63;
+                let size = f64::from(f32::from_bits(entry & 0x7fff_ffff));
+                f64::of_float::<false>(f64::from_bits(size.to_bits() & !(1 << 63) | sign))
+                    .to_ne_bytes()
+            }),
+            (_, 1) => by_table(table, |entry| [entry as u8]),
+            (_, 2) => by_table(table, |entry| (entry as u16).to_ne_bytes()),
+            _ => by_table(table, u32::to_ne_bytes),
+        },
+        (None, Some(scale)) => scaled(*from, scale, to),
+        (None, None) if *rule == Rule::Nearest => {
+            by_f32(*from, to).unwrap_or_else(|| staged(*from, *rule, to))
+        }
+        (None, None) => staged(*from, *rule, to),
+    }
+}
+
+/// The shorter way through `f32`, if there is one.
+fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
     macro_rules! by {
         ($bytes:literal $read:ident: $($from:ident)*) => {
-            match (conversion.from, to) {
+            match (from, to) {
                 $((DType::$from, DType::U8) => by!($bytes $read $from 1 u8 U8),
                 (DType::$from, DType::I8) => by!($bytes $read $from 1 u8 I8),
                 (DType::$from, DType::U16) => by!($bytes $read $from 2 u16 U16),
                 (DType::$from, DType::I16) => by!($bytes $read $from 2 u16 I16),
                 (DType::$from, DType::F16) => by!($bytes $read $from 2 u16 F16),
                 (DType::$from, DType::BF16) => by!($bytes $read $from 2 u16 BF16),
-                (DType::$from, _) => by!($bytes $read $from 4 u32 F32),)*
-                _ => unreachable!("plans convert these types only"),
+                (DType::$from, DType::F32) => by!($bytes $read $from 4 u32 F32),)*
+                _ => return None,
             }
         };
         ($bytes:literal $read:ident $from:ident $of_result:literal $write:ident $to:ident) => {
@@ -103,14 +141,107 @@ fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
             })
         };
     }
-    match &conversion.table {
-        Some(table) => match to.size() {
-            1 => by_table(table, |entry| [entry as u8]),
-            2 => by_table(table, |entry| (entry as u16).to_ne_bytes()),
-            _ => by_table(table, u32::to_ne_bytes),
-        },
-        None if conversion.from.size() == 2 => by!(2 u16: U16 I16 F16 BF16),
-        None => by!(4 u32: F32),
+    Some(match from.size() {
+        2 => by!(2 u16: U16 I16 F16 BF16),
+        _ => by!(4 u32: F32),
+    })
+}
+
+/// Converts the elements of a line through a wide type.
+fn staged(from: DType, rule: Rule, to: DType) -> Convert<'static> {
+    fn of<W: Wide + 'static>(
+        read: fn(&[u8], usize, isize, &mut [W]),
+        to: DType,
+        rule: Rule,
+    ) -> Convert<'static> {
+        let write = writer::<W>(to, rule);
+        Box::new(move |source, line, dest| {
+            in_stages(
+                source,
+                line,
+                dest,
+                to.size(),
+                |source, from, step, stage| {
+                    read(source, from, step, stage);
+                },
+                write,
+            );
+        })
+    }
+    match reader(from) {
+        Reader::Signed(read) => of(read, to, rule),
+        Reader::Unsigned(read) => of(read, to, rule),
+        Reader::Float(read) => of(read, to, rule),
+    }
+}
+
+/// Converts the elements of a line by scale and bias.
+fn scaled(from: DType, scale: &Scale, to: DType) -> Convert<'_> {
+    let (reader, write) = (reader(from), writer::<f64>(to, Rule::Nearest));
+    // Their numbers are `f32` numbers.
+    let is_single = from.size() < 4 || from == DType::F32;
+    let period = scale.inner * scale.positions;
+    let read = move |source: &[u8], from: usize, step: isize, stage: &mut [f64]| {
+        read_floats(&reader, source, from, step, stage);
+        let advance = step.rem_euclid(period.cast_signed()).cast_unsigned();
+        let mut at = from % period;
+        for x in stage {
+            let position = if scale.inner == 1 {
+                at
+            } else {
+                at / scale.inner
+            };
+            let [factor, term] = scale.entries[position].map(f32::from_bits);
+            *x = match is_single {
+                true => (*x as f32 * factor + term).into(),
+                false => *x * f64::from(factor) + f64::from(term),
+            };
+            at += advance;
+            at -= if at >= period { period } else { 0 };
+        }
+    };
+    Box::new(move |source, line, dest| in_stages(source, line, dest, to.size(), read, write))
+}
+
+/// Reads elements of any type as `f64`: integers of 64 bits as the nearest.
+fn read_floats(reader: &Reader, source: &[u8], from: usize, step: isize, stage: &mut [f64]) {
+    fn through<W: Copy + Default>(
+        read: fn(&[u8], usize, isize, &mut [W]),
+        (source, from, step): (&[u8], usize, isize),
+        stage: &mut [f64],
+        float: impl Fn(W) -> f64,
+    ) {
+        let mut integers = [W::default(); STAGE];
+        let integers = &mut integers[..stage.len()];
+        read(source, from, step, integers);
+        for (x, &integer) in stage.iter_mut().zip(&*integers) {
+            *x = float(integer);
+        }
+    }
+    let of = (source, from, step);
+    match *reader {
+        Reader::Signed(read) => through(read, of, stage, f64::of_signed::<false>),
+        Reader::Unsigned(read) => through(read, of, stage, f64::of_unsigned::<false>),
+        Reader::Float(read) => read(source, from, step, stage),
+    }
+}
+
+/// Reads the elements of a line, and writes them as elements of `size` bytes, some at a time.
+fn in_stages<W: Copy + Default>(
+    source: &[u8],
+    line: Line,
+    dest: &mut [u8],
+    size: usize,
+    read: impl Fn(&[u8], usize, isize, &mut [W]),
+    write: fn(&[W], usize, &mut [u8]),
+) {
+    let mut stage = [W::default(); STAGE];
+    for first in (0..line.count).step_by(STAGE) {
+        let stage = &mut stage[..(line.count - first).min(STAGE)];
+        read(source, along(line.from, line.step, first), line.step, stage);
+        let begin = first * line.apart;
+        let end = begin + (stage.len() - 1) * line.apart + 1;
+        write(stage, line.apart, &mut dest[begin * size..end * size]);
     }
 }
 

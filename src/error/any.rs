@@ -45,6 +45,18 @@ pub enum Error {
         /// The element type that the shaders cannot combine.
         dtype: crate::DType,
     },
+    /// The shaders do not convert elements of this type to that type in this way. The CPU does.
+    #[error(
+        "the shaders do not convert {from} to {to} {how}: run it on the CPU (Backend::cpu), or on a backend with_fallback"
+    )]
+    ConversionOnDevice {
+        /// The type of the elements.
+        from: crate::DType,
+        /// The type of the results.
+        to: crate::DType,
+        /// The rule of the conversion: `"to the nearest"`, `"as astype does"` or `"by scale and bias"`.
+        how: &'static str,
+    },
     /// A shape whose non-zero dimensions have too large a product: that many elements of 16 bytes would take more
     /// than `isize::MAX` bytes.
     #[error(
@@ -164,6 +176,7 @@ impl Error {
             self,
             Self::DeviceLimit { .. }
                 | Self::DTypeOnDevice { .. }
+                | Self::ConversionOnDevice { .. }
                 | Self::NoAdapter(_)
                 | Self::DeviceLost { .. }
                 | Self::OutOfDeviceMemory { .. }

@@ -24,7 +24,7 @@ impl ArgumentError {
     /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |
     /// | masks | `axis`, `broadcast`, `condition`, `count`, `mask_capacity`, `mask_count`, `mask_dtype`, `mask_index`, `mask_scalar`, `mask_shape`, `mask_values` |
-    /// | conversions | `axis`, `convert_dtype`, `convert_operation`, `convert_positions`, `convert_scale`, `convert_source` |
+    /// | conversions | `axis`, `convert_dtype`, `convert_operation`, `convert_positions`, `convert_source`, `convert_table` |
     /// | crops and pastes | `crop_box_size`, `crop_items`, `crop_rank`, `crop_shape`, `crop_strides`, `stride_zero` |
     /// | scatters | `axis`, `elements_shape`, `empty_output`, `undefined`, `updates_rank`, `updates_shape` |
     /// | XLA's gather and scatter | `dimension_numbers`, `empty_output`, `undefined` |

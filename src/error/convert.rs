@@ -3,12 +3,16 @@
 use super::{Error, argument, axes::Axes};
 use crate::{DType, text::Shape};
 
-/// An element type that is not converted.
+/// Complex numbers, which are not converted.
 pub(crate) fn dtype(argument: &str, found: DType) -> Error {
+    let part = match found {
+        DType::Complex64 => DType::F32,
+        _ => DType::F64,
+    };
     argument!(
         "convert_dtype",
-        "{argument} is {found}, which is not converted: u8, i8, u16, i16, f16, bf16 and f32 are, each to each; make it \
-         one of these"
+        "{argument} is {found}, and complex numbers are not converted: pass their parts, which are {part} with one more \
+         dimension of 2"
     )
 }
 
@@ -29,12 +33,12 @@ pub(crate) fn source(found: DType, needed: DType) -> Error {
     )
 }
 
-/// A scale of a source whose elements have more than 8 bits.
-pub(crate) fn scale(found: DType) -> Error {
+/// A table of elements of more than 8 bits.
+pub(crate) fn table(found: DType) -> Error {
     argument!(
-        "convert_scale",
-        "scale and bias are for u8 and i8, of which a table says what each becomes, and the source is {found}: convert \
-         {found} alone, and scale the result"
+        "convert_table",
+        "a table has an entry for each of 256 values, and {found} has more: pass bool, u8 or i8, or use \
+         Conversion::scaled"
     )
 }
 

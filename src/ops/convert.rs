@@ -1,23 +1,24 @@
 //! Conversions on the way: a slice, view, gather or crop whose result has another element type than its source.
 //!
 //! Elements of 8 bits are looked up in tables of 256 entries that the host computes, so that every function of them gives
-//! the same bits on every device. Elements of 16 and 32 bits are converted by integer arithmetic, through `f32`, which
-//! represents all of them (`src/number.rs`, `shaders/number.wgsl`): what a device's own arithmetic makes of NaNs,
-//! subnormal numbers and ties differs by driver.
+//! the same bits on every device. Elements of 16 bits and `f32` are converted to each other by integer arithmetic, through
+//! `f32`, which represents all of them (`src/number.rs`, `shaders/number.wgsl`): what a device's own arithmetic makes of
+//! NaNs, subnormal numbers and ties differs by driver. All other conversions are the CPU's alone (`src/wide.rs`).
 //!
 //! The walk of a converted plan is in elements, and its distances on each side in elements of that side. Which table an
 //! element takes follows from its number in the source, whatever became of the dimensions: its position along the axis is
 //! `number / inner % positions`, where `inner` elements lie between neighbours of the axis. Where this is the same all along
 //! a row, it is found once for the row.
 
-#[cfg(feature = "gpu")]
-use crate::View;
 use crate::{
     DType, Error, Plan, error,
     moves::{Effect, Move},
-    number::{CONVERTED, bits_of, f32_of},
+    number::{bits_of, f32_of},
     shape,
+    wide::{self, Rule},
 };
+#[cfg(feature = "gpu")]
+use crate::{View, number::ON_GPU};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     ops::Deref,
@@ -29,14 +30,21 @@ pub(crate) const ENTRIES: usize = 256;
 
 /// What becomes of each element on its way from the source of a plan to its result: see [`Plan::converted`].
 ///
-/// | conversion | from | to |
-/// |---|---|---|
-/// | [`Conversion::to`] | `u8`, `i8`, `u16`, `i16`, `f16`, `bf16`, `f32` | each of these |
-/// | [`Conversion::scaled`], [`Conversion::table`] | `u8`, `i8` | each of these |
+/// | conversion | from | to | rule |
+/// |---|---|---|---|
+/// | [`Conversion::to`] | every type but complex numbers | each of these | to the nearest |
+/// | [`Conversion::astype`] | every type but complex numbers | each of these | NumPy's `astype` |
+/// | [`Conversion::scaled`] | every type but complex numbers | each of these | `x * scale + bias`, to the nearest |
+/// | [`Conversion::table`] | `bool`, `u8`, `i8` | each of these | any function, to the nearest |
 ///
-/// Numbers are rounded to the nearest, in a tie to the even one. Integers saturate: what is above the largest becomes the
-/// largest. A NaN becomes the quiet NaN of its sign without a payload, and 0 as an integer. Elements that are of the type
-/// already are moved as they are. Results are the same, bit for bit, on every device.
+/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: what is
+/// above the largest becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its sign without a
+/// payload, and 0 as an integer. Elements that are of the type already are moved as they are. Each number is rounded once, and
+/// results are the same, bit for bit, on every device.
+///
+/// Shaders convert elements of 8 bits to types of at most 32, and `u16`, `i16`, `f16`, `bf16` and `f32` to these and to `u8` and
+/// `i8`, to the nearest. A GPU refuses the others ([`Error::ConversionOnDevice`]), and a backend with a fallback runs them on the
+/// CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
     to: DType,
@@ -45,7 +53,7 @@ pub struct Conversion {
 
 #[derive(Clone, Debug, PartialEq)]
 enum How {
-    Plain,
+    Plain(Rule),
     Scaled {
         axis: isize,
         scale: Vec<f32>,
@@ -62,8 +70,12 @@ enum How {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Converted {
     pub(crate) from: DType,
-    /// `None` if elements have more than 8 bits.
+    /// What elements of 8 bits become, unless they are rounded to types of 64 bits.
     pub(crate) table: Option<Table>,
+    /// What elements of more than 8 bits are multiplied by, and what is added.
+    pub(crate) scale: Option<Scale>,
+    /// How elements without a table are rounded.
+    pub(crate) rule: Rule,
 }
 
 /// A table for each position of an axis of the source.
@@ -73,8 +85,18 @@ pub(crate) struct Table {
     pub(crate) inner: usize,
     /// The number of positions. 1 if all share a table.
     pub(crate) positions: usize,
-    /// The bits of the result for each byte, at each position.
+    /// The bits of the result for each byte, at each position. Of types of 64 bits, those of the `f32` that becomes the
+    /// result.
     pub(crate) entries: Entries,
+}
+
+/// A factor and a term for each position of an axis of the source, as bits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scale {
+    /// As of a [`Table`].
+    pub(crate) inner: usize,
+    pub(crate) positions: usize,
+    pub(crate) entries: Arc<[[u32; 2]]>,
 }
 
 /// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is worked out
@@ -117,6 +139,26 @@ impl Hash for Entries {
     }
 }
 
+#[cfg(feature = "gpu")]
+impl Converted {
+    /// Fails unless the shaders convert so to elements of type `to`.
+    pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
+        let how = match (&self.scale, self.rule) {
+            (Some(_), _) => "by scale and bias",
+            (None, Rule::Nearest) => "to the nearest",
+            (None, Rule::Cast) => "as astype does",
+        };
+        let from = self.from;
+        let one_by_one = ON_GPU.contains(&from) && ON_GPU.contains(&to);
+        let is_plain = self.scale.is_none() && self.rule == Rule::Nearest;
+        match self.table {
+            Some(_) if to.size() < 8 => Ok(()),
+            None if one_by_one && is_plain => Ok(()),
+            _ => Err(Error::ConversionOnDevice { from, to, how }),
+        }
+    }
+}
+
 impl Table {
     /// The elements of the source after which the positions begin again.
     pub(crate) fn period(&self) -> usize {
@@ -125,16 +167,43 @@ impl Table {
 }
 
 impl Conversion {
-    /// The conversion to `dtype` of numbers as they are.
+    /// The conversion to `dtype` of numbers as they are: to the nearest that `dtype` has.
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain,
+            how: How::Plain(Rule::Nearest),
         }
     }
 
-    /// The conversion of `u8` or `i8` to `dtype` by `x * scale + bias`, with a scale and a bias for each position of an axis
-    /// of the source, or one for all. The product and the sum are rounded to `f32`, and the result to `dtype`.
+    /// The conversion to `dtype` of numbers as they are, by the rules of NumPy's `astype`: integers wrap, fractions are cut off,
+    /// and as a `bool` every number but 0 is true, a NaN included. NumPy does not define floats that are too large for an
+    /// integer type: they saturate here, and a NaN becomes 0. To floats, numbers are rounded as by [`Conversion::to`].
+    ///
+    /// ```
+    /// use wgslice::{Backend, Conversion, DType, Plan};
+    ///
+    /// let x = [-1.5f32, 2.7, 1e20];
+    /// let plan = Plan::contiguous(&[3], DType::F32)?;
+    /// let cut = plan.converted(&Conversion::astype(DType::I32))?;
+    /// let rounded = plan.converted(&Conversion::to(DType::I32))?;
+    /// let backend = Backend::cpu();
+    /// assert_eq!(backend.run::<i32>(&cut, &[(&x).into()])?.0.data, [-1, 2, i32::MAX]);
+    /// assert_eq!(backend.run::<i32>(&rounded, &[(&x).into()])?.0.data, [-2, 3, i32::MAX]);
+    ///
+    /// let wrapped = Plan::contiguous(&[2], DType::I64)?.converted(&Conversion::astype(DType::U8))?;
+    /// assert_eq!(backend.run::<u8>(&wrapped, &[(&[-1i64, 300]).into()])?.0.data, [255, 44]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn astype(dtype: DType) -> Self {
+        Self {
+            to: dtype,
+            how: How::Plain(Rule::Cast),
+        }
+    }
+
+    /// The conversion to `dtype` by `x * scale + bias`, with a scale and a bias for each position of an axis of the source, or
+    /// one for all. The product and the sum are rounded to `f32`, or to `f64` if the source has `f64` or integers of 32 or 64
+    /// bits, and then the result to `dtype`.
     ///
     /// The axis is one of the source, whatever the plan makes of it: channels that come last in the source are axis -1, also
     /// if they come first in the result.
@@ -146,7 +215,7 @@ impl Conversion {
         }
     }
 
-    /// The conversion of `from`, `u8` or `i8`, to `to` by any function. It is called here, with each of the 256 values at
+    /// The conversion of `from`, `bool`, `u8` or `i8`, to `to` by any function. It is called here, with each of the 256 values at
     /// each of `positions` positions of an axis of the source, and the conversion only looks its results up. With one
     /// position, all share a table.
     ///
@@ -162,8 +231,7 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`convert_scale` if `from` has more than 8 bits, `convert_dtype` for a type that is not
-    /// converted).
+    /// [`Error::Argument`] (`convert_dtype` for complex numbers, `convert_table` if `from` has more than 8 bits).
     pub fn table(
         from: DType,
         to: DType,
@@ -173,7 +241,7 @@ impl Conversion {
     ) -> Result<Self, Error> {
         check_types(from, to)?;
         if from.size() > 1 {
-            return Err(error::convert::scale(from));
+            return Err(error::convert::table(from));
         }
         let entries = entries(from, to, positions, function);
         Ok(Self {
@@ -195,14 +263,17 @@ impl Conversion {
     }
 
     /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is called
-    /// no more. Its axis counts from the first.
+    /// no more. Its axis counts from the first. Fails if the shaders do not convert so.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::of_view(array.clone(), from)
             .converted(self)?
             .conversion;
+        if let Some(of) = &converted {
+            of.check_on_gpu(self.to)?;
+        }
         let axis = match self.how {
-            How::Plain => 0,
+            How::Plain(_) => 0,
             How::Scaled { axis, .. } | How::Table { axis, .. } => axis,
         };
         let axis = shape::axis(axis, array.shape.len()).unwrap_or(0);
@@ -242,6 +313,10 @@ fn entries(
     positions: usize,
     function: impl Fn(usize, f32) -> f32,
 ) -> Entries {
+    let to = match to.size() {
+        8 => DType::F32,
+        _ => to,
+    };
     let entry = |position, byte: u8| bits_of(to, function(position, f32_of(from, byte.into())));
     let words = (0..positions)
         .flat_map(|position| (0..=u8::MAX).map(move |byte| (position, byte)))
@@ -251,7 +326,7 @@ fn entries(
 
 fn check_types(from: DType, to: DType) -> Result<(), Error> {
     for (argument, found) in [("the source", from), ("the result", to)] {
-        if !CONVERTED.contains(&found) {
+        if matches!(found, DType::Complex64 | DType::Complex128) {
             return Err(error::convert::dtype(argument, found));
         }
     }
@@ -281,8 +356,8 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
-    /// `convert_dtype`; then `convert_scale` or `convert_source`; then `axis`; then `convert_positions`; `steps`
-    /// if several steps write the result).
+    /// `convert_dtype`; then `convert_source`; then `axis`; then `convert_positions`; `steps` if several steps write the
+    /// result).
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.map("converted", |what| what.converted(conversion))
     }
@@ -299,27 +374,43 @@ impl Move {
             return Err(error::convert::operation(operation));
         }
         check_types(from, to)?;
-        let table = match &conversion.how {
-            How::Plain if from == to => return Ok(self.clone()),
-            How::Plain if from.size() > 1 => None,
-            How::Plain => Some(Table {
-                inner: 1,
-                positions: 1,
-                entries: entries(from, to, 1, |_, x| x),
-            }),
-            How::Scaled { .. } if from.size() > 1 => {
-                return Err(error::convert::scale(from));
+        let is_byte = from.size() == 1;
+        let (mut table, mut scale, mut rule) = (None, None, Rule::Nearest);
+        match &conversion.how {
+            How::Plain(_) if from == to => return Ok(self.clone()),
+            How::Plain(of) => {
+                let is_float = matches!(to, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
+                rule = if is_float { Rule::Nearest } else { *of };
+                table = (is_byte && to.size() < 8).then(|| Table {
+                    inner: 1,
+                    positions: 1,
+                    entries: Entries::new(wide::of_bytes(from, to, rule).collect()),
+                });
             }
-            How::Scaled { axis, scale, bias } => {
-                let longest = scale.len().max(bias.len());
-                let inner = self.inner_of(*axis, [("scale", scale.len()), ("bias", bias.len())])?;
+            How::Scaled {
+                axis,
+                scale: factors,
+                bias,
+            } => {
+                let positions = factors.len().max(bias.len());
+                let lists = [("scale", factors.len()), ("bias", bias.len())];
+                let inner = self.inner_of(*axis, lists)?;
                 let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
-                let scaled = |position, x| x * at(scale, position) + at(bias, position);
-                Some(Table {
-                    inner,
-                    positions: longest,
-                    entries: entries(from, to, longest, scaled),
-                })
+                if is_byte {
+                    let scaled = |position, x| x * at(factors, position) + at(bias, position);
+                    table = Some(Table {
+                        inner,
+                        positions,
+                        entries: entries(from, to, positions, scaled),
+                    });
+                } else {
+                    let pairs = (0..positions).map(|n| [at(factors, n), at(bias, n)]);
+                    scale = Some(Scale {
+                        inner,
+                        positions,
+                        entries: pairs.map(|pair| pair.map(f32::to_bits)).collect(),
+                    });
+                }
             }
             How::Table {
                 from: needed,
@@ -331,28 +422,31 @@ impl Move {
                     return Err(error::convert::source(found, needed));
                 }
                 let positions = entries.len() / ENTRIES;
-                Some(Table {
+                table = Some(Table {
                     inner: self.inner_of(*axis, [("the table", positions)])?,
                     positions,
                     entries: entries.clone(),
-                })
+                });
             }
-        };
-        // A single table serves all positions, wherever they are. So does any table if the source has no elements, of which
-        // a crop makes zeros.
-        let is_one = |table: &Table| table.positions == 1 || self.source.contains(&0);
-        let table = table.map(|table| match is_one(&table) {
-            true => Table {
-                inner: 1,
-                positions: 1,
-                ..table
-            },
-            false => table,
-        });
+        }
+        // A single entry serves all positions, wherever they are. So does any if the source has no elements, of which a crop
+        // makes zeros.
+        let is_one = |positions: usize| positions == 1 || self.source.contains(&0);
+        if let Some(table) = table.as_mut().filter(|table| is_one(table.positions)) {
+            (table.inner, table.positions) = (1, 1);
+        }
+        if let Some(scale) = scale.as_mut().filter(|scale| is_one(scale.positions)) {
+            (scale.inner, scale.positions) = (1, 1);
+        }
         Ok(Self {
             dtype: to,
             walk: self.walk.as_ref().map(|walk| walk.in_units_of(from.size())),
-            conversion: Some(Converted { from, table }),
+            conversion: Some(Converted {
+                from,
+                table,
+                scale,
+                rule,
+            }),
             ..self.clone()
         })
     }

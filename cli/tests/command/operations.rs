@@ -169,18 +169,18 @@ fn a_conversion_that_loses_all_differences_warns() {
         (
             &unit,
             "uint8",
-            "warning: unit.npy holds numbers from 0 to 0.75, which are 0 or 1 as uint8: multiply them by 255 before",
+            "warning: unit.npy holds numbers from 0 to 0.75, which are 0 or 1 as uint8: pass --scale 255",
         ),
-        (&unit, "uint16", "multiply them by 65535 before"),
+        (&unit, "uint16", "pass --scale 65535"),
         (
             &signed,
             "int8",
-            "from -1 to 0.75, which are 0 or ±1 as int8: multiply them by 127 before",
+            "from -1 to 0.75, which are 0 or ±1 as int8: pass --scale 127",
         ),
         (
             &large,
             "uint8",
-            "from 1 to 2550, 2 of them beyond the 0 to 255 of uint8: multiply them by 0.1 before",
+            "from 1 to 2550, 2 of them beyond the 0 to 255 of uint8: pass --scale 0.1",
         ),
         (&deep, "uint8", "3 of them beyond the 0 to 255 of uint8"),
     ] {
@@ -269,8 +269,8 @@ fn slices_gathers_and_crops_convert() {
     for (args, says) in [
         (&scale[..], "--as"),
         (
-            &["slice", &begins, "0", "--as", "int8"],
-            "is int32, which is not converted",
+            &["slice", &begins, "0", "--as", "complex64"],
+            "is complex64, and complex numbers are not converted",
         ),
         (
             &["gather", &input, "0", "--as", "int8", "--scale", "1,2,3"],

@@ -169,10 +169,7 @@ fn the_last_of_many_files_is_an_input() {
         ]
         .concat(),
     ] {
-        // Integers of 32 bits are not converted yet.
-        let ran = wgslice(args);
-        let each = |name: &str| ran.stderr.contains(name) || ran.code == Some(0);
-        assert!(["0.npy", "1.npy", "2.npy"].into_iter().all(each), "{ran:?}");
+        let ran = wgslice(args).ok();
         assert!(
             !ran.stderr.contains("SPEC") && !ran.stderr.contains("AXIS"),
             "{ran:?}"

@@ -104,9 +104,14 @@ fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
         && sizes.map(|&size| size as f64).product::<f64>() >= 2_f64.powi(27)
 }
 
-/// Returns whether a GPU rightly refused to compute with elements of a type. Which types it refuses is tested elsewhere.
+/// Returns whether a GPU rightly refused to compute with elements of a type, or to convert them. Which types it refuses is
+/// tested elsewhere.
 fn beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
-    matches!(found, Err(Error::DTypeOnDevice { .. })) && !device.is_cpu()
+    let is_refused = matches!(
+        found,
+        Err(Error::DTypeOnDevice { .. } | Error::ConversionOnDevice { .. })
+    );
+    is_refused && !device.is_cpu()
 }
 
 fn as_expected(

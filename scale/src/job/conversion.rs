@@ -4,7 +4,7 @@ use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
 use wgslice::{DType, Plan};
 
-/// What becomes of each element: another type, and for `u8` and `i8` also `x * scale + bias`.
+/// What becomes of each element: another type, or `x * scale + bias` as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     /// The name of the result's type.

@@ -81,6 +81,9 @@ impl Cutter<'_> {
     /// Pushes the dispatches of a walk.
     pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
+        if let Some((conversion, to)) = self.conversion {
+            conversion.check_on_gpu(to)?;
+        }
         self.check_tables()?;
         match self.conversion {
             Some(_) => self.part(walk, walk.unit, out),

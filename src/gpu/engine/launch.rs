@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     DType,
-    number::CONVERTED,
+    number::ON_GPU,
     ops::convert::{Converted, Table},
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
@@ -290,7 +290,7 @@ impl Site<'_> {
     pub(super) fn convert(
         &self,
         walk: &Walk,
-        Converted { from, table }: &Converted,
+        Converted { from, table, .. }: &Converted,
         to: DType,
         shift: isize,
     ) -> Option<Dispatch> {
@@ -338,7 +338,14 @@ impl Site<'_> {
         } else {
             usize::from(!is_whole)
         };
-        let number = |dtype: DType| CONVERTED.iter().position(|&of| of == dtype);
+        // Entries of a table are bits of a size: one type of each stands for all.
+        let named = |dtype: DType| match (table, dtype.size()) {
+            (None, _) => dtype,
+            (_, 1) => DType::U8,
+            (_, 2) => DType::F16,
+            _ => DType::F32,
+        };
+        let number = |dtype: DType| ON_GPU.iter().position(|&of| of == named(dtype));
         let constants = [
             ("FROM", number(*from)?),
             ("TO", number(to)?),

@@ -16,6 +16,8 @@ pub struct Convert<'a> {
     to: DType,
     /// The axis of the source, the scale and the bias, both as bits of `float32`.
     scaled: Option<(i64, Vec<i64>, Vec<i64>)>,
+    /// Whether the rules are those of NumPy's `astype`.
+    cast: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -27,8 +29,8 @@ enum Of<'a> {
     Crop(Crop<'a>),
 }
 
-/// The types that are converted.
-const TYPES: [DType; 7] = [
+/// The types that are converted. Shaders convert the first seven to each other.
+const TYPES: [DType; 13] = [
     DType::U8,
     DType::I8,
     DType::U16,
@@ -36,6 +38,12 @@ const TYPES: [DType; 7] = [
     DType::F16,
     DType::BF16,
     DType::F32,
+    DType::Bool,
+    DType::I32,
+    DType::U32,
+    DType::I64,
+    DType::U64,
+    DType::F64,
 ];
 
 fn numbers(dtype: DType) -> reference::Numbers {
@@ -47,6 +55,12 @@ fn numbers(dtype: DType) -> reference::Numbers {
         DType::I16 => Numbers::Signed(16),
         DType::F16 => Numbers::Float(5, 10),
         DType::BF16 => Numbers::Float(8, 7),
+        DType::Bool => Numbers::Truths,
+        DType::I32 => Numbers::Signed(32),
+        DType::U32 => Numbers::Unsigned(32),
+        DType::I64 => Numbers::Signed(64),
+        DType::U64 => Numbers::Unsigned(64),
+        DType::F64 => Numbers::Float(11, 52),
         _ => Numbers::Float(8, 23),
     }
 }
@@ -181,6 +195,7 @@ impl<'a> Op<'a> for Convert<'a> {
             from: dtype("from")?,
             to: dtype("to")?,
             scaled,
+            cast: args.args.contains_key("astype"),
         })
     }
 
@@ -195,6 +210,7 @@ impl<'a> Op<'a> for Convert<'a> {
             from: numbers(self.from),
             to: numbers(self.to),
             scaled: scaled.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
+            cast: self.cast,
         };
         let converted = Tensor {
             shape: source.shape.clone(),
@@ -205,6 +221,7 @@ impl<'a> Op<'a> for Convert<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let conversion = match &self.scaled {
+            None if self.cast => Conversion::astype(self.to),
             None => Conversion::to(self.to),
             Some((axis, scale, bias)) => {
                 let floats = |list: &[i64]| -> Vec<f32> {
@@ -243,16 +260,18 @@ impl<'a> Op<'a> for Convert<'a> {
         ][rng.usize(..6)];
         let mut case = of.random(rng);
         case.op = operation;
-        // Most sources have 8 bits: they have tables.
+        // Most sources have 8 bits: they have tables. Half of the pairs are those that shaders convert.
+        let types = if rng.bool() { &TYPES[..7] } else { &TYPES[..] };
         let from = match rng.bool() {
-            true => TYPES[rng.usize(..2)],
-            false => TYPES[rng.usize(..7)],
+            true if types.len() > 7 => [DType::Bool, DType::U8, DType::I8][rng.usize(..3)],
+            true => types[rng.usize(..2)],
+            false => types[rng.usize(..types.len())],
         };
         from.name().clone_into(&mut case.dtype);
         for (name, value) in [
             ("of", of.name()),
             ("from", from.name()),
-            ("to", TYPES[rng.usize(..7)].name()),
+            ("to", types[rng.usize(..types.len())].name()),
         ] {
             case.args.insert(name.into(), value.into());
         }
@@ -265,24 +284,32 @@ impl<'a> Op<'a> for Convert<'a> {
         for (_, tensor) in sources {
             shape.clone_from(&tensor.shape);
             for value in &mut tensor.data {
-                let bits = match rng.u8(..3) {
-                    // Numbers near those at which halves and integers end, or round.
-                    0 if from == DType::F32 => i64::from(
-                        ((rng.i64(-70_000..70_000) as f32)
-                            / [1.0, 2.0, 65_536.0, 1e9][rng.usize(..4)])
-                        .to_bits(),
-                    ),
-                    _ => rng.u64() as i64,
+                // Numbers near those at which halves and integers end, or round.
+                let mut near = || {
+                    let size = rng.i64(-70_000..70_000) as f64;
+                    size / [1.0, 2.0, 65_536.0, 1e9, 1e-9, 1e-14][rng.usize(..6)]
                 };
-                let half = 1 << (width - 1);
-                *value = (bits.rem_euclid(2 * half) + half) % (2 * half) - half;
+                let bits = match from {
+                    DType::F32 => i64::from((near() as f32).to_bits()),
+                    DType::F64 => near().to_bits() as i64,
+                    _ => rng.u64() as i64 >> rng.u8(..width as u8),
+                };
+                let bits = if rng.u8(..3) > 0 {
+                    rng.u64() as i64
+                } else {
+                    bits
+                };
+                *value = bits << (64 - width) >> (64 - width);
             }
         }
-        // Elements of more than 8 bits have no scale: few cases show that.
+        // Shaders scale elements of 8 bits only.
         let is_scaled = match from.size() {
             1 => rng.u8(..4) > 0,
-            _ => rng.u8(..30) == 0,
+            _ => rng.u8(..6) == 0,
         };
+        if !is_scaled && rng.u8(..3) == 0 {
+            case.args.insert("astype".into(), "yes".into());
+        }
         if is_scaled && !shape.is_empty() {
             let axis = rng.usize(..shape.len());
             let mut list = || {

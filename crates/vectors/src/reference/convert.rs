@@ -2,15 +2,19 @@
 
 #![expect(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     reason = "numbers are rounded, and bits taken apart"
 )]
 
 use super::{ReferenceError, check_length, coordinates, fail};
+use std::cmp::Ordering;
 
 /// A type of numbers, with its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
+    /// 0 and 1, each of 8 bits.
+    Truths,
     /// Integers from 0 on.
     Unsigned(u32),
     /// Integers in two's complement.
@@ -22,6 +26,7 @@ pub enum Numbers {
 impl Numbers {
     fn width(self) -> u32 {
         match self {
+            Self::Truths => 8,
             Self::Unsigned(bits) | Self::Signed(bits) => bits,
             Self::Float(exponents, mantissas) => 1 + exponents + mantissas,
         }
@@ -38,28 +43,55 @@ pub struct Conversion<'a> {
     /// The scale and the bias at each position of an axis, as bits of `float32`: one for each position, or one for all. `None`
     /// for numbers that stay as they are.
     pub scaled: Option<(i64, &'a [i64], &'a [i64])>,
+    /// Whether fractions are cut off, and integers wrap, as in NumPy's `astype`.
+    pub cast: bool,
+}
+
+/// How a number becomes an element of a type that does not have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Nearest,
+    /// Cut off, and saturated: floats.
+    Cut,
+    /// Modulo a power of 2: integers.
+    Wrap,
+}
+
+/// What an element is: `sign · size · 2^exponent`, which no type rounds.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Nan {
+        negative: bool,
+    },
+    Infinite {
+        negative: bool,
+    },
+    Finite {
+        negative: bool,
+        size: u128,
+        exponent: i32,
+    },
 }
 
 /// Converts elements, given and returned as their bits: signed integers of an element's size.
 ///
 /// # Errors
 ///
-/// `convert_scale` for a scale of elements of more than 8 bits; `axis`; `convert_positions`.
+/// `axis`; `convert_positions`.
 pub fn convert(
     values: &[i64],
     shape: &[usize],
     conversion: Conversion<'_>,
 ) -> Result<Vec<i64>, ReferenceError> {
     check_length("values", values.len(), shape)?;
-    let Conversion { from, to, scaled } = conversion;
+    let Conversion {
+        from,
+        to,
+        scaled,
+        cast,
+    } = conversion;
     let mut along = None;
     if let Some((axis, scale, bias)) = scaled {
-        if from.width() > 8 {
-            return fail(
-                "convert_scale",
-                "elements of more than 8 bits have no scale",
-            );
-        }
         let rank = shape.len() as i64;
         if axis < -rank || axis >= rank {
             return fail("axis", format!("axis {axis} of {rank} dimensions"));
@@ -77,7 +109,7 @@ pub fn convert(
         return Ok(values.to_vec());
     }
     let each = coordinates(shape).zip(values).map(|(place, &element)| {
-        let mut number = number_of(from, element);
+        let mut value = value_of(from, element);
         if let Some((d, scale, bias)) = along {
             let at = |list: &[i64]| {
                 let entry = if list.len() == 1 {
@@ -87,98 +119,166 @@ pub fn convert(
                 };
                 f64::from(f32::from_bits(entry as u32))
             };
-            // A product and a sum of two f32 are rounded to f32, one after the other.
-            number = f64::from((number * at(scale)) as f32);
-            number = f64::from((number + at(bias)) as f32);
+            // The product and the sum are rounded one after the other: to f32 if all numbers of the type are.
+            let number = float_of(value);
+            let is_wide =
+                from.width() > 32 || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
+            let number = match is_wide {
+                true => number * at(scale) + at(bias),
+                false => {
+                    let product = f64::from((number * at(scale)) as f32);
+                    f64::from((product + at(bias)) as f32)
+                }
+            };
+            value = value_of(Numbers::Float(11, 52), number.to_bits() as i64);
         }
-        element_of(to, number)
+        let rule = match from {
+            _ if !cast => Rule::Nearest,
+            Numbers::Float(..) => Rule::Cut,
+            _ => Rule::Wrap,
+        };
+        element_of(to, value, rule)
     });
     Ok(each.collect())
 }
 
 /// The number that an element is.
-fn number_of(numbers: Numbers, element: i64) -> f64 {
+fn value_of(numbers: Numbers, element: i64) -> Value {
     let width = numbers.width();
-    let bits = element.rem_euclid(1 << width);
+    let bits = element as u64 & (u64::MAX >> (64 - width));
+    let finite = |negative, size, exponent| Value::Finite {
+        negative,
+        size,
+        exponent,
+    };
     match numbers {
-        Numbers::Signed(_) => element as f64,
-        Numbers::Unsigned(_) => bits as f64,
+        Numbers::Truths => finite(false, u128::from(bits != 0), 0),
+        Numbers::Signed(_) => finite(element < 0, element.unsigned_abs().into(), 0),
+        Numbers::Unsigned(_) => finite(false, bits.into(), 0),
         Numbers::Float(exponents, mantissas) => {
-            let half = 1 << (width - 1);
-            let infinity = half - (1 << mantissas);
-            let size = match bits % half {
-                size if size == infinity => f64::INFINITY,
-                size => size_of((exponents, mantissas), size),
-            };
-            if bits >= half { -size } else { size }
+            let negative = bits >> (width - 1) == 1;
+            let size = bits & (u64::MAX >> (65 - width));
+            let infinity = ((1 << exponents) - 1) << mantissas;
+            match size.cmp(&infinity) {
+                Ordering::Less => {
+                    let (size, exponent) = size_of((exponents, mantissas), size);
+                    finite(negative, size, exponent)
+                }
+                Ordering::Equal => Value::Infinite { negative },
+                Ordering::Greater => Value::Nan { negative },
+            }
         }
     }
 }
 
-/// The number of these bits without a sign.
-fn size_of((exponents, mantissas): (u32, u32), bits: i64) -> f64 {
+/// The number of these bits without a sign: its digits, and the exponent of 2. Infinity follows the largest number as if it
+/// were one, so that rounding reaches it.
+fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
     let bias = (1 << (exponents - 1)) - 1;
-    let (exponent, mantissa) = (bits >> mantissas, bits % (1 << mantissas));
-    let digits = mantissas as i32;
+    let (exponent, mantissa) = (bits >> mantissas, bits & ((1 << mantissas) - 1));
+    let least = 1 - bias - mantissas as i32;
     match exponent {
-        0 => mantissa as f64 * 2f64.powi(1 - bias - digits),
-        largest if largest == (1 << exponents) - 1 && mantissa > 0 => f64::NAN,
-        // Infinity follows the largest number as if it were one, so that rounding reaches it.
-        _ => (mantissa + (1 << mantissas)) as f64 * 2f64.powi(exponent as i32 - bias - digits),
+        0 => (mantissa.into(), least),
+        _ => (
+            (mantissa + (1 << mantissas)).into(),
+            least + exponent as i32 - 1,
+        ),
     }
 }
 
-/// The element that is nearest to a number.
-fn element_of(numbers: Numbers, number: f64) -> i64 {
-    let range = |low: i64, high: i64| {
-        let below = number.floor();
-        let up = match number - below {
-            part if part > 0.5 => true,
-            0.5 => below % 2.0 != 0.0,
-            _ => false,
-        };
-        let nearest = if up { below + 1.0 } else { below };
-        if number.is_nan() {
-            0
-        } else if nearest <= low as f64 {
-            low
-        } else if nearest >= high as f64 {
-            high
-        } else {
-            nearest as i64
-        }
+/// The nearest `f64`.
+fn float_of(value: Value) -> f64 {
+    f64::from_bits(element_of(Numbers::Float(11, 52), value, Rule::Nearest) as u64)
+}
+
+/// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither has more than 70 bits.
+fn compared(a: (u128, i32), b: (u128, i32)) -> Ordering {
+    let top = |(size, exponent): (u128, i32)| match size {
+        0 => i32::MIN,
+        _ => 128 - size.leading_zeros() as i32 + exponent,
     };
-    let half = 1_i64 << (numbers.width() - 1);
-    let (exponents, mantissas) = match numbers {
-        Numbers::Signed(_) => return range(-half, half - 1),
-        Numbers::Unsigned(_) => return (range(0, 2 * half - 1) + half) % (2 * half) - half,
-        Numbers::Float(exponents, mantissas) => (exponents, mantissas),
-    };
-    let infinity = ((1_i64 << exponents) - 1) << mantissas;
-    let size = number.abs();
-    let bits = if number.is_nan() {
-        infinity + (1 << (mantissas - 1))
-    } else {
-        // The last number that is not larger, and the one after it.
-        let (mut low, mut high) = (0, infinity + 1);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            match size_of((exponents, mantissas), middle) <= size {
-                true => low = middle,
-                false => high = middle,
-            }
+    top(a).cmp(&top(b)).then_with(|| {
+        if a.0 == 0 {
+            return Ordering::Equal;
         }
-        let at = |bits| size_of((exponents, mantissas), bits);
-        match low == infinity {
-            true => infinity,
-            false => {
-                let (below, above) = (size - at(low), at(low + 1) - size);
-                low + i64::from(above < below || above == below && low % 2 == 1)
-            }
+        let least = a.1.min(b.1);
+        (a.0 << (a.1 - least)).cmp(&(b.0 << (b.1 - least)))
+    })
+}
+
+/// The last number of a sequence that ascends, up to number `last`, that is at most `value`; one more if the next is nearer,
+/// or as near and even.
+fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
+    let (mut low, mut high) = (0, last + 1);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        match compared(number(middle), value) {
+            Ordering::Greater => high = middle,
+            _ => low = middle,
         }
-    };
-    match number.is_sign_negative() {
-        true => bits - half,
-        false => bits,
     }
+    if low == last {
+        return last;
+    }
+    let (a, b) = (number(low), number(low + 1));
+    let least = a.1.min(b.1);
+    let middle = (a.0 << (a.1 - least)) + (b.0 << (b.1 - least));
+    match compared(value, (middle, least - 1)) {
+        Ordering::Greater => low + 1,
+        Ordering::Equal => low + low % 2,
+        Ordering::Less => low,
+    }
+}
+
+/// The element of a number. A NaN is nearest to 0 where there are only integers.
+fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
+    let width = numbers.width();
+    let negative = match value {
+        Value::Nan { negative } | Value::Infinite { negative } | Value::Finite { negative, .. } => {
+            negative
+        }
+    };
+    // Each number but 0 is true.
+    let is_zero = matches!(value, Value::Finite { size: 0, .. });
+    let bits = match numbers {
+        Numbers::Truths if rule != Rule::Nearest => u64::from(!is_zero),
+        Numbers::Truths | Numbers::Unsigned(_) | Numbers::Signed(_) => {
+            let most: u128 = match (numbers, negative) {
+                (Numbers::Truths, false) => 1,
+                (Numbers::Unsigned(_), false) => (1 << width) - 1,
+                (Numbers::Signed(_), false) => (1 << (width - 1)) - 1,
+                (Numbers::Signed(_), true) => 1 << (width - 1),
+                _ => 0,
+            };
+            let size = match value {
+                Value::Nan { .. } => 0,
+                Value::Infinite { .. } => most,
+                // The low bits of an integer are the element.
+                Value::Finite { size, .. } if rule == Rule::Wrap => size,
+                Value::Finite { size, exponent, .. } if rule == Rule::Cut && exponent < 0 => {
+                    (size >> exponent.unsigned_abs().min(127)).min(most)
+                }
+                Value::Finite { size, exponent, .. } => nearest(most, (size, exponent), |n| (n, 0)),
+            };
+            if negative {
+                (size as u64).wrapping_neg()
+            } else {
+                size as u64
+            }
+        }
+        Numbers::Float(exponents, mantissas) => {
+            let infinity = ((1_u64 << exponents) - 1) << mantissas;
+            let size = match value {
+                Value::Nan { .. } => infinity + (1 << (mantissas - 1)),
+                Value::Infinite { .. } => infinity,
+                Value::Finite { size, exponent, .. } => {
+                    let number = |n: u128| size_of((exponents, mantissas), n as u64);
+                    nearest(infinity.into(), (size, exponent), number) as u64
+                }
+            };
+            size | u64::from(negative) << (width - 1)
+        }
+    };
+    // As a signed integer of the element's size.
+    (bits as i64) << (64 - width) >> (64 - width)
 }

@@ -112,7 +112,7 @@ use std::{error, fmt, iter};
 /// | `repeats` | an array that boxes are written into has no element twice |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `dimension_numbers` | StableHLO's constraints on dimension numbers, window sizes and the shape of updates |
-/// | `convert_scale`, `convert_positions` | only elements of 8 bits have a scale, one for all or for each position |
+/// | `convert_positions` | there is a scale for all or for each position |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |
 /// | `updates_shape` | indices have rank 2 or more, each row a slice of updates; in `scatter_elements`, equal shapes |

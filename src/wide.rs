@@ -1,0 +1,343 @@
+//! Numbers of every type as numbers of every other, through one of three wide types.
+//!
+//! An `i64`, a `u64` or an `f64` holds every number of every type exactly, so a conversion rounds once. Elements are
+//! read as numbers of a wide type and written from it, some at a time: 13 readers and 39 writers do for 169 pairs.
+//! `number.rs` has shorter ways through `f32` for types of at most 16 bits, which the shaders take too.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "numbers are rounded, saturate or wrap, as each rule says"
+)]
+
+use crate::{
+    DType,
+    layout::along,
+    number::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16},
+};
+
+/// How a number is made to fit a type that does not have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Rule {
+    /// The nearest number that the type has, in a tie the even one. A NaN becomes 0 as an integer.
+    Nearest,
+    /// Integers wrap, and fractions are cut off. Numbers too large for an integer, which C leaves undefined, saturate.
+    Cast,
+}
+
+/// Reads elements from one on, at a constant distance, as many as there is room for.
+pub(crate) type Read<W> = fn(source: &[u8], from: usize, step: isize, out: &mut [W]);
+
+/// Writes numbers as elements, `apart` elements apart.
+pub(crate) type Write<W> = fn(values: &[W], apart: usize, dest: &mut [u8]);
+
+/// How elements of a type are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reader {
+    Signed(Read<i64>),
+    Unsigned(Read<u64>),
+    Float(Read<f64>),
+}
+
+/// A type that elements are read as.
+pub(crate) trait Wide: Copy + Default {
+    fn number<T: Number, const CAST: bool>(self) -> T;
+}
+
+/// A type of elements, as numbers that are written.
+pub(crate) trait Number: bytemuck::NoUninit {
+    fn of_signed<const CAST: bool>(x: i64) -> Self;
+    fn of_unsigned<const CAST: bool>(x: u64) -> Self;
+    fn of_float<const CAST: bool>(x: f64) -> Self;
+}
+
+impl Wide for i64 {
+    #[inline(always)]
+    fn number<T: Number, const CAST: bool>(self) -> T {
+        T::of_signed::<CAST>(self)
+    }
+}
+
+impl Wide for u64 {
+    #[inline(always)]
+    fn number<T: Number, const CAST: bool>(self) -> T {
+        T::of_unsigned::<CAST>(self)
+    }
+}
+
+impl Wide for f64 {
+    #[inline(always)]
+    fn number<T: Number, const CAST: bool>(self) -> T {
+        T::of_float::<CAST>(self)
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Number for $type {
+            #[inline(always)]
+            fn of_signed<const CAST: bool>(x: i64) -> Self {
+                match CAST {
+                    true => x as Self,
+                    false => Self::try_from(x).unwrap_or(if x < 0 { Self::MIN } else { Self::MAX }),
+                }
+            }
+
+            #[inline(always)]
+            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+                match CAST {
+                    true => x as Self,
+                    false => Self::try_from(x).unwrap_or(Self::MAX),
+                }
+            }
+
+            #[inline(always)]
+            fn of_float<const CAST: bool>(x: f64) -> Self {
+                match CAST {
+                    true => x as Self,
+                    false => nearest(x) as Self,
+                }
+            }
+        }
+    )*};
+}
+
+integers! { u8 i8 u16 i16 u32 i32 u64 i64 }
+
+/// The bits of an element: of a bool, an f16 and a bf16.
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
+#[repr(transparent)]
+struct Bool(u8);
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
+#[repr(transparent)]
+struct F16(u16);
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
+#[repr(transparent)]
+struct BF16(u16);
+
+/// As an integer of one bit, which saturates; cast, whether the number is not 0.
+impl Number for Bool {
+    #[inline(always)]
+    fn of_signed<const CAST: bool>(x: i64) -> Self {
+        Self(if CAST { x != 0 } else { x > 0 }.into())
+    }
+
+    #[inline(always)]
+    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+        Self((x > 0).into())
+    }
+
+    #[inline(always)]
+    fn of_float<const CAST: bool>(x: f64) -> Self {
+        Self(if CAST { x != 0.0 } else { x > 0.5 }.into())
+    }
+}
+
+macro_rules! halves {
+    ($($type:ident $of_f32:ident)*) => {$(
+        impl Number for $type {
+            #[inline(always)]
+            fn of_signed<const CAST: bool>(x: i64) -> Self {
+                let size = of_odd(x.unsigned_abs());
+                Self::of_float::<CAST>(if x < 0 { -size } else { size })
+            }
+
+            #[inline(always)]
+            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+                Self::of_float::<CAST>(of_odd(x))
+            }
+
+            #[inline(always)]
+            fn of_float<const CAST: bool>(x: f64) -> Self {
+                Self($of_f32(odd(x)))
+            }
+        }
+    )*};
+}
+
+halves! { F16 f16_of_f32 BF16 bf16_of_f32 }
+
+impl Number for f32 {
+    #[inline(always)]
+    fn of_signed<const CAST: bool>(x: i64) -> Self {
+        x as Self
+    }
+
+    #[inline(always)]
+    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+        x as Self
+    }
+
+    #[inline(always)]
+    fn of_float<const CAST: bool>(x: f64) -> Self {
+        match x.is_nan() {
+            true => Self::from_bits((x.to_bits() >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000),
+            false => x as Self,
+        }
+    }
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn of_signed<const CAST: bool>(x: i64) -> Self {
+        x as Self
+    }
+
+    #[inline(always)]
+    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+        x as Self
+    }
+
+    #[inline(always)]
+    fn of_float<const CAST: bool>(x: f64) -> Self {
+        match x.is_nan() {
+            true => Self::from_bits(x.to_bits() & 1 << 63 | 0x7ff8 << 48),
+            false => x,
+        }
+    }
+}
+
+/// The nearest integer, in a tie the even one: what `f64::round_ties_even` is where there is a standard library. The sum
+/// with 2^52 has no bits for a fraction.
+#[inline(always)]
+pub(crate) fn nearest(x: f64) -> f64 {
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    let size = x.abs();
+    match size < WHOLE {
+        true => (size + WHOLE - WHOLE).copysign(x),
+        false => x,
+    }
+}
+
+/// The number, or the odd one of the two `f32` around it. What rounds this to fewer bits rounds as the number itself: the
+/// last bit says that it is not in the middle of two.
+#[inline(always)]
+fn odd(x: f64) -> f32 {
+    let single = f32::of_float::<false>(x);
+    let back = f64::from(single);
+    match back == x || x.is_nan() {
+        true => single,
+        // Towards zero, and then the last bit.
+        false => f32::from_bits((single.to_bits() - u32::from(back.abs() > x.abs())) | 1),
+    }
+}
+
+/// The same of an integer: the number, or the odd one of the two `f64` around it.
+#[inline(always)]
+fn of_odd(size: u64) -> f64 {
+    match size >> 53 {
+        0 => size as f64,
+        _ => ((size >> 11 | u64::from(size & 0x7ff != 0)) as f64) * 2048.0,
+    }
+}
+
+/// An `f32` as an `f64`. A NaN keeps its sign.
+#[inline(always)]
+fn widened(single: f32) -> f64 {
+    match single.is_nan() {
+        true => f64::from_bits(u64::from(single.to_bits() & 0x8000_0000) << 32 | 0x7ff8 << 48),
+        false => single.into(),
+    }
+}
+
+/// How elements of this type are read: all but complex numbers.
+pub(crate) fn reader(from: DType) -> Reader {
+    macro_rules! by {
+        ($kind:ident $bytes:literal $number:expr) => {
+            Reader::$kind(|source, from, step, out| {
+                read::<$bytes, _>(source, from, step, out, $number)
+            })
+        };
+    }
+    match from {
+        DType::Bool => by!(Signed 1 |[byte]: [u8; 1]| (byte != 0).into()),
+        DType::I8 => by!(Signed 1 |b| i8::from_ne_bytes(b).into()),
+        DType::U8 => by!(Signed 1 |b| u8::from_ne_bytes(b).into()),
+        DType::I16 => by!(Signed 2 |b| i16::from_ne_bytes(b).into()),
+        DType::U16 => by!(Signed 2 |b| u16::from_ne_bytes(b).into()),
+        DType::I32 => by!(Signed 4 |b| i32::from_ne_bytes(b).into()),
+        DType::U32 => by!(Signed 4 |b| u32::from_ne_bytes(b).into()),
+        DType::I64 => by!(Signed 8 i64::from_ne_bytes),
+        DType::U64 => by!(Unsigned 8 u64::from_ne_bytes),
+        DType::F16 => by!(Float 2 |b| widened(f32_of_f16(u16::from_ne_bytes(b)))),
+        DType::BF16 => by!(Float 2 |b| widened(f32_of_bf16(u16::from_ne_bytes(b)))),
+        DType::F32 => by!(Float 4 |b| widened(f32::from_ne_bytes(b))),
+        DType::F64 => by!(Float 8 f64::from_ne_bytes),
+        DType::Complex64 | DType::Complex128 => unreachable!("plans do not convert these"),
+    }
+}
+
+/// How numbers are written as elements of this type: all but complex numbers.
+pub(crate) fn writer<W: Wide>(to: DType, rule: Rule) -> Write<W> {
+    macro_rules! by {
+        ($($dtype:ident $type:ty)*) => {
+            match (to, rule) {
+                $((DType::$dtype, Rule::Nearest) => write::<W, $type, false>,
+                (DType::$dtype, Rule::Cast) => write::<W, $type, true>,)*
+                (DType::F16, _) => write::<W, F16, false>,
+                (DType::BF16, _) => write::<W, BF16, false>,
+                (DType::F32, _) => write::<W, f32, false>,
+                (DType::F64, _) => write::<W, f64, false>,
+                (DType::Complex64 | DType::Complex128, _) => {
+                    unreachable!("plans do not convert to these")
+                }
+            }
+        };
+    }
+    by!(Bool Bool I8 i8 U8 u8 I16 i16 U16 u16 I32 i32 U32 u32 I64 i64 U64 u64)
+}
+
+#[inline(always)]
+fn read<const N: usize, W>(
+    source: &[u8],
+    from: usize,
+    step: isize,
+    out: &mut [W],
+    number: impl Fn([u8; N]) -> W,
+) {
+    let (source, _) = source.as_chunks::<N>();
+    if step == 1 {
+        for (out, &bytes) in out.iter_mut().zip(&source[from..]) {
+            *out = number(bytes);
+        }
+        return;
+    }
+    for (n, out) in out.iter_mut().enumerate() {
+        *out = number(source[along(from, step, n)]);
+    }
+}
+
+fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest: &mut [u8]) {
+    let size = size_of::<T>();
+    let put = |dest: &mut [u8], value: &W| {
+        dest.copy_from_slice(bytemuck::bytes_of(&value.number::<T, CAST>()));
+    };
+    if apart == 1 {
+        for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
+            put(dest, value);
+        }
+        return;
+    }
+    for (dest, value) in dest.chunks_mut(size * apart).zip(values) {
+        put(&mut dest[..size], value);
+    }
+}
+
+/// The bits of an element of at most 4 bytes for each value of a byte of type `from`.
+pub(crate) fn of_bytes(from: DType, to: DType, rule: Rule) -> impl Iterator<Item = u32> {
+    let bytes: Vec<u8> = (0..=u8::MAX).collect();
+    let mut made = vec![0; bytes.len() * to.size()];
+    if let Reader::Signed(read) = reader(from) {
+        let mut values = vec![0_i64; bytes.len()];
+        read(&bytes, 0, 1, &mut values);
+        writer(to, rule)(&values, 1, &mut made);
+    }
+    let size = to.size();
+    (0..bytes.len()).map(move |n| match made[n * size..][..size] {
+        [a] => a.into(),
+        [a, b] => u16::from_ne_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]),
+        _ => 0,
+    })
+}
